@@ -49,8 +49,12 @@ agents: install
 	nice agents/install.sh
 	NAVIGATOR_REAL_AGENTS=1 $(BIN)/python -m pytest tests/agents tests/engines/test_llama_agents.py
 
+# SIZE=--tiny shows that each runs, SIZE=--full measures everything that the documentation quotes.
 bench: install
-	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+	@case "$(SIZE)" in --full) echo "This takes hours.";; --tiny) ;; *) echo "This takes several minutes.";; esac >&2
+	@for file in $$(grep -l '^if __name__' benchmarks/*.py); do \
+		echo "== $$file" && $(BIN)/python $$file $(SIZE) || exit 1; \
+	done
 
 screenshots: install
 	$(BIN)/python docs/make_screenshots.py

@@ -1,6 +1,6 @@
 """Compare on replayed commits of real repositories, with simulated models whose quality is known.
 
-    python benchmarks/compare_known.py --repo CLONE [--check CMD] [--repo …] [--tasks 45] [--state DIR] [--json FILE]
+    python benchmarks/compare_known.py [--tiny | --full] --repo CLONE [--check CMD] [--repo …] [--state DIR] [--json FILE]
 
 Runs `navigator lab compare` as a user would: every task is a commit of a clone whose own tests fail without it, in the sandbox;
 the models are two names on a local server, and a program swaps them. What is simulated is the models: each knows a task's
@@ -26,6 +26,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.size import sized
 from navigator.lab.comparing.arms import USUAL
 from navigator.workspace.mining.history import is_code
 from tests.cascade.scripted_models import speaking
@@ -160,7 +161,7 @@ def main() -> None:
     )
     parser.add_argument("--repo", action="append", type=Path, default=[], metavar="CLONE")
     parser.add_argument("--check", action=Checked, metavar="CMD")
-    parser.add_argument("--tasks", type=int, default=45, help="of each repository")
+    parser.add_argument("--tasks", type=int, default=sized(2, 8, 45), help="of each repository")
     parser.add_argument(
         "--seconds", type=float, default=9000.0, help="for the test runs that prove the tasks of one"
     )

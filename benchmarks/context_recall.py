@@ -1,6 +1,6 @@
 """How much of what a real change touched is in the context chosen for its message, against two simple choices.
 
-    python benchmarks/context_recall.py --repo sympy=/path/to/clone --repo hugo=/path/to/other [--commits 100] [--json FILE]
+    python benchmarks/context_recall.py [--tiny | --full] --repo sympy=CLONE --repo hugo=CLONE [--commits N] [--json FILE]
 
 Of each repository, commits are drawn at random (a fixed seed) from the newest 3,000 that are no merges, touch 1 to 10 files and
 change only files that exist in their parent. The message is the task, the parent the base; no file is named. Three choices get
@@ -43,6 +43,7 @@ from pathlib import Path
 
 from mechanical_looker import Sight, blind, directed
 
+from benchmarks.size import sized
 from navigator.cascade.prompts.assemble import LOOKING_AIM
 from navigator.domain.models import Project
 from navigator.serving.client.tokens import load_counter
@@ -282,7 +283,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repo", action="append", metavar="NAME=PATH", help="by default this project itself")
-    parser.add_argument("--commits", type=int, default=100)
+    parser.add_argument("--commits", type=int, default=sized(2, 20, 100))
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--looks", action="store_true", help="compare a single shot with looks")

@@ -1,6 +1,6 @@
 """What the diff view costs over a bare line-API view of the same text, in the same run.
 
-    python benchmarks/diff_view.py [LINES …]
+    python benchmarks/diff_view.py [--tiny | --full] [LINES …]
 
 Opening: from the diff (or, for the bare view, from the same text as one string) to the first painted screen. A step: one
 line down, to the painted screen; the time is that of the work, without the pause up to the next frame. Both views are
@@ -24,14 +24,15 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from benchmarks.size import sized
 from navigator.domain.diff import DiffLine, FileDiff, Hunk
 from navigator.tui.diff.model import Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 
 SIZE = (160, 50)
-ROUNDS = 5
-STEPS = 40
+ROUNDS = sized(1, 5, 5)
+STEPS = sized(2, 40, 40)
 
 
 class BareView(ScrollView, can_focus=True):
@@ -145,7 +146,7 @@ async def compare(lines: int, mode: Mode) -> None:
 
 
 async def main() -> None:
-    sizes = [int(argument) for argument in sys.argv[1:]] or [500, 5_000, 50_000]
+    sizes = [int(argument) for argument in sys.argv[1:]] or sized([50], [500, 5_000], [500, 5_000, 50_000])
     print("              ── opening, ms ──────────  ── a step, ms ───────────")
     print("  lines  mode         bare     diff  ratio      bare     diff  ratio")
     for lines in sizes:

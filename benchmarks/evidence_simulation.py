@@ -1,9 +1,9 @@
 """What the statistics of the revise rate are worth, on simulated verdicts whose true rate is known.
 
-    python benchmarks/evidence_simulation.py [RUNS]
+    python benchmarks/evidence_simulation.py [--tiny | --full] [RUNS]
 
 Every figure comes out of the code that the pages use: `revise_rate` for intervals, `newcombe` for differences, `watch` for
-the monitor. Seeds are fixed; RUNS is per line, 2,000 unless told.
+the monitor. Seeds are fixed; RUNS is per line, 2,000 with `--full`.
 Aims: intervals hold the true rate in 94 to 97 of 100 cases, the monitor raises at most 5 false alarms in 100 when it is looked
 at after each of 600 reviews. For delays there is no aim: they are what they are.
 """
@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from benchmarks.size import sized
 from navigator.domain.records import VerdictCount
 from navigator.domain.states import Verdict
 from navigator.evidence.compare import newcombe
@@ -108,7 +109,7 @@ def _tell(name: str, measure: Callable[[], object]) -> None:
 
 def main() -> None:
     """Print one line per figure."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else sized(10, 200, 2000)
     print(
         f"SIMULATED VERDICTS, {runs:,} runs a line; the monitor is looked at after each of {REVIEWS} reviews"
     )

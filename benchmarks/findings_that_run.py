@@ -1,6 +1,6 @@
 """What becomes of true and of invented findings once their tests run.
 
-    python benchmarks/findings_that_run.py [--cases N] [--json FILE]
+    python benchmarks/findings_that_run.py [--tiny | --full] [--cases N] [--json FILE]
 
 Forty small changes to Python functions, each once right and once with a planted fault, go through the product's own loop:
 conductor, prompts, edit blocks, sandbox. Writer and reviewer are scripted stand-ins on the loopback: what is measured is what
@@ -27,6 +27,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.size import sized
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
@@ -303,7 +304,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--cases", type=int, default=len(CASES))
+    parser.add_argument("--cases", type=int, default=sized(1, 5, len(CASES)))
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 """How far off the forecast is from simulated sessions with noise: sizes, verdicts, repairs and swap times are drawn.
 
-    python -m benchmarks.forecast [SESSIONS]
+    python -m benchmarks.forecast [--tiny | --full] [SESSIONS]
 
 The forecast knows the means that a machine would have measured, and none of the draws. Simulated: nothing here is measured.
 """
@@ -13,6 +13,7 @@ import statistics
 import sys
 from dataclasses import dataclass
 
+from benchmarks.size import sized
 from benchmarks.workloads import Scenario, workload
 from navigator.domain.snapshot import TaskView
 from navigator.domain.states import Role, TaskState
@@ -99,7 +100,7 @@ def _measured(scenario: Scenario) -> Figures:
 
 def main() -> None:
     """Print n, median, P90 and bias, and how many took a time within the interval."""
-    drawn = forecasts(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    drawn = forecasts(int(sys.argv[1]) if len(sys.argv) > 1 else sized(3, 50, 200))
     found = [relative_error(one.expected, one.actual) for one in drawn]
     inside = share(sum(one.low <= one.actual <= one.high for one in drawn), len(drawn))
     sizes = [abs(error) for error in found]

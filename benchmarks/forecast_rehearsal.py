@@ -1,6 +1,6 @@
 """How far off the forecast is in rehearsed sessions: real processes, real swaps between them, simulated answers and times.
 
-    python -m benchmarks.forecast_rehearsal [SESSIONS] [SEED] [TIME_SCALE]
+    python -m benchmarks.forecast_rehearsal [--tiny | --full] [SESSIONS] [SEED] [TIME_SCALE]
 
 Each session has 3 to 20 tasks of drawn kinds; sizes, verdicts and revisions follow from what is written. The first two sessions
 are only measured. What else the computer does is noise, too. Simulated: nothing here is a GPU's time.
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.size import sized
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
@@ -23,7 +24,8 @@ from navigator.domain.records import ForecastRecord
 from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
 from tests.cascade.support import REHEARSAL, make_repository
 
-PROJECTS = 12
+PROJECTS = sized(1, 12, 12)
+TASKS = sized((3,), (3, 5, 8, 12, 20), (3, 5, 8, 12, 20))
 
 
 def sessions(folder: Path, count: int, seed: int, scale: float) -> list[ForecastRecord]:
@@ -42,7 +44,7 @@ def sessions(folder: Path, count: int, seed: int, scale: float) -> list[Forecast
                     for sample in samples:
                         path = make_repository(folder / "code" / sample.name, sample.files)
                         await perform(deps, "project.add", {"path": str(path), "name": sample.name})
-                drawn = rng.sample(queue, rng.choice((3, 5, 8, 12, 20)))
+                drawn = rng.sample(queue, rng.choice(TASKS))
                 tasks = [
                     {
                         "project": task.project,
@@ -67,9 +69,10 @@ def sessions(folder: Path, count: int, seed: int, scale: float) -> list[Forecast
 
 def main() -> None:
     """One line a session; `navigator stats forecast` counts them in the same way."""
-    given = sys.argv[1:] + ["30", "1", "0.2"][len(sys.argv) - 1 :]
+    given = sys.argv[1:] + [sized("3", "5", "30"), "1", sized("0.01", "0.05", "0.2")][len(sys.argv) - 1 :]
     with tempfile.TemporaryDirectory() as folder:
-        sessions(Path(folder), int(given[0]), int(given[1]), float(given[2]))
+        found = sessions(Path(folder), int(given[0]), int(given[1]), float(given[2]))
+    print(f"{len(found)} forecasts in {given[0]} sessions")
 
 
 if __name__ == "__main__":

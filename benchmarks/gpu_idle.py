@@ -1,6 +1,6 @@
 """How long the simulated GPU has nothing to do, with and without the work that Navigator moves under swaps.
 
-    python -m benchmarks.gpu_idle [--seeds 20] [--scale 0.1] [--slow 0]
+    python -m benchmarks.gpu_idle [--tiny | --full] [--seeds N] [--scale X] [--slow S]
 
 Sessions of the rehearsal on sample projects, `run --until idle`. Idle is what is left of the time from the first load to the last
 answer after all swaps and all times in which some request was under way. Models and swaps run at `--scale` of their own time,
@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from benchmarks.size import sized
 from navigator.cascade.ahead import Ahead
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cli.demo import _CONFIG, prepare
@@ -29,7 +30,7 @@ from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.rehearsal.samples import repositories
 
-PROJECTS, TASKS = 6, 10
+PROJECTS, TASKS = sized((1, 1), (6, 10), (6, 10))
 Span = tuple[float, float]
 
 
@@ -97,8 +98,8 @@ def run(seed: int, scale: float, slow: float, *, ahead: bool) -> Session:
 def main() -> None:
     """Print one line for each way, and the mean difference with its standard error."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--scale", type=float, default=0.1)
+    parser.add_argument("--seeds", type=int, default=sized(1, 2, 20))
+    parser.add_argument("--scale", type=float, default=sized(0.001, 0.05, 0.1))
     parser.add_argument("--slow", type=float, default=0.0)
     options = parser.parse_args()
     found: dict[bool, list[Session]] = {False: [], True: []}

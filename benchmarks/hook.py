@@ -1,6 +1,6 @@
 """What the post-commit hook adds to a commit: commits without a hook, with one that does nothing, and with Navigator's, in turn.
 
-    python benchmarks/hook.py [ROUNDS]
+    python benchmarks/hook.py [--tiny | --full] [ROUNDS]
 
 Medians of the differences between neighbouring commits, and the ratio to a commit without a hook; then a rebase of 100 commits,
 which is not noted. What a shell's start takes is git's price of any hook. Aim: Navigator's adds no 50 ms.
@@ -15,12 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.size import sized
 from navigator.workspace.git.facts import read_facts
 from navigator.workspace.git.hook import install_hook, noted_commits
 
-ROUNDS = 200
+ROUNDS = sized(1, 50, 200)
 AIM_MS = 50.0
-REBASED = 100
+REBASED = sized(2, 100, 100)
 KINDS = ("without a hook", "an empty hook", "Navigator's hook")
 
 

@@ -1,6 +1,6 @@
 """How many requests in flight: the limit that is found, beside fixed ones, on the rehearsal's server.
 
-    python -m benchmarks.inflight [--requests 160] [--seeds 3]
+    python -m benchmarks.inflight [--tiny | --full] [--requests N] [--seeds N]
 
 Every answer and every second is simulated. Three servers, each an assumption of its own: `timing model` batches as
 docs/timing-model.md says, so that more streams always write more; `runs 4` does the same and runs no more than four at once,
@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+from benchmarks.size import sized
 from navigator.cascade import requests as asking
 from navigator.cascade.requests import Requests
 from navigator.config.settings import ServerSettings, Settings
@@ -32,7 +33,7 @@ from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN, MODEL_NAMES,
 from navigator.serving.client.chat import ChatRequest
 from navigator.serving.client.client import ModelClient
 
-SCALE = 0.1
+SCALE = sized(0.001, 0.03, 0.1)
 MOST = 16
 ROLE = Role.GENERATOR
 
@@ -89,7 +90,7 @@ async def run(kind: str, fixed: int | None, count: int, seed: int) -> tuple[floa
     sizes = [max(40, int(rng.lognormvariate(6.0, 0.5))) for _ in range(count)]
     pace, most = server(kind)
 
-    def brain(messages, schema=None, repeat=0):  # type: ignore[no-untyped-def]
+    def brain(messages, schema=None, repeat=0, temperature=0.0):  # type: ignore[no-untyped-def]
         return Completion("x" * CHARACTERS_PER_TOKEN * sizes[int(messages[-1]["content"])])
 
     api = Api(ROLE, replace(pace, scale=0.0), brain, max_running=most)
@@ -135,8 +136,8 @@ async def run(kind: str, fixed: int | None, count: int, seed: int) -> tuple[floa
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--requests", type=int, default=160)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--requests", type=int, default=sized(2, 60, 160))
+    parser.add_argument("--seeds", type=int, default=sized(1, 1, 3))
     options = parser.parse_args()
     asking._LOOKS = SCALE
     print(f"SIMULATED: {options.requests} answers, upper limit {MOST}, mean of {options.seeds} seeds")

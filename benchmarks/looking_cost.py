@@ -1,6 +1,6 @@
 """What an accepted change takes without looks, with them, and by an agent, in the rehearsal: tokens read, cache share, seconds.
 
-    python benchmarks/looking_cost.py [--projects 8] [--tasks 24] [--agent "/path/to/qwen --acp" …]
+    python benchmarks/looking_cost.py [--tiny | --full] [--projects N] [--tasks N] [--agent "/path/to/qwen --acp" …]
 
 The same tasks on the same sample repositories, once with `looks = 0`, once with the default, and once for each `--agent`, a real
 program (`make agents` installs some) whose model is the rehearsal's; no task names a file. Every
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.size import sized
 from navigator.rehearsal.samples.repositories import SampleTask, sample_projects, sample_tasks
 
 SETTINGS = """
@@ -91,6 +92,7 @@ def queue(desk: Desk, folder: Path, projects: int, tasks: list[SampleTask]) -> N
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_bytes(content)
         git(place, "init", "-q", "-b", "main")
+        git(place, "config", "navigator.sample", "true")
         git(place, "add", "-A")
         git(place, "commit", "-qm", "begin")
         desk.run("project", "add", str(place), "--name", sample.name)
@@ -102,8 +104,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--projects", type=int, default=8)
-    parser.add_argument("--tasks", type=int, default=24)
+    parser.add_argument("--projects", type=int, default=sized(1, 4, 8))
+    parser.add_argument("--tasks", type=int, default=sized(1, 8, 24))
     parser.add_argument(
         "--agent", action="append", default=[], metavar="COMMAND", help="an agent as the writer"
     )
@@ -115,9 +117,9 @@ def main() -> None:
             folder = Path(name) / f"arm-{number}"
             desk = Desk(folder, arm)
             queue(desk, folder / "code", chosen.projects, tasks)
-            desk.run("run", "--until", "idle", "--allow-rehearsal-landing")
+            desk.run("run", "--until", "idle")
             desk.run("approve", "--all-reviewed", "--yes")
-            found = desk.run("stats", "looking")["rehearsal"]
+            found = desk.run("stats", "writing")["looking"]
             print(
                 f"{arm}: {found['looks']} looks in {found['rounds']} rounds, {found['tokens']:,} tokens shown"
             )

@@ -1,6 +1,6 @@
 """What Navigator itself costs, beside the bare git calls and SQLite commits that it makes, replayed alone in the same run.
 
-    python benchmarks/own_cost.py [--tasks 300] [--projects 24] [--profile FILE]
+    python benchmarks/own_cost.py [--tiny | --full] [--tasks N] [--projects N] [--profile FILE]
 
 A whole session on sample repositories with the rehearsal at time scale 0: write, review, revise, then everything is approved and
 landed on branches. The conductor runs in a process of its own; the models' stand-ins in others, which are not counted. In the
@@ -37,12 +37,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from benchmarks.size import sized
 from navigator.cascade import conductor as conducting
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.prompts import material
+from navigator.cascade.reviewing import join as joining
 from navigator.cascade.stages import land as landing
-from navigator.cascade.stages import review as reviewing
 from navigator.cascade.stages import write as writing
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.demo import _CONFIG, prepare
@@ -163,18 +164,16 @@ def _timed(
 
 def _instrument(recorder: Recorder) -> None:
     for module, attribute, name, thread in (
-        (material, "_ground", "base", True),
-        (material, "_context", "context", True),
-        (material, "_render", "prompt", False),
+        (material, "_pinned_base", "base", True),
+        (material, "prompt_for", "context and prompt", True),
         (writing, "draft", "apply and check", True),
         (landing, "_prepare", "landing: plan", True),
         (landing, "execute_landing", "landing: act", True),
         (ConductorState, "snapshot", "snapshot", False),
         (conducting, "next_actions", "scheduling", False),
-        (reviewing, "ground", "ground findings", False),
+        (joining, "ground", "ground findings", False),
     ):
-        if hasattr(module, attribute):
-            setattr(module, attribute, _timed(recorder, name, getattr(module, attribute), thread=thread))
+        setattr(module, attribute, _timed(recorder, name, getattr(module, attribute), thread=thread))
     transaction = Store.transaction
 
     @contextlib.contextmanager
@@ -195,9 +194,7 @@ def _approve_all(paths: StatePaths) -> int:
         found = world.reader.proposals(states=(ProposalState.OPEN,))
         rows = [{"id": proposal.id, "tree": proposal.tree} for proposal in found]
         confirm = sorted({f"{item.rule}:{item.path}" for p in found for item in p.policy})
-        done = asyncio.run(
-            perform(world, "decide", {"kind": "approve", "proposals": rows, "confirm": confirm})
-        )
+        done = asyncio.run(perform(world, "approve", {"proposals": rows, "confirm": confirm}))
         return sum(row["landing"] == "landed" for row in done["decisions"])
 
 
@@ -358,8 +355,8 @@ def _put_back(folder: Path) -> None:
 def main() -> None:
     """Prepare, run, replay, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, default=300)
-    parser.add_argument("--projects", type=int, default=24)
+    parser.add_argument("--tasks", type=int, default=sized(2, 60, 300))
+    parser.add_argument("--projects", type=int, default=sized(1, 6, 24))
     parser.add_argument("--profile", default="", help="write a profile of the conductor's own thread there")
     parser.add_argument("--session", default="", help=argparse.SUPPRESS)
     parser.add_argument("--plain", action="store_true", help=argparse.SUPPRESS)

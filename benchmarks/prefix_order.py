@@ -1,6 +1,6 @@
 """The share of prompts that a server's prefix cache holds, with tasks written in the order they came and project by project.
 
-    python -m benchmarks.prefix_order [--projects 24] [--tasks 120]
+    python -m benchmarks.prefix_order [--tiny | --full] [--projects N] [--tasks N]
 
 The prompts are those that Navigator sends for the demo's sample tasks; the order is that of the scheduler with eight requests in
 flight, of which the oldest ends next. The cache is the rehearsal's: shared pages of 64 tokens, four characters to a token.
@@ -16,6 +16,7 @@ import tempfile
 from collections import deque
 from pathlib import Path
 
+from benchmarks.size import sized
 from navigator.cascade.prompts.assemble import prompt_for
 from navigator.cascade.prompts.material import new_base
 from navigator.cli.demo import _CONFIG, prepare
@@ -73,8 +74,8 @@ def order_of(tasks: list[TaskView]) -> list[str]:
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--projects", type=int, default=24)
-    parser.add_argument("--tasks", type=int, default=120)
+    parser.add_argument("--projects", type=int, default=sized(1, 24, 24))
+    parser.add_argument("--tasks", type=int, default=sized(4, 120, 120))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         prompts = prompts_of(Path(folder), options.projects, options.tasks)

@@ -3,7 +3,7 @@
 It proves the mechanism on the disk that is here: the ratio is this disk's against this memory's, and says nothing about
 an NVMe drive or about a whole swap, where starting the server costs its own seconds.
 
-    python benchmarks/read_ahead.py [--mb 1024] [--folder DIR]
+    python benchmarks/read_ahead.py [--tiny | --full] [--mb N] [--folder DIR]
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.size import sized
 from navigator.domain.states import Role
 from navigator.serving.read_ahead import page_cache
 from navigator.serving.read_ahead.page_cache import MIB
@@ -72,7 +73,7 @@ def disk_of(folder: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mb", type=int, default=1024)
+    parser.add_argument("--mb", type=int, default=sized(64, 256, 1024))
     parser.add_argument("--folder", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:

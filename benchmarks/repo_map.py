@@ -1,6 +1,6 @@
 """How long the map of a repository takes, cold and warm, beside reading every blob with git alone, in the same run.
 
-    python benchmarks/repo_map.py /path/to/clone [--rounds 3]
+    python benchmarks/repo_map.py [--tiny | --full] /path/to/clone [--rounds N]
 
   reference   `git ls-tree -r` and one `git cat-file --batch` over every file that the map reads
   cold        nothing known: read, parsed by tree-sitter, kept; then graph, PageRank and the last 1,000 commits
@@ -23,6 +23,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from benchmarks.size import sized
 from navigator.domain.models import Project
 from navigator.serving.client.tokens import load_counter
 from navigator.workspace.context.build import build_context
@@ -76,7 +77,7 @@ def main() -> None:
         default=Path(__file__).resolve().parents[1],
         help="by default this one",
     )
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=sized(1, 1, 3))
     chosen = parser.parse_args()
     facts = read_facts(chosen.repository.resolve())
     project = Project(id=1, name="measured", path=str(facts.path))

@@ -1,6 +1,6 @@
 """What 100,000 proposals cost: every statistic, and the deck's first snapshot, against counting one table's rows.
 
-    python benchmarks/store_scale.py [PROPOSALS]
+    python benchmarks/store_scale.py [--tiny | --full] [PROPOSALS]
 
 Every fourth proposal is the revision of the one before. Each has a review and three model calls, a third are the simulated
 ones of a rehearsal, 900 tasks are still open, and the rest landed or were rejected earlier. Two swaps and a batch come with 30
@@ -28,7 +28,9 @@ from pathlib import Path
 
 from tui_startup import OURS, first_paint
 
-PROPOSALS = 100_000
+from benchmarks.size import sized
+
+PROPOSALS = sized(2_000, 10_000, 100_000)
 OPEN = 1_200
 """Newest proposals without a decision: revisions apart, those of 900 tasks."""
 PROJECTS = 24
@@ -96,9 +98,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
     def task_of(number: int) -> int:
         return number - round_of(number)
 
-    def rehearsed(number: int) -> int:
-        return int(task_of(number) % 3 == 0)
-
     def landed(number: int) -> bool:
         return not revised(number) and not is_open(number) and number % 3 != 2
 
@@ -143,7 +142,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "added": number % 200,
                 "removed": number % 70,
                 "tests": ("passed", "failed", "passed")[number % 3],
-                "rehearsal": rehearsed(number),
                 "prompt_version": f"generate@{number // 34_000}",
                 "model": "35B",
                 "usage": _USAGE,
@@ -161,7 +159,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "findings": _FINDING if verdict(number) == "REVISE" else "[]",
                 "asked": int(verdict(number) == "REVISE"),
                 "met": round_of(number),
-                "rehearsal": rehearsed(number),
                 "prompt_version": f"review@{number // 40_000}",
                 "model": "122B",
                 "usage": _USAGE,
@@ -215,6 +212,7 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
         "exam_items": (
             {
                 "id": number,
+                "project_id": number % PROJECTS + 1,
                 "source": ("mutant", "reversed_fix", "clean", "clean")[number % 4],
                 "faulty": int(number % 4 < 2),
                 "origin": f"item {number}",
@@ -244,7 +242,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
             {
                 "role": "reviewer" if turn == 2 else "generator",
                 "task_id": task_of(number),
-                "rehearsal": rehearsed(number),
                 "purpose": ("generate", "repair", "review")[turn],
                 "model": "122B" if turn == 2 else "35B",
                 "outcome": "ok" if number % 50 else "failed",
@@ -336,7 +333,7 @@ def main() -> None:
             print(f"{proposals:,} proposals, {size:,.0f} MB; reference {reference:.4f} s")
             for page in PAGES:
                 _tell(f"stats {page.name}", best(lambda page=page: page.read(reader, Question())), reference)  # type: ignore[misc]
-            rates = next(page for page in PAGES if page.name == "revise-rate")
+            rates = next(page for page in PAGES if page.name == "reviewer")
             week = Question(since="2026-10-25T00:00:00.000Z", by="project")
             _tell("stats revise-rate, by project, a week", best(lambda: rates.read(reader, week)), reference)
             _tell(

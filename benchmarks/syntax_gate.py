@@ -1,6 +1,6 @@
 """What the syntax gate refuses of real changes, what it finds of mutilated ones, and what it costs.
 
-    python benchmarks/syntax_gate.py [--changes N] [--seed N] [REPOSITORY...]
+    python benchmarks/syntax_gate.py [--tiny | --full] [--changes N] [--seed N] [REPOSITORY...]
 
 Draws file changes from each repository's last commits. As they were made, none should be refused; with a bracket or a line
 taken out near the change, most should. The time is compared with that of parsing the same files for the map, in the same run.
@@ -18,9 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.size import sized
+from navigator.workspace.bounded.run import Worker
 from navigator.workspace.checks.grammar import GrammarGate
+from navigator.workspace.context.repomap.extract import tags
 from navigator.workspace.context.repomap.languages import language_of
-from navigator.workspace.context.repomap.pool import Worker
+from navigator.workspace.context.repomap.pool import ask
 
 _COMMITS = 6000
 _PLAIN = {"100644", "100755"}
@@ -108,7 +111,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("repositories", nargs="*", type=Path, default=[Path(__file__).parents[1]])
-    parser.add_argument("--changes", type=int, default=300, help="drawn from each repository")
+    parser.add_argument("--changes", type=int, default=sized(3, 60, 300), help="drawn from each repository")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     lot, seen, spent = random.Random(asked.seed), Counter[str](), Counter[str]()
@@ -119,7 +122,7 @@ def main() -> None:
                 began = time.perf_counter()
                 said = gate.new_fault(change.path, change.before, change.after)
                 between = time.perf_counter()
-                reader.ask(language_of(change.path), change.after)
+                ask(reader, tags, language_of(change.path), change.after)
                 spent["gate"] += round((between - began) * 1e6)
                 spent["map"] += round((time.perf_counter() - between) * 1e6)
                 seen["changes"] += 1

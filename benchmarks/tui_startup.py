@@ -1,6 +1,6 @@
 """Time to the first paint: Navigator's deck over a filled store against a bare Textual app of five widgets.
 
-    python benchmarks/tui_startup.py [ROUNDS]
+    python benchmarks/tui_startup.py [--tiny | --full] [ROUNDS]
 
 Each start is a process of its own on a pseudo-terminal, turn by turn; the time runs from the start of the process until
 a word of the screen reaches the terminal. Medians and their ratio. Aim: at most 1.5 times.
@@ -22,7 +22,9 @@ from contextlib import suppress
 from fcntl import ioctl
 from pathlib import Path
 
-ROUNDS = 9
+from benchmarks.size import sized
+
+ROUNDS = sized(1, 5, 9)
 BARE = """
 from textual.app import App
 from textual.widgets import DataTable, Footer, Header, OptionList, Static
@@ -43,6 +45,7 @@ def first_paint(program: str, word: bytes) -> float:
     began = time.perf_counter()
     child, master = pty.fork()
     if child == 0:
+        os.environ |= {"TERM": "xterm-256color", "COLUMNS": "120", "LINES": "40"}  # as the terminal below is
         os.execv(sys.executable, [sys.executable, "-c", program])
     ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     seen = b""

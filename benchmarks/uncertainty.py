@@ -1,6 +1,6 @@
 """Entropy against verdicts in two rehearsals: one whose simulated probabilities know where a fault was planted, one whose do not.
 
-    python -m benchmarks.uncertainty [TASKS]
+    python -m benchmarks.uncertainty [--tiny | --full] [TASKS]
 
 Prints what `navigator stats uncertainty` says of each. Simulated: it shows that the page tells the two apart, and nothing about
 a model.
@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.size import sized
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.statistics.uncertainty import sentence
@@ -33,13 +34,13 @@ strategy = "rehearsal"
 """
 
 
-def rehearsed(folder: Path, *, telling: bool, tasks: int, projects: int = 12) -> tuple[Relation, ...]:
+def rehearsed(folder: Path, *, telling: bool, tasks: int) -> tuple[Relation, ...]:
     """One session to the first verdicts, and what its page has."""
     folder.mkdir()
     config = folder / "config.toml"
     config.write_text(SETTINGS, encoding="utf-8")
     os.environ[CONFIG_VARIABLE] = str(config)
-    samples = sample_projects(projects, 7)
+    samples = sample_projects(sized(1, 12, 12), 7)
     with locked_dependencies(StatePaths(folder / "state").ensure(), time_scale=0.0, seed=7) as deps:
         if telling:
             deps.strategy._options += ("--telling",)  # type: ignore[attr-defined]
@@ -66,7 +67,7 @@ def rehearsed(folder: Path, *, telling: bool, tasks: int, projects: int = 12) ->
 
 def main() -> None:
     """Both rehearsals."""
-    tasks = int(sys.argv[1]) if len(sys.argv) > 1 else 120
+    tasks = int(sys.argv[1]) if len(sys.argv) > 1 else sized(4, 40, 160)
     with tempfile.TemporaryDirectory() as folder:
         for telling in (True, False):
             found = rehearsed(Path(folder) / str(telling), telling=telling, tasks=tasks)

@@ -26,26 +26,24 @@ def main() -> None:
     """Print the report."""
     status = ask("status")
     proposals = ask("proposals", "--waiting")["proposals"]
-    rate = ask("stats", "revise-rate")
-    swaps = ask("stats", "swaps")["directions"]
+    rate = ask("stats", "reviewer")
+    swaps = ask("stats", "cost")["swaps"]["directions"]
 
+    if rate["rehearsal"]:
+        print("REHEARSAL: every figure is simulated.")
     print(f"{status['waiting']} wait for you in {status['projects']} projects.")
     first = sorted(proposals, key=lambda p: (p["review"] or {}).get("verdict") == "APPROVE")
     for proposal in first[:10]:
         verdict = (proposal["review"] or {}).get("verdict", "not reviewed")
-        simulated = proposal["rehearsal"] or (proposal["review"] or {}).get("rehearsal")
-        label = " REHEARSAL" if simulated else ""
-        print(f"  {proposal['id']:>5} {verdict:<12} {proposal['project']:<16} {proposal['title']}{label}")
-    for name, rows in (("revise rate", rate["rows"]), ("revise rate, REHEARSAL", rate["rehearsal"])):
-        for row in rows:
-            low, high = 100 * row["low"], 100 * row["high"]
-            print(f"{name}: {100 * row['rate']:.0f}% [{low:.0f}-{high:.0f}], n {row['n']} {row['note']}")
+        print(f"  {proposal['id']:>5} {verdict:<12} {proposal['project']:<16} {proposal['title']}")
+    for row in rate["revise_rate"]["rows"]:
+        low, high = 100 * row["low"], 100 * row["high"]
+        print(f"revise rate: {100 * row['rate']:.0f}% [{low:.0f}-{high:.0f}], n {row['n']} {row['note']}")
     for row in swaps:
         if row["seconds"]:
-            label = " REHEARSAL" if row["rehearsal"] else ""
             origin = row["from_role"] or "nothing"
             print(
-                f"swap {origin} -> {row['to_role']}: median {row['seconds']['median']:.1f} s, n {row['seconds']['n']}{label}"
+                f"swap {origin} -> {row['to_role']}: median {row['seconds']['median']:.1f} s, n {row['seconds']['n']}"
             )
 
 

@@ -21,10 +21,22 @@ ROOT = Path(__file__).parent
 
 # Files whose tests each start processes or draw the whole app. What they test is also tested in parts elsewhere.
 WHOLE = (
+    "agents/test_agent_killed.py",
+    "cascade/test_ahead.py",
+    "cascade/test_conductor.py",
     "cascade/test_faults.py",
+    "cascade/test_looking_killed.py",
+    "cascade/test_measuring.py",
+    "cascade/test_on_events.py",
     "cascade/test_reconcile.py",
     "cascade/test_strategies.py",
     "cli/test_commands.py",
+    "cli/test_context.py",
+    "cli/test_dead_servers.py",
+    "cli/test_newcomer.py",
+    "cli/test_report.py",
+    "cli/test_review.py",
+    "cli/test_split.py",
     "cli/test_swap_command.py",
     "serving/test_command.py",
     "serving/test_sleep.py",

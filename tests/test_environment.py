@@ -14,7 +14,6 @@ ROOT = Path(__file__).parent.parent
 SOME = (
     "tests/test_environment.py::test_nothing_is_inherited",
     "tests/cascade/test_on_events.py::test_the_example_pushes_a_branch_and_opens_a_request",
-    "tests/cli/test_commands.py::test_a_project_only_in_the_settings_file_needs_no_command",
     "tests/store/test_schema.py::test_only_the_standard_library_pydantic_and_the_domain_are_imported",
     "tests/tui/diff/test_git.py",
     "tests/workspace/git/test_hook.py::test_each_commit_is_noted",
@@ -43,9 +42,9 @@ def test_nothing_is_inherited() -> None:
         "init.defaultbranch=main",
         "protocol.file.allow=always",
     ]
-    assert [name for name in os.environ if name.startswith(("GIT_", "LC_", "XDG_", "PYTHON", "SSH_"))] == [
-        "GIT_CONFIG_NOSYSTEM"
-    ]
+    left = {name for name in os.environ if name.startswith(("GIT_", "LC_", "XDG_", "PYTHON", "SSH_"))}
+    # Navigator itself sets the second.
+    assert left - {"GIT_CONFIG_NOSYSTEM"} <= {"GIT_PYTHON_REFRESH"}
     assert "NO_COLOR" not in os.environ and "EDITOR" not in os.environ and "https_proxy" not in os.environ
     assert not any("trap" in Path(place).parts for place in sys.path)
     assert (os.environ["LANG"], time.tzname) == ("C.UTF-8", ("UTC", "UTC"))
@@ -54,6 +53,7 @@ def test_nothing_is_inherited() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_hostile_machine_changes_nothing(tmp_path: Path) -> None:
     home, trap = tmp_path / "home", tmp_path / "trap"
     for folder in (home, trap, tmp_path / "hooks"):

@@ -168,6 +168,23 @@ def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
     assert found == set(known)
 
 
+def test_a_rehearsal_is_known_by_its_database_alone() -> None:
+    """Whether work is simulated is one fact of the store: few signatures and records pass it on."""
+    told = set()
+    for path in (ROOT / "navigator").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.arg) or (
+                isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+            ):
+                name = node.arg if isinstance(node, ast.arg) else ast.unparse(node.target)
+                told |= {path.relative_to(ROOT / "navigator").as_posix()} if "rehears" in name else set()
+    assert told == {
+        "cascade/views/statistics/rows.py",  # a row of CSV stands alone
+        "store/database.py",
+        "tui/data/deck_snapshot.py",
+    }
+
+
 def test_the_lock_names_no_host() -> None:
     engines = ("engines/requirements.txt", "engines/sglang-requirements.txt")
     for name in ("requirements.lock", "requirements-dev.lock", *engines):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -25,29 +26,31 @@ log = logging.getLogger(__name__)
 @contextmanager
 def reading(paths: StatePaths) -> Iterator[Reader]:
     """The store, read-only. A state folder without a database gets an empty one first."""
-    from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 
-    if not paths.database.exists():
-        _create(paths)
-    connection = open_reader(paths.database)
+    connection = open_reading(paths)
     try:
         yield Reader(connection)
     finally:
         connection.close()
 
 
-def _create(paths: StatePaths) -> None:
-    from navigator.store.database import open_writer
+def open_reading(paths: StatePaths) -> sqlite3.Connection:
+    """A read-only connection to the state folder's database, which is made if absent."""
+    from navigator.config.settings import load_settings
+    from navigator.store.database import open_reader, open_writer
     from navigator.store.lock import StateLock
 
-    lock = StateLock(paths)
-    # Another process may be making it right now: wait for it.
-    lock.acquire(blocking=True)
-    try:
-        open_writer(paths.database).close()
-    finally:
-        lock.release()
+    rehearsal = load_settings().rehearsal
+    if not paths.database.exists():
+        lock = StateLock(paths)
+        # Another process may be making it right now: wait for it.
+        lock.acquire(blocking=True)
+        try:
+            open_writer(paths.database, rehearsal=rehearsal).close()
+        finally:
+            lock.release()
+    return open_reader(paths.database, rehearsal=rehearsal)
 
 
 def act(paths: StatePaths, verb: Verb[A, R], args: A, on_problem: Callable[[str], None] = log.warning) -> R:

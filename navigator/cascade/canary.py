@@ -96,7 +96,6 @@ class CanaryWatch:
         asked = Canary(
             role=role,
             moment=moment,
-            rehearsal=self._deps.strategy.rehearsal,
             at=utc_now(),
         )
         try:

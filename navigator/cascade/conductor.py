@@ -125,9 +125,7 @@ class Conductor:
         deps.conductor = self
         strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
         if deps.settings.metrics.listen:
-            self._metrics = MetricsServer(
-                deps.settings.metrics, deps.paths, lambda: self._looked_at, rehearsal=strategy.rehearsal
-            )
+            self._metrics = MetricsServer(deps.settings.metrics, deps.paths, lambda: self._looked_at)
         deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(deps)
         with deps.store.transaction() as tx:
@@ -195,9 +193,8 @@ class Conductor:
         if self._figures_at != self._live.swaps_made:
             # A swap just ended: what it took is known, and nothing hurries.
             self._figures_at = self._live.swaps_made
-            rehearsal = self._deps.strategy.rehearsal
-            self._live.figures, _ = measured_figures(self._deps.reader, with_rehearsal=rehearsal)
-            self._live.doubt = measured_doubt(self._deps.reader, rehearsal=rehearsal)
+            self._live.figures, _ = measured_figures(self._deps.reader)
+            self._live.doubt = measured_doubt(self._deps.reader)
         snapshot = self._live.snapshot(
             self._deps,
             until=self._options.until,
@@ -473,7 +470,7 @@ class Conductor:
         if self._metrics is not None:
             await asyncio.to_thread(self._metrics.close)
         await self._deps.close()
-        if self._deps.strategy.rehearsal:
+        if self._deps.strategy.embedded:
             # The rehearsal's server ends with its session: nothing is resident any more.
             self._live.resident = None
             with self._storage.writing("that nothing is resident"):

@@ -35,13 +35,6 @@ if TYPE_CHECKING:
     from navigator.store.writes.writer import Store
     from navigator.workspace.git.private import PrivateRepo
 
-REHEARSAL_PREFIX = "rehearsal/"
-
-
-def is_rehearsal(model: str) -> bool:
-    """Whether a model's name says that it is the embedded stand-in."""
-    return model.startswith(REHEARSAL_PREFIX)
-
 
 @contextmanager
 def at_home(project: Project) -> Iterator[None]:
@@ -51,7 +44,7 @@ def at_home(project: Project) -> Iterator[None]:
     try:
         yield
     except NotARepository as error:
-        error.hint = f"If it was moved: `navigator project move {project.name} PATH`. {error.hint}"
+        error.hint = f"If it was moved: `navigator project set {project.name} --path PATH`. {error.hint}"
         raise
 
 
@@ -92,7 +85,6 @@ class Dependencies:
         reader: reads through the writer's own connection, so it sees what was just written.
         time_scale: the rehearsal's.
         seed: the rehearsal's.
-        allow_rehearsal_landing: let a rehearsal's proposals land in repositories that the demo did not make.
         on_live: told about progress that is not kept.
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
@@ -109,7 +101,6 @@ class Dependencies:
     reader: Reader
     time_scale: float = 1.0
     seed: int = 0
-    allow_rehearsal_landing: bool = False
     on_live: Callable[[dict[str, Any]], None] = lambda progress: None
     at_hand: Callable[[Role], bool] = lambda role: True
     conducting: bool = False
@@ -162,11 +153,6 @@ class Dependencies:
         return make_strategy(
             self.settings, self.paths, time_scale=self.time_scale, seed=self.seed, in_flight=self._in_flight
         )
-
-    def rehearses(self, role: Role) -> bool:
-        """Whether what plays `role` is the stand-in, whatever name the settings give it."""
-        embedded = role is not Role.FINAL and self.strategy.rehearsal
-        return embedded or is_rehearsal(self.settings.server(role).model)
 
     def _in_flight(self) -> Iterator[str]:
         """The ids of every request that runs right now, on a connection that is kept or only lent."""

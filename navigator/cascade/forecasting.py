@@ -55,9 +55,9 @@ class ForecastLog:
 
     def _begin(self, present: frozenset[_Key], now: float) -> None:
         deps = self._deps
-        figures, names = measured_figures(deps.reader, with_rehearsal=deps.strategy.rehearsal)
+        figures, names = measured_figures(deps.reader)
         measured = set(names) >= NEEDED
-        if deps.strategy.rehearsal and not measured:
+        if deps.reader.rehearsal and not measured:
             return  # a real GPU's published speeds say nothing about a simulation
         expected = time_to_finish(deps.reader, deps.settings, figures)
         if expected is None:
@@ -72,7 +72,6 @@ class ForecastLog:
                     swaps=expected.swaps,
                     source="measured" if measured else "published",
                     made=utc_now(),
-                    rehearsal=deps.strategy.rehearsal,
                 )
             )
         self._of, self._began = present, now

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import StatePaths
@@ -21,6 +22,7 @@ from navigator.domain.states import Role
 from navigator.scheduling.view import role_of
 from navigator.store.database import open_reader
 from navigator.store.reads.metrics import Count, MetricReads
+from navigator.store.reads.reader import Reader
 
 if TYPE_CHECKING:
     from wsgiref.simple_server import WSGIServer
@@ -33,7 +35,6 @@ class MetricsServer:
 
     Args:
         looked_at: what the scheduler saw last.
-        rehearsal: whether what answers is the stand-in.
     """
 
     def __init__(
@@ -41,13 +42,10 @@ class MetricsServer:
         settings: MetricsSettings,
         paths: StatePaths,
         looked_at: Callable[[], SchedulerSnapshot],
-        *,
-        rehearsal: bool,
     ) -> None:
         self._settings = settings
         self._paths = paths
         self._looked_at = looked_at
-        self._rehearsal = "true" if rehearsal else "false"
         self._running: tuple[WSGIServer, threading.Thread] | None = None
 
     def start(self) -> None:
@@ -83,6 +81,15 @@ class MetricsServer:
             server.server_close()
             thread.join()
             self._running = None
+
+    @cached_property
+    def _rehearsal(self) -> str:
+        """Whether everything is simulated, as a label's value."""
+        connection = open_reader(self._paths.database)
+        try:
+            return str(Reader(connection).rehearsal).lower()
+        finally:
+            connection.close()
 
     def describe(self) -> list[Any]:
         """Nothing: the names are known when they are asked for."""
@@ -139,6 +146,6 @@ class MetricsServer:
         for name, (about, labels, counts) in counted.items():
             family = CounterMetricFamily(f"navigator_{name}", about, labels=(*labels, "rehearsal"))
             for values, count in counts:
-                family.add_metric(values, count)
+                family.add_metric((*values, self._rehearsal), count)
             families.append(family)
         return families

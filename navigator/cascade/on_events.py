@@ -147,8 +147,9 @@ class OnEvents:
         if not name or not self._settings.command(name):
             return None
         said: dict[str, Any] = {"event": name, "id": event.seq, "at": event.at}
+        said["rehearsal"] = self._deps.reader.rehearsal
         if event.kind == "swap_added":
-            return said | {"rehearsal": self._deps.strategy.rehearsal, "swap": event.data}
+            return said | {"swap": event.data}
         if event.kind == "batch_ended":
             return self._batch(said, str(event.data["batch"]))
         task = self._deps.reader.task(event.task_id)
@@ -161,10 +162,9 @@ class OnEvents:
             "reason": task.reason,
         }
         said["project"] = {"name": project.name, "path": project.path}
-        said["rehearsal"] = self._deps.strategy.rehearsal
         if event.proposal_id:
             proposal = self._deps.reader.proposal(event.proposal_id)
-            said |= {"rehearsal": proposal.rehearsed, "proposal": _proposal(proposal)}
+            said["proposal"] = _proposal(proposal)
         return said
 
     def _batch(self, said: dict[str, Any], batch: str) -> dict[str, Any] | None:
@@ -180,7 +180,6 @@ class OnEvents:
             return None
         return said | {
             "batch": batch,
-            "rehearsal": any(one.rehearsed for one in found),
             "waiting": [_proposal(one) | {"project": one.project} for one in found],
         }
 

@@ -8,11 +8,10 @@ import logging
 from navigator.agents.homes import Homes
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import SCRATCH
-from navigator.cascade.stages.land import approved_proposal, recover_landings
-from navigator.domain.models import Landing, Task, utc_now
+from navigator.cascade.stages.land import recover_landings
+from navigator.domain.models import Task
 from navigator.domain.standing import LOOP_TASK_STATES
-from navigator.domain.states import LandingState, TaskState
-from navigator.workspace.git.landing.land import ALLOW_REHEARSAL
+from navigator.domain.states import TaskState
 from navigator.workspace.sandbox.suite import sweep
 
 log = logging.getLogger(__name__)
@@ -41,23 +40,9 @@ async def recover(deps: Dependencies) -> int:
         take_back(deps, task)
         moved += 1
     moved += await recover_landings(deps)
-    if deps.allow_rehearsal_landing:
-        _due_again(deps)
     if moved:
         log.info("recovery: %d tasks taken back", moved)
     return moved
-
-
-def _due_again(deps: Dependencies) -> None:
-    """Have approved proposals land that were refused for nothing but being a rehearsal's, which is allowed now."""
-    for task in deps.reader.tasks(states={TaskState.APPROVED}):
-        proposal = approved_proposal(deps, task)
-        refused = proposal.landing
-        if refused is None or refused.state is not LandingState.REFUSED:
-            continue
-        if proposal.rehearsal and ALLOW_REHEARSAL in refused.reason:
-            with deps.store.transaction() as tx:
-                tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
 
 
 def take_back(deps: Dependencies, task: Task) -> None:

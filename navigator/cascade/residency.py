@@ -223,7 +223,6 @@ class Residency:
             failure=result.failure,
             weight_bytes=read[0],
             warm_bytes=read[1],
-            rehearsal=deps.strategy.rehearsal,
             session=self._session.number,
             filled_seconds=min(filled[0], result.seconds),
             filled_with=filled[1],
@@ -361,7 +360,6 @@ class Residency:
             strategy=deps.strategy.recorded,
             started=utc_now(),
             made_by="outside",
-            rehearsal=deps.strategy.rehearsal,
             session=self._session.number,
         )
         self._live.resident = self._unproved = found
@@ -387,7 +385,7 @@ class Residency:
 
     async def assumptions(self, role: Role | None) -> None:
         """A rehearsal says what it assumes about time; the session's modelled figures are based on that."""
-        if not self._deps.strategy.rehearsal or role is None:
+        if not self._deps.strategy.embedded or role is None:
             return
         self._session.assume(role, (await self._deps.client(role).server_info()).get("timing"))
 

@@ -109,7 +109,6 @@ def cache_document(calls: Iterable[ModelCall]) -> dict[str, object]:
             "prompt_tokens": usage_of(some).prompt_tokens,
             "cached_tokens": usage_of(some).cached_tokens,
             "cached_share": _share(some),
-            "rehearsal": any(call.rehearsal for call in some),
         }
         for role, some in by_role.items()
     }
@@ -129,8 +128,7 @@ def say_cache(calls: Iterable[ModelCall]) -> None:
         total = usage_of(some)
         if not total.prompt_tokens:
             continue
-        simulated = "  REHEARSAL" if any(call.rehearsal for call in some) else ""
         output.say(
             f"  {role}: {total.prompt_tokens:,} prompt tokens in {plural(len(some), 'call')},"
-            f" {output.percent(_share(some))} from the server's cache{simulated}"
+            f" {output.percent(_share(some))} from the server's cache"
         )

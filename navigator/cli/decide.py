@@ -59,11 +59,6 @@ YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @NOTE
 @TREE
 @YES
-@click.option(
-    "--allow-rehearsal-landing",
-    is_flag=True,
-    help="Let a rehearsal's proposals land outside the demo's repositories.",
-)
 @output.JSON
 def approve(
     ids: tuple[str, ...],
@@ -72,7 +67,6 @@ def approve(
     note: str,
     tree: str,
     yes: bool,
-    allow_rehearsal_landing: bool,
     as_json: bool,
 ) -> None:
     """Approve proposals and land them.
@@ -92,7 +86,6 @@ def approve(
         proposals=tuple(chosen),
         note=note,
         confirm=confirm,
-        allow_rehearsal_landing=allow_rehearsal_landing,
     )
     verb = Approve()
     result = act(verb, ask(verb, args, yes=yes)) if chosen else Decided()
@@ -155,12 +148,14 @@ def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
 
 
 @click.command("send-back")
-@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
+@click.argument("ids", nargs=-1, required=True, metavar="P…|T…", shell_complete=complete_proposals)
 @NOTE
 @output.JSON
 def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
-    """Send proposals back: a new attempt starts with your note."""
-    carry_out(SendBack(), SendBackArgs(proposals=_pinned(ids), note=note), as_json=as_json)
+    """Send back proposals, or tasks with a report or an answer without a change: a new attempt starts with your note."""
+    tasks = tuple(one for one in ids if one[:1] in "Tt")
+    proposals = _pinned(tuple(one for one in ids if one not in tasks))
+    carry_out(SendBack(), SendBackArgs(proposals=proposals, tasks=tasks, note=note), as_json=as_json)
 
 
 def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:

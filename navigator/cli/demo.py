@@ -119,9 +119,10 @@ def take_a_part() -> int:
     Splits the first hunk off the first proposal of several hunks that the reviewer wants revised, else off the first of
     several hunks. The rest is written again on top of it. Does nothing in a folder that has a part already.
     """
+    from navigator.cascade.acting import reading
     from navigator.cascade.verbs.split import Split, SplitArgs
     from navigator.cascade.views.inbox import waiting_proposals
-    from navigator.cli.session import act, reading
+    from navigator.cli.session import act
     from navigator.domain.states import Verdict
     from navigator.workspace.git.hunks import all_labels
     from navigator.workspace.git.private import PrivateRepo
@@ -185,18 +186,15 @@ def _state(chosen: Path | None) -> tuple[StatePaths, bool]:
 
 
 def _require_own(paths: StatePaths) -> None:
-    """Refuse a state folder that is in use for real projects.
+    """Refuse a folder of real work before anything is written into it.
 
     Raises:
-        Conflict: the folder holds projects that the demo did not make.
+        OtherWorld: it is one.
     """
-    from navigator.cli.session import reading
+    from navigator.store.database import open_reader
 
-    with reading(paths) as store:
-        if any(not project.demo for project in store.projects()):
-            raise Conflict(
-                f"{paths.root} holds real projects.", hint="Choose another folder for the demo: --state DIR."
-            )
+    if paths.database.exists():
+        open_reader(paths.database, rehearsal=True).close()
 
 
 def _use(paths: StatePaths) -> None:
@@ -209,9 +207,10 @@ def _use(paths: StatePaths) -> None:
 
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[str, Any]:
     """Create sample repositories and queue tasks on them, once per state folder."""
+    from navigator.cascade.acting import reading
     from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
     from navigator.cascade.verbs.task_add import AddTasks, AddTasksArgs, NewTask
-    from navigator.cli.session import act, reading
+    from navigator.cli.session import act
     from navigator.rehearsal.samples.repositories import sample_projects, sample_questions, sample_tasks
 
     with reading(paths) as store:
@@ -223,7 +222,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     for sample in made:
         folder = root / sample.name
         make_repository(folder, sample.files, executable=sample.executable)
-        act(AddProject(), AddProjectArgs(path=str(folder), name=sample.name, check=sample.check, demo=True))
+        act(AddProject(), AddProjectArgs(path=str(folder), name=sample.name, check=sample.check))
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
     queued = tuple(
         NewTask(
@@ -253,6 +252,7 @@ def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Col
         path.write_bytes(content)
         if name in executable:
             path.chmod(0o755)
+    from navigator.cascade.verbs.projects import SAMPLE
     from navigator.workspace.git.runner import Git
 
     git = Git(folder / ".git", work_tree=folder, config=_PERSON)
@@ -260,5 +260,6 @@ def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Col
     # The sample has its own user, so that approving works where git has none configured.
     git.run("config", "user.name", "Navigator demo")
     git.run("config", "user.email", "demo@navigator.invalid")
+    git.run("config", SAMPLE, "true")
     git.run("add", "--all")
     git.run("commit", "--quiet", "--no-gpg-sign", "-m", "Start the sample project")

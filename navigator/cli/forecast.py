@@ -69,7 +69,7 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
     """Estimate when all that is queued is done, and the time of a batch, from figures measured here, else published ones.
 
     Options override the figures. What is queued is followed task by task: written, checked, reviewed, and revised at the revise
-    rate, as `navigator run` would do it. `navigator stats forecast` says how far off that was.
+    rate, as `navigator run` would do it. `navigator stats cost` says how far off that was.
 
     The break-even is against one model that stays loaded, writes every change and is not reviewed. The best batch is the
     smallest one whose time per change is within 5% of an endless batch's.
@@ -198,9 +198,12 @@ def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
 
 
 def _measured(reader: Reader) -> tuple[Figures, str]:
-    """Figures, and whose they are in words. A rehearsal's are never among them."""
-    figures, names = measured_figures(reader, with_rehearsal=False)
+    """Figures, and whose they are in words."""
+    figures, names = measured_figures(reader)
+    if not names and reader.rehearsal:
+        return figures, "as published for one 96 GB GPU (nothing simulated yet)"
     if not names:
         return figures, "as published for one 96 GB GPU (nothing measured here yet)"
     missing = "" if len(names) == _FIGURES else "; the rest as published"
-    return figures, f"measured here: {', '.join(names)}{missing}"
+    measured = "REHEARSAL, simulated" if reader.rehearsal else "measured here"
+    return figures, f"{measured}: {', '.join(names)}{missing}"

@@ -57,6 +57,12 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
 
 @project.command("set")
 @click.argument("name", shell_complete=complete_projects)
+@click.option(
+    "--path",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Where its repository is now. The first commit must be the same.",
+)
 @click.option("--check", default=None, metavar="CMD", help="The project's test command; '' for none.")
 @click.option("--landing", type=_LANDING, default=None, help=_LANDING_HELP)
 @click.option("--base", default=None, metavar="BRANCH", help=f"{_BASE_HELP} '' for the current branch.")
@@ -75,6 +81,7 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
 @output.JSON
 def set_project(
     name: str,
+    path: Path | None,
     check: str | None,
     landing: str | None,
     base: str | None,
@@ -93,6 +100,12 @@ def set_project(
             "review_branches": review_branches or None,
         }
     )
+    if path is not None:
+        moved = MoveProjectArgs(name=name, path=str(path.expanduser().absolute()))
+        if args == SetProjectArgs(name=name):
+            carry_out(MoveProject(), moved, as_json=as_json)
+            return
+        act(MoveProject(), moved)
     carry_out(SetProject(), args, as_json=as_json)
 
 
@@ -236,17 +249,6 @@ def show(name: str, as_json: bool) -> None:
 
 
 project.add_command(check)
-
-
-@project.command("move")
-@click.argument("name", shell_complete=complete_projects)
-@click.argument("path", type=click.Path(path_type=Path))
-@output.JSON
-def move(name: str, path: Path, as_json: bool) -> None:
-    """Tell Navigator that the repository of NAME is now at PATH. Its first commit must be the same."""
-    carry_out(
-        MoveProject(), MoveProjectArgs(name=name, path=str(path.expanduser().absolute())), as_json=as_json
-    )
 
 
 @project.command("remove")

@@ -1,4 +1,4 @@
-"""`navigator prompts`: list, show, compare, check and try prompt templates, packaged ones and the user's own."""
+"""`navigator prompts`: list, show and try prompt templates, packaged ones and the user's own."""
 
 from __future__ import annotations
 
@@ -27,24 +27,27 @@ def _own() -> PromptLibrary:
 
 @click.group(cls=Commands)
 def prompts() -> None:
-    """List prompt templates; check and try your own."""
+    """List, show and try prompt templates."""
 
 
 @prompts.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_prompts(as_json: bool) -> None:
-    """List all templates with version, role and purpose."""
+    """List all templates with version, role and purpose. Exit code 1: one of yours cannot be used."""
     library = _own()
     mine = {prompt.name for prompt in library.own}
     for path in library.strays:
         output.note(f"Skipped {path}: not a prompt (it does not begin with ---).")
+    problems = {prompt.name: _problem(library, prompt) for prompt in library.own}
+    broken = any(problems.values())
     if as_json:
         rows = [
             {"name": p.name, "version": p.version, "path": str(p.path), "own": p.name in mine, **p.meta}
+            | {"problem": problems.get(p.name, "")}
             for p in library
         ]
-        output.print_json({"prompts": rows})
-        return
+        output.print_json({"prompts": rows, "ok": not broken})
+        sys.exit(int(broken))
     rows_shown = [
         (p.version, p.meta.get("role", ""), _whose(library, p), p.meta.get("about", "")) for p in library
     ]
@@ -53,6 +56,19 @@ def list_prompts(as_json: bool) -> None:
         f"Put your own into {config_path().parent / 'prompts'}. A file with the name of a packaged prompt replaces it "
         "the next time `navigator run` starts."
     )
+    for name, problem in problems.items():
+        if problem:
+            output.say(f"✗ {name}: {problem}", fg="red")
+    sys.exit(int(broken))
+
+
+def _problem(library: PromptLibrary, prompt: Prompt) -> str:
+    """Why a template cannot be used: its syntax, values that it needs, values that are not known."""
+    try:
+        library.check_one(prompt)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def _whose(library: PromptLibrary, prompt: Prompt) -> str:
@@ -63,15 +79,12 @@ def _whose(library: PromptLibrary, prompt: Prompt) -> str:
 
 @prompts.command("show")
 @click.argument("name")
-def show(name: str) -> None:
+@click.option("--diff", is_flag=True, help="Compare your template with the packaged one.")
+def show(name: str, diff: bool) -> None:
     """Print a template."""
-    output.say(_own().get(name).path.read_text(encoding="utf-8"))
-
-
-@prompts.command("diff")
-@click.argument("name")
-def diff(name: str) -> None:
-    """Compare your template with the packaged one."""
+    if not diff:
+        output.say(_own().get(name).path.read_text(encoding="utf-8"))
+        return
     packaged = PromptLibrary([resource_dir("prompts")]).get(name)
     own = _own().get(name)
     if own.path == packaged.path:
@@ -85,33 +98,6 @@ def diff(name: str) -> None:
         lineterm="",
     )
     output.say("\n".join(lines) or f"No differences from the packaged prompt ({packaged.version}).")
-
-
-@prompts.command("check")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(as_json: bool) -> None:
-    """Check your templates: syntax, required values, unknown values."""
-    library = _own()
-    rows: list[dict[str, Any]] = []
-    for prompt in library.own:
-        problem = ""
-        try:
-            library.check_one(prompt)
-        except ConfigError as error:
-            problem = str(error)
-        rows.append(
-            {"name": prompt.name, "version": prompt.version, "path": str(prompt.path), "problem": problem}
-        )
-    broken = [row for row in rows if row["problem"]]
-    if as_json:
-        output.print_json({"prompts": rows, "ok": not broken})
-    elif not rows:
-        output.say(f"No prompts of your own in {config_path().parent / 'prompts'}.")
-    else:
-        for row in rows:
-            output.say(f"{'✗' if row['problem'] else '✓'} {row['version']}  {row['problem'] or row['path']}")
-    if broken:
-        sys.exit(1)
 
 
 @prompts.command("try")

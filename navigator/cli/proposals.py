@@ -62,10 +62,12 @@ def proposals(
             if only_waiting
             else with_overlaps(store.proposals(states=states, project=name))
         )
+        rehearsal = store.rehearsal
     if sort == "effort":
         found = by_proposal_effort(found)
     if as_json:
-        output.print_json({"proposals": [proposal.model_dump(mode="json") for proposal in found]})
+        said = {"rehearsal": rehearsal}
+        output.print_json({"proposals": [proposal.model_dump(mode="json") | said for proposal in found]})
         return
     if not found and only_waiting:
         output.say(
@@ -79,8 +81,6 @@ def proposals(
     output.emit(
         output.table(heads, [_row(proposal, timed=sort == "effort") for proposal in found], right=(5, 6))
     )
-    if any(proposal.rehearsed for proposal in found):
-        output.note("REHEARSAL: made by the embedded stand-in, not by a model.")
 
 
 def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
@@ -98,7 +98,6 @@ def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
     notes += [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
     notes += [f"! {item.rule}" for item in proposal.policy]
     notes += ["advice only"] if proposal.review and proposal.review.advice else []
-    notes += ["REHEARSAL"] if proposal.rehearsed else []
     return (
         proposal.id,
         proposal.project,
@@ -151,7 +150,8 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                     "against": against_id,
                     "files": [_document(file, n) for n, file in enumerate(files, 1)],
                 }
-                documents.append({"proposal": proposal.model_dump(mode="json")} | told)
+                shown = proposal.model_dump(mode="json") | {"rehearsal": store.rehearsal}
+                documents.append({"proposal": shown} | told)
                 continue
             whole = store.proposal(proposal.parent) if proposal.parent else None
             worth = worth_of(store, proposal.review) if proposal.review else ""
@@ -160,6 +160,8 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                 agent_words(turns_of(store, proposal)),
                 mended_words(store, proposal),
             )
+            if store.rehearsal:
+                output.say("REHEARSAL", bold=True)
             _show(proposal, files, other, whole, [words for words in made if words], worth)
     if as_json:
         output.print_json({"diffs": documents})
@@ -179,8 +181,7 @@ def _show(
     made: Sequence[str],
     worth: str,
 ) -> None:
-    label = "  REHEARSAL" if proposal.rehearsed else ""
-    output.say(f"{proposal.id}  {proposal.project}  {proposal.title}{label}", bold=True)
+    output.say(f"{proposal.id}  {proposal.project}  {proposal.title}", bold=True)
     _show_review(proposal, whole, made, worth)
     findings = list(proposal.review.findings) if proposal.review and other is None else []
     for finding in findings:

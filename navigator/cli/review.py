@@ -179,8 +179,8 @@ def _documents(paths: StatePaths, ids: Sequence[str]) -> list[dict[str, Any]]:
 
     with reading(paths) as store:
         found = [(store.task(one), store.proposals(task_id=one)[-1]) for one in ids]
-    redact = _redactor(paths, [held.id for _, held in found])
-    return [review_document(task, proposal, redact) for task, proposal in found]
+        redact = _redactor(paths, [held.id for _, held in found])
+        return [review_document(store, task, proposal, redact) for task, proposal in found]
 
 
 def _redactor(paths: StatePaths, proposals: Sequence[str]) -> Redactor:

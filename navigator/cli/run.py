@@ -19,7 +19,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.progress import Progress
-from navigator.cli.session import locked_dependencies, state_paths
+from navigator.cli.session import locked_dependencies, report, state_paths
 from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
 from navigator.domain.errors import Conflict, NavigatorError
@@ -42,30 +42,34 @@ _DETACH_WAIT = 15.0
 @click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Maximum number of swaps.")
 @click.option("--detach", is_flag=True, help="Run in the background; the terminal can be closed.")
 @click.option(
+    "--stop",
+    is_flag=True,
+    help="Instead, stop the conductor that runs. Work in progress is done again by the next one.",
+)
+@click.option(
     "--time-scale",
     type=float,
     default=None,
     help="Rehearsal only: factor on simulated times; 0 means no waiting.",
 )
 @click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its faults.")
-@click.option(
-    "--allow-rehearsal-landing", is_flag=True, help="Let rehearsal proposals land in real repositories."
-)
 @output.JSON
 def run(
     until: str | None,
     max_swaps: int | None,
     detach: bool,
+    stop: bool,
     time_scale: float | None,
     seed: int,
-    allow_rehearsal_landing: bool,
     as_json: bool,
 ) -> None:
     """Run the conductor: write, swap, review, swap back, revise; then wait for your decisions."""
+    if stop:
+        _stop(as_json)
+        return
     options: dict[str, Any] = {
         "time_scale": scale_of(time_scale),
         "seed": seed,
-        "allow_rehearsal_landing": allow_rehearsal_landing,
     }
     if detach:
         _detach(as_json)
@@ -218,6 +222,22 @@ def _tests(tests: dict[str, int]) -> str:
     return ", ".join(said) or "none"
 
 
+def _stop(as_json: bool) -> None:
+    from navigator.cascade.socket.client import request
+    from navigator.cascade.socket.wire import NoConductor, NotResponding
+    from navigator.cascade.verbs.conducting import Stop, StopDone
+
+    verb = Stop()
+    try:
+        request(state_paths().socket, verb.name, {}, timeout=30)
+    except NotResponding:
+        raise
+    except NoConductor as error:
+        # Already stopped: the hint to start one would be wrong.
+        raise NoConductor("No conductor is running.") from error
+    report(verb.tell(StopDone()), {"stopping": True} if as_json else None)
+
+
 def _detach(as_json: bool) -> None:
     """Start the same command as a process of its own session, and wait until it answers."""
     from navigator.cascade.socket.client import request
@@ -228,7 +248,7 @@ def _detach(as_json: bool) -> None:
         request(paths.socket, "status", {}, timeout=5)
         raise Conflict(
             "A conductor is already running.",
-            hint="`navigator status` shows what it is doing; `navigator stop` stops it.",
+            hint="`navigator status` shows what it is doing; `navigator run --stop` stops it.",
         )
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--detach", "--json")]
     errors = paths.root / "conductor.err"

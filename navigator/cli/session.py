@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ from navigator.cli import output
 from navigator.config.paths import StatePaths, state_dir
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.states import Role
-from navigator.domain.text import safe_line, safe_text
+from navigator.domain.text import SIMULATED, safe_line, safe_text
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -29,9 +30,18 @@ def state_paths() -> StatePaths:
     return StatePaths(state_dir()).ensure()
 
 
-def reading(paths: StatePaths | None = None) -> AbstractContextManager[Reader]:
-    """The store, read-only. A state folder without a database gets an empty one first."""
-    return acting.reading(paths or state_paths())
+@contextmanager
+def reading(paths: StatePaths | None = None) -> Iterator[Reader]:
+    """The store, read-only. A state folder without a database gets an empty one first. A rehearsal's is named on stderr, once."""
+    with acting.reading(paths or state_paths()) as store:
+        if store.rehearsal:
+            _say_simulated()
+        yield store
+
+
+@cache
+def _say_simulated() -> None:
+    output.note(SIMULATED)
 
 
 def known_project(store: Reader, name: str | None) -> None:
@@ -149,7 +159,7 @@ def completing(rows: Callable[[Reader], Iterator[tuple[str, str]]]) -> Completer
             paths = StatePaths(state_dir())
             if not paths.database.exists():
                 return []
-            with reading(paths) as store:
+            with acting.reading(paths) as store:
                 found = list(rows(store))
         except NavigatorError:
             return []

@@ -1,16 +1,15 @@
-"""`navigator stats`: every page of statistics as a command; a rehearsal's figures come separately and say so."""
+"""`navigator stats`: the pages of statistics; a rehearsal's figures say so."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
 from typing import Any
 
 import click
 
+from navigator.cascade import acting
 from navigator.cascade.views.statistics.chart import chart
 from navigator.cascade.views.statistics.page import (
-    REHEARSAL,
     Question,
     StatisticsPage,
     Table,
@@ -20,10 +19,9 @@ from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
-from navigator.cli.lazy import Commands
-from navigator.cli.session import act, reading
+from navigator.cli.session import act, state_paths
 from navigator.domain.errors import UsageError
-from navigator.domain.text import safe_line
+from navigator.domain.text import SIMULATED, safe_line
 from navigator.store.reads.verdicts import ALIASES, GROUPINGS
 
 _WIDTH = 80
@@ -33,59 +31,63 @@ _WIDTH = 80
 FORMATS = ("text", "json", "jsonl", "csv")
 
 
-def _options(show: Callable[..., None]) -> Callable[..., None]:
-    """The options of every page."""
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(FORMATS),
-            help="Text, one JSON document, or one figure a row as JSON lines or CSV.",
-        ),
-        click.option(
-            "--since",
-            default="",
-            metavar="D",
-            help="From this day on, e.g. 2026-11-03, or of the last 12h, 7d, 8w.",
-        ),
-    ):
-        show = option(show)
-    return show
+@click.command()
+@click.argument(
+    "name", metavar="[PAGE]", type=click.Choice([page.name for page in PAGES]), default=PAGES[0].name
+)
+@click.option(
+    "--by",
+    type=click.Choice((*GROUPINGS, *ALIASES)),
+    help="Group the revise rate by this property; prompt and model are the reviewer's.",
+)
+@click.option(
+    "--compare",
+    "pair",
+    nargs=2,
+    metavar="A B",
+    help="Instead, compare the revise rates of two prompt versions, models, projects or kinds.",
+)
+@click.option(
+    "--look", is_flag=True, help="First look in the repositories whether landed commits were reverted."
+)
+@click.option(
+    "--since",
+    default="",
+    metavar="D",
+    help="From this day on, e.g. 2026-11-03, or of the last 12h, 7d, 8w.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Text, one JSON document, or one figure a row as JSON lines or CSV.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+def stats(
+    name: str,
+    by: str | None,
+    pair: tuple[str, str] | None,
+    look: bool,
+    since: str,
+    form: str | None,
+    as_json: bool,
+) -> None:
+    """Answer three questions: is the reviewer worth it, is it getting better, what does it cost. PAGE has the rest.
 
-
-@click.group(cls=Commands, invoke_without_command=True)
-@_options
-@click.pass_context
-def stats(context: click.Context, since: str, form: str | None, as_json: bool) -> None:
-    """Answer three questions: is the reviewer worth it, is it getting better, what does it cost. Pages have the rest."""
-    if context.invoked_subcommand is None:
-        _show(PAGES[0], since, form, as_json)
-    elif since or form or as_json:
-        raise UsageError(
-            "These options go after the name of the page.",
-            hint=f"Like this: `navigator stats {context.invoked_subcommand} --json`.",
-        )
-
-
-def _add(page: StatisticsPage[Any]) -> None:
-    @_options
-    def show(since: str, form: str | None, as_json: bool, by: str | None = None, look: bool = False) -> None:
-        if look:
-            _look_for_reverts()
-        _show(page, since, form, as_json, ALIASES.get(by or "", by or ""))
-
-    show.__doc__ = page.help
-    if page.name == "revise-rate":
-        show = click.option(
-            "--by",
-            type=click.Choice((*GROUPINGS, *ALIASES)),
-            help="Group by this property; prompt and model are the reviewer's.",
-        )(show)
-    if page.name == "outcomes":
-        text = "First look in the repositories whether landed commits were reverted."
-        show = click.option("--look", is_flag=True, help=text)(show)
-    stats.command(page.name)(show)
+    Pages: summary, reviewer, outcomes, cost, writing.
+    """
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json and --format {form} ask for two things.", hint="Give one of them.")
+    form = "json" if as_json else form or "text"
+    if look:
+        _look_for_reverts()
+    grouped = ALIASES.get(by or "", by or "")
+    if pair:
+        if form not in ("text", "json"):
+            raise UsageError(f"A comparison is not written as {form}.", hint="Use --json.")
+        _compare(pair, grouped, since, as_json=form == "json")
+    else:
+        _show(next(page for page in PAGES if page.name == name), since, form, grouped)
 
 
 def _look_for_reverts() -> None:
@@ -96,49 +98,38 @@ def _look_for_reverts() -> None:
         output.note(str(one))
 
 
-def _show(page: StatisticsPage[Any], since: str, form: str | None, as_json: bool, by: str = "") -> None:
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} ask for two things.", hint="Give one of them.")
+def _show(page: StatisticsPage[Any], since: str, form: str, by: str) -> None:
     question = Question(by, _since(since))
-    with reading() as store, store.snapshot():
-        found = page.read(store, question)
-    if as_json or form == "json":
-        output.print_json(page.document(found))
+    with acting.reading(state_paths()) as store, store.snapshot():
+        found, rehearsal = page.read(store, question), store.rehearsal
+    document = {**page.document(found), "rehearsal": rehearsal}
+    if form == "json":
+        output.print_json(document)
     elif form == "jsonl":
-        output.emit(as_json_lines(figure_rows(page, found)).rstrip("\n"))
+        output.emit(as_json_lines(figure_rows(page.name, document)).rstrip("\n"))
     elif form == "csv":
-        output.emit(as_csv(figure_rows(page, found)).rstrip("\n"))
+        output.emit(as_csv(figure_rows(page.name, document)).rstrip("\n"))
     else:
+        if rehearsal:
+            output.say(SIMULATED, bold=True)
         tell(page, found)
 
 
-for _page in PAGES:
-    _add(_page)
-
-
-@stats.command
-@click.argument("first")
-@click.argument("second")
-@click.option("--by", type=click.Choice((*GROUPINGS, *ALIASES)), help="The property that both are values of.")
-@click.option(
-    "--since", default="", metavar="D", help="From this day on, e.g. 2026-11-03, or of the last 8w."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def compare(first: str, second: str, by: str | None, since: str, as_json: bool) -> None:
-    """Compare the revise rates of two prompt versions, models, projects or kinds."""
+def _compare(pair: tuple[str, str], by: str, since: str, *, as_json: bool) -> None:
     from navigator.cascade.views.statistics.comparison import (
         compare_rates,
         comparison_document,
         comparison_table,
     )
 
-    with reading() as store, store.snapshot():
-        found = compare_rates(store, first, second, ALIASES.get(by or "", by or ""), _since(since))
+    with acting.reading(state_paths()) as store, store.snapshot():
+        found = compare_rates(store, *pair, by, _since(since))
+        rehearsal = store.rehearsal
     if as_json:
-        output.print_json(comparison_document(found))
+        output.print_json({**comparison_document(found), "rehearsal": rehearsal})
         return
-    if found.rehearsal:
-        output.say(f"REHEARSAL: {REHEARSAL}", bold=True)
+    if rehearsal:
+        output.say(SIMULATED, bold=True)
     print_table(comparison_table(found))
 
 
@@ -147,15 +138,11 @@ def _since(text: str) -> str:
 
 
 def tell(page: StatisticsPage[Any], found: Any) -> None:
-    """Print a page: the real figures, then a rehearsal's under a heading of their own."""
-    real, rehearsed = (page.tables(found, rehearsal) for rehearsal in (False, True))
-    if not real and not rehearsed:
+    """Print a page."""
+    tables = page.tables(found)
+    if not tables:
         output.say(page.missing)
-    for table in real:
-        print_table(table)
-    if rehearsed:
-        output.say(f"REHEARSAL: {REHEARSAL}", bold=True)
-    for table in rehearsed:
+    for table in tables:
         print_table(table)
 
 

@@ -1,4 +1,4 @@
-"""`navigator status` and `navigator stop`. Imports no screen, HTTP client or git: it must answer at once."""
+"""`navigator status`. Imports no screen, HTTP client or git: it must answer at once."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from typing import Any
 
 import click
 
-from navigator.cascade.socket.client import request
-from navigator.cascade.socket.wire import NoConductor, NotResponding
 from navigator.cascade.verbs.base import plural
-from navigator.cascade.verbs.conducting import Stop, StopDone
 from navigator.cascade.views.status import status_document
 from navigator.cli import output
-from navigator.cli.session import report, state_paths
+from navigator.cli.session import state_paths
 from navigator.domain.standing import LOOP_TASK_STATES
 
 
@@ -109,18 +106,3 @@ def _show(document: dict[str, Any]) -> None:
         f"The conductor is working on {plural(len(conductor['busy']), 'task')}; "
         f"{plural(conductor['swaps'], 'swap')} this session."
     )
-
-
-@click.command()
-@output.JSON
-def stop(as_json: bool) -> None:
-    """Stop the conductor. Work in progress is done again by the next one."""
-    verb = Stop()
-    try:
-        request(state_paths().socket, verb.name, {}, timeout=30)
-    except NotResponding:
-        raise
-    except NoConductor as error:
-        # Already stopped: the hint to start one would be wrong.
-        raise NoConductor("No conductor is running.") from error
-    report(verb.tell(StopDone()), {"stopping": True} if as_json else None)

@@ -147,26 +147,33 @@ def _show_status(document: dict[str, Any]) -> None:
         output.say(f"{card['name']}: {card['used_mib']:,} of {card['total_mib']:,} MiB in use")
 
 
+_NONE = "none"
+
+
 @swap.command("to")
-@click.argument("role", type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]))
+@click.argument("role", type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value, _NONE]))
 @click.option("--time-scale", type=float, default=None, help="Rehearsal only: factor on simulated times.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def to(role: str, time_scale: float | None, as_json: bool) -> None:
     """Make ROLE's model resident and print each phase. Does nothing if it is resident already.
 
-    A running conductor swaps when current work finishes, and then continues by its own rules.
+    A running conductor swaps when current work finishes, and then continues by its own rules. With strategy sleep, "none" puts
+    the server that is awake to sleep, so that the other one can be started.
     """
-    paths = state_paths()
+    if role == _NONE:
+        _rest(as_json)
+        return
+    paths, embedded = state_paths(), False
     try:
         made = asyncio.run(_through_conductor(paths, Role(role)))
     except NoConductor:
         with locked_dependencies(paths, time_scale=scale_of(time_scale)) as deps:
-            made = asyncio.run(_alone(deps, Role(role)))
+            made, embedded = asyncio.run(_alone(deps, Role(role))), deps.strategy.embedded
     if as_json:
         output.print_json(made.model_dump(mode="json", by_alias=True))
     else:
         _say_ended(made.outcome, made.seconds, made.reason)
-        if made.rehearsal and not made.id:
+        if embedded:
             output.note("The rehearsal's server stopped with this command.")
     if made.outcome != "done":
         sys.exit(1)
@@ -237,7 +244,6 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
         "strategy": strategy.name,
         "started": started,
     }
-    known["rehearsal"] = strategy.rehearsal
     try:
         result, there = await confirmed(strategy, role, await strategy.swap(role, _tell_event))
     except asyncio.CancelledError:
@@ -245,7 +251,7 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
         _keep(deps, cut, "")
         raise
     finally:
-        if strategy.rehearsal:
+        if strategy.embedded:
             await strategy.close()  # nothing else would stop its process
     made = Swap(
         **known,
@@ -256,21 +262,18 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
         failure=result.failure,
     )
     if origin is not role and not both:
-        left = None if strategy.rehearsal else there  # the rehearsal's process has just ended
+        left = None if strategy.embedded else there  # the rehearsal's process has just ended
         _keep(deps, made, left.value if left is not None else "")
     return made
 
 
-@swap.command("rest")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def rest(as_json: bool) -> None:
-    """Put the server that is awake to sleep (strategy sleep), so that the other one can be started."""
+def _rest(as_json: bool) -> None:
     from navigator.domain.errors import Conflict
 
     paths = state_paths()
     with suppress(NoConductor):
         request(paths.socket, "status", {}, timeout=5)
-        raise Conflict("A conductor is running.", hint="Stop it with `navigator stop`, then try again.")
+        raise Conflict("A conductor is running.", hint="Stop it with `navigator run --stop`, then try again.")
     with locked_dependencies(paths) as deps:
         result = asyncio.run(deps.strategy.rest(_tell_event))
         with deps.store.transaction() as tx:
@@ -309,9 +312,10 @@ def _say_ended(outcome: str, seconds: float, reason: str) -> None:
 def log(limit: int, as_json: bool) -> None:
     """List the newest swaps: phases in seconds, why one failed, who made it, how much of the weights was in memory."""
     with reading() as store:
-        found = store.swaps(limit)
+        found, rehearsal = store.swaps(limit), store.rehearsal
     if as_json:
-        output.print_json({"swaps": [made.model_dump(mode="json", by_alias=True) for made in found]})
+        swaps = [made.model_dump(mode="json", by_alias=True) for made in found]
+        output.print_json({"swaps": swaps, "rehearsal": rehearsal})
         return
     if not found:
         output.say("No swaps yet.")
@@ -334,5 +338,4 @@ def log(limit: int, as_json: bool) -> None:
 def _outcome(made: Swap) -> str:
     if made.made_by == "outside":
         return "externally"
-    words = made.outcome.replace("_", " ") + (f": {made.failure.replace('_', ' ')}" if made.failure else "")
-    return words + (" REHEARSAL" if made.rehearsal else "")
+    return made.outcome.replace("_", " ") + (f": {made.failure.replace('_', ' ')}" if made.failure else "")

@@ -51,7 +51,7 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
     if strategy.both_resident:
         raise Conflict(f'Strategy "{strategy.name}" keeps both models loaded: there is no swap to measure.')
     verb = MeasureSwaps()
-    args = MeasureArgs(round_trips=round_trips, strategy=strategy.recorded, rehearsal=strategy.rehearsal)
+    args = MeasureArgs(round_trips=round_trips, strategy=strategy.recorded)
     with reading(paths) as store:
         verb.require(store, args)
         newest = max((swap.id for swap in store.swaps(1)), default=0)
@@ -172,14 +172,14 @@ def _alone(paths: StatePaths, args: MeasureArgs, watch: _Watch, scale: float) ->
 
 def _show(paths: StatePaths, newest: int, round_trips: int, watch: _Watch, as_json: bool) -> None:
     """The table of the swaps that were made, or its JSON."""
-    from navigator.cascade.views.statistics.page import REHEARSAL
     from navigator.cascade.views.statistics.swaps import document, figures_of, swap_table
     from navigator.cli.stats import print_table
+    from navigator.domain.text import SIMULATED
 
     resident = None
     with reading(paths) as store:
         made = [swap for swap in store.swaps(watch.made + 10) if swap.id > newest]
-        resident = store.meta("resident", str)
+        resident, rehearsal = store.meta("resident", str), store.rehearsal
     found = figures_of(made)
     if as_json:
         output.print_json(
@@ -188,16 +188,16 @@ def _show(paths: StatePaths, newest: int, round_trips: int, watch: _Watch, as_js
                 "swaps": len(made),
                 "ended": watch.reason,
                 "resident": resident or None,
-                "rehearsal": any(swap.rehearsal for swap in made),
+                "rehearsal": rehearsal,
             }
             | document(found)
         )
         return
-    if any(swap.rehearsal for swap in made):
-        output.say(f"REHEARSAL: {REHEARSAL}", bold=True)
+    if rehearsal:
+        output.say(SIMULATED, bold=True)
     print_table(swap_table(found.directions, found.trips))
     output.say(f"Ended: {watch.reason}. Loaded: {resident or 'nothing'}.")
-    if not resident and any(swap.rehearsal for swap in made):
+    if not resident and rehearsal:
         output.note("The rehearsal's server stopped with this command.")
     if watch.reason == NEW_WORK:
         with suppress(NoConductor):

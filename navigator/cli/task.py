@@ -14,8 +14,7 @@ from navigator.cascade.verbs.cancel import Cancel
 from navigator.cascade.verbs.link import Free, Link, LinkArgs
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.retry import Retry
-from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
-from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs, scan_of
+from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs
 from navigator.cascade.verbs.task_add import AddTasks
 from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.cli import output
@@ -268,6 +267,12 @@ def show(identifier: str, as_json: bool) -> None:
         output.say(
             f"  {proposal.id}  attempt {proposal.attempt} round {proposal.round}  {proposal.state.value}  {word}"
         )
+    for one in found:
+        _say(one)
+    if any(one.state == "open" for one in found):
+        output.note(
+            f"`navigator task accept {held.id} N…` queues tasks for them; `task dismiss` dismisses them."
+        )
     if looks:
         output.say(f"  before it wrote: {looks_words(looks)}")
         for line in look_lines(looks):
@@ -317,29 +322,16 @@ def retry(ids: tuple[str, ...], as_json: bool) -> None:
     carry_out(Retry(), TasksArgs(ids=ids), as_json=as_json)
 
 
-@task.command("link")
-@_IDS
-@click.option(
-    "--after",
-    "after",
-    multiple=True,
-    required=True,
-    metavar="T",
-    shell_complete=complete_tasks,
-    help="The task that comes first; may be repeated.",
-)
+@task.command("after")
+@click.argument("identifier", metavar="T", shell_complete=complete_tasks)
+@click.argument("others", nargs=-1, metavar="[T…]", shell_complete=complete_tasks)
 @output.JSON
-def link(ids: tuple[str, ...], after: tuple[str, ...], as_json: bool) -> None:
-    """Have queued tasks start after others, in place of what they came after."""
-    carry_out(Link(), LinkArgs(ids=ids, after=after), as_json=as_json)
-
-
-@task.command("free")
-@_IDS
-@output.JSON
-def free(ids: tuple[str, ...], as_json: bool) -> None:
-    """Start queued tasks without waiting for the tasks that they come after."""
-    carry_out(Free(), TasksArgs(ids=ids), as_json=as_json)
+def after_others(identifier: str, others: tuple[str, ...], as_json: bool) -> None:
+    """Have a queued task start after others, in place of what it came after; without others, at once."""
+    if others:
+        carry_out(Link(), LinkArgs(ids=(identifier,), after=others), as_json=as_json)
+    else:
+        carry_out(Free(), TasksArgs(ids=(identifier,)), as_json=as_json)
 
 
 @task.command("done")
@@ -350,41 +342,8 @@ def done(ids: tuple[str, ...], as_json: bool) -> None:
     carry_out(PutAway(), TasksArgs(ids=ids), as_json=as_json)
 
 
-@task.command("send-back")
-@_IDS
-@click.option(
-    "--note", default="", metavar="TEXT", help="What to do differently; the new attempt starts with it."
-)
-@output.JSON
-def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
-    """Send back reports, scans and answers without a change: a new attempt starts with your note."""
-    carry_out(SendBack(), SendBackArgs(tasks=ids, note=note), as_json=as_json)
-
-
 _SCAN = click.argument("identifier", metavar="T", shell_complete=complete_tasks)
 _EVERY = click.option("--all", "everything", is_flag=True, help="All open suggestions.")
-
-
-@task.command("suggestions")
-@_SCAN
-@output.JSON
-def suggestions(identifier: str, as_json: bool) -> None:
-    """List what a scan suggests, by rank."""
-    with reading() as store:
-        scan = scan_of(store, identifier)
-        found = store.suggestions(scan.id, attempt=scan.attempt)
-    if as_json:
-        output.print_json({"task": scan.id, "suggestions": [one.model_dump(mode="json") for one in found]})
-        return
-    if not found:
-        output.say(f"{scan.id} is {scan.state.value.replace('_', ' ')} and has no suggestions.")
-        return
-    for one in found:
-        _say(one)
-    if any(one.state == "open" for one in found):
-        output.note(
-            f"`navigator task accept {scan.id} N…` queues tasks for them; `task dismiss` dismisses them."
-        )
 
 
 def _say(one: Suggestion) -> None:

@@ -6,7 +6,7 @@ import math
 import os
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
@@ -104,6 +104,10 @@ class ServerSettings(Section):
         return self
 
 
+def _kinds_of(value: Any) -> Any:
+    return tuple(TaskKind(word) for word in value) if isinstance(value, list | tuple) else value
+
+
 class AgentSettings(Section):
     """A coding agent as the writer: any program that speaks the Agent Client Protocol (docs/agents.md). It works in the
     sandbox, on a throw-away copy of the project, with the generator's model."""
@@ -128,13 +132,14 @@ class AgentSettings(Section):
     """Memory limit of one agent in megabytes."""
     disk_mb: Positive = 2048
     """Megabytes that one agent may write."""
-    at_once: Positive = 2
-    """Maximum number of agents at a time; all of them share `max_inflight`."""
+    # More would only wait for each other.
+    # Maximum number of agents at a time; all of them share `max_inflight`.
+    at_once: ClassVar[int] = 2
 
     @field_validator("kinds", mode="before")
     @classmethod
     def _kinds_of_words(cls, value: Any) -> Any:
-        return tuple(TaskKind(word) for word in value) if isinstance(value, list | tuple) else value
+        return _kinds_of(value)
 
     @field_validator("env")
     @classmethod
@@ -177,8 +182,9 @@ class ReviewerSettings(ServerSettings):
     base_url: _Text = "http://127.0.0.1:30000"
     looks: _Count = 0
     """Times that it may ask to be shown more before it reviews; 0: never."""
-    look_tokens: Positive = 16000
-    """Tokens that it is shown at most in answer to these."""
+    # As the generator's default.
+    # Tokens that it is shown at most in answer to these.
+    look_tokens: ClassVar[int] = 16000
 
 
 class FinalSettings(ServerSettings):
@@ -210,32 +216,22 @@ class FinalSettings(ServerSettings):
 
 
 class RoutingSettings(Section):
-    """Which model writes each kind of task. What the reviewer's model writes waits for its residency and is self-reviewed."""
+    """Which model writes a task. What the reviewer's model writes waits for its residency and is self-reviewed."""
 
-    scan: WriterName = "generator"
-    """Who writes tasks of kind scan."""
-    implement: WriterName = "generator"
-    """Who writes tasks of kind implement."""
-    fix: WriterName = "generator"
-    """Who writes tasks of kind fix."""
-    refactor: WriterName = "generator"
-    """Who writes tasks of kind refactor."""
-    test: WriterName = "generator"
-    """Who writes tasks of kind test."""
-    docs: WriterName = "generator"
-    """Who writes tasks of kind docs."""
-    security: WriterName = "generator"
-    """Who writes tasks of kind security."""
-    architecture: WriterName = "generator"
-    """Who writes tasks of kind architecture."""
+    reviewer: tuple[TaskKind, ...] = ()
+    """Kinds of tasks that the reviewer's model writes, such as `["security", "architecture"]`."""
     complex_tasks: WriterName = "generator"
     """"reviewer": the reviewer's model writes every complex task, whatever its kind."""
 
+    @field_validator("reviewer", mode="before")
+    @classmethod
+    def _kinds_of_words(cls, value: Any) -> Any:
+        return _kinds_of(value)
+
     def writer(self, kind: TaskKind, complexity: Complexity) -> Role:
         """The role that writes a task."""
-        if complexity is Complexity.COMPLEX and self.complex_tasks == Role.REVIEWER.value:
-            return Role.REVIEWER
-        return Role(getattr(self, kind.value))
+        hard = complexity is Complexity.COMPLEX and self.complex_tasks == Role.REVIEWER.value
+        return Role.REVIEWER if hard or kind in self.reviewer else Role.GENERATOR
 
 
 class SystemdSettings(Section):
@@ -255,26 +251,27 @@ class SystemdSettings(Section):
     """Free GPU memory in MiB before the reviewer's unit is started; 0: not checked."""
     gpu: str = ""
     """GPU whose memory is checked, as `nvidia-smi -i` takes it; empty: the sum of all GPUs."""
-    lock_seconds: _Seconds = 120.0
-    """Longest wait in seconds for another swap to end."""
+    # The limits that model-swap.sh has by itself; what differs from machine to machine is a key.
+    # Longest wait in seconds for another swap to end.
+    lock_seconds: ClassVar[float] = 120.0
     drain_seconds: _Seconds = 120.0
     """Longest wait in seconds for running requests; then they are aborted."""
-    abort_seconds: _Seconds = 10.0
-    """Longest wait in seconds for aborted requests to end."""
-    stop_seconds: _Seconds = 75.0
-    """Longest wait in seconds for `systemctl stop`; then the unit gets SIGKILL."""
-    kill_seconds: _Seconds = 15.0
-    """Longest wait in seconds after SIGKILL."""
-    release_seconds: _Seconds = 60.0
-    """Longest wait in seconds for processes, port and GPU memory to be free."""
-    start_seconds: _Seconds = 30.0
-    """Longest wait in seconds for the unit to be active."""
+    # Longest wait in seconds for aborted requests to end.
+    abort_seconds: ClassVar[float] = 10.0
+    # Longest wait in seconds for `systemctl stop`; then the unit gets SIGKILL.
+    stop_seconds: ClassVar[float] = 75.0
+    # Longest wait in seconds after SIGKILL.
+    kill_seconds: ClassVar[float] = 15.0
+    # Longest wait in seconds for processes, port and GPU memory to be free.
+    release_seconds: ClassVar[float] = 60.0
+    # Longest wait in seconds for the unit to be active.
+    start_seconds: ClassVar[float] = 30.0
     load_seconds: _Seconds = 900.0
     """Longest wait in seconds for the server's first answer: weights, graphs."""
     health_seconds: _Seconds = 300.0
     """Longest wait in seconds from there until `/health` answers 200: warm-up."""
-    verify_seconds: _Seconds = 60.0
-    """Longest wait in seconds for the model's name and one token."""
+    # Longest wait in seconds for the model's name and one token.
+    verify_seconds: ClassVar[float] = 60.0
 
     @model_validator(mode="after")
     def _units_differ(self) -> Self:
@@ -295,10 +292,15 @@ class SleepSettings(Section):
 
     engine: Literal["auto", "sglang", "vllm"] = "auto"
     """Software of the servers; "auto" asks them."""
-    tags: tuple[Literal["weights", "kv_cache", "cuda_graph"], ...] = ("weights", "kv_cache", "cuda_graph")
-    """What SGLang releases."""
-    level: Literal[1] = 1
-    """vLLM's sleep level; 1 keeps the weights in the host's memory."""
+    # With less released the other model has no room; level 2 would drop the weights.
+    # What SGLang releases.
+    tags: ClassVar[tuple[Literal["weights", "kv_cache", "cuda_graph"], ...]] = (
+        "weights",
+        "kv_cache",
+        "cuda_graph",
+    )
+    # vLLM's sleep level; 1 keeps the weights in the host's memory.
+    level: ClassVar[Literal[1]] = 1
     drain_seconds: _Seconds = 120.0
     """Longest wait in seconds for running requests; then they are aborted."""
     release_seconds: _Seconds = 60.0
@@ -331,10 +333,11 @@ class CommandSettings(Section):
     """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
     seconds: _Seconds = 900.0
     """Longest run of the program in seconds; then it is stopped with everything it started."""
-    status_seconds: _Seconds = 10.0
-    """Longest run of the status program in seconds."""
-    drain_seconds: _Seconds = 120.0
-    """Longest wait in seconds for running requests; then they are aborted."""
+    # It is asked often, so it has to answer at once. Draining as for `systemd`.
+    # Longest run of the status program in seconds.
+    status_seconds: ClassVar[float] = 10.0
+    # Longest wait in seconds for running requests; then they are aborted.
+    drain_seconds: ClassVar[float] = 120.0
 
 
 class AdapterSettings(Section):
@@ -344,8 +347,9 @@ class AdapterSettings(Section):
     """Folder of the generator's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     reviewer_path: str = ""
     """Folder of the reviewer's adapter, for SGLang or vLLM to load; empty: the server has it already."""
-    load_seconds: _Seconds = 120.0
-    """Longest wait in seconds for an adapter to load."""
+    # An adapter is small.
+    # Longest wait in seconds for an adapter to load.
+    load_seconds: ClassVar[float] = 120.0
 
 
 class ReadAheadSettings(Section):
@@ -353,8 +357,9 @@ class ReadAheadSettings(Section):
 
     enabled: bool = True
     """Read ahead."""
-    limit_mb: _Count = 0
-    """Maximum megabytes to read at a time; 0: as much as memory has room for."""
+    # The page cache gives way to everything else, so no other limit is needed.
+    # Maximum megabytes to read at a time; 0: as much as memory has room for.
+    limit_mb: ClassVar[int] = 0
     rate_mb_s: _Count = 500
     """Megabytes per second; 0: as fast as the disk."""
     floor_mb: _Count = 8192
@@ -405,7 +410,7 @@ class BatchSettings(Section):
     """Review when this many proposals wait …"""
     max_wait_minutes: _Minutes = 30.0
     """… or the oldest has waited this many minutes …"""
-    quiet_minutes: _Minutes = 0.0
+    quiet_minutes: _Minutes = 3.0
     """… or nothing is left to write and no task came for this many minutes (0: at once). More: fewer swaps, longer waits."""
     revisions: int = Field(default=2, ge=0, le=2)
     """Maximum number of revisions of a proposal."""
@@ -416,8 +421,9 @@ class ReviewSettings(Section):
 
     reproduce: bool = True
     """Ask the reviewer for a test of each blocker and major finding, and run it: needs a check command and the sandbox."""
-    reproduce_most: int = Field(default=3, ge=1, le=8)
-    """Maximum number of tests of one review, the gravest findings first."""
+    # Each is one more request in the reviewer's time.
+    # Maximum number of tests of one review, the gravest findings first.
+    reproduce_most: ClassVar[int] = 3
     block_on: Literal["grounded", "reproduced"] = "grounded"
     """Findings that cause REVISE: all with a quote that was found, or only those not disproved by their test's run."""
 
@@ -505,8 +511,9 @@ class ExamSettings(Section):
     """Faulty changes to prepare for each project; as many clean ones are added."""
     history: Positive = 400
     """Newest commits, and newest approved proposals, of a project that are looked at."""
-    prepare_seconds: Positive = 1800
-    """Longest time in seconds that tests run to prepare a project's changes, in one session or command."""
+    # The exam is to stay a small part of the work.
+    # Longest time in seconds that tests run to prepare a project's changes, in one session or command.
+    prepare_seconds: ClassVar[int] = 1800
 
 
 class ProjectEntry(Section):
@@ -560,6 +567,14 @@ class ProjectEntry(Section):
         return self.name or self.location.name
 
 
+_REHEARSAL = "rehearsal/"
+
+
+def is_rehearsal(model: str) -> bool:
+    """Whether a model's name says that it does not exist: the rehearsal plays it."""
+    return model.startswith(_REHEARSAL)
+
+
 class Settings(Section):
     """Everything the file may say. `source` is the file that was read, None without a file."""
 
@@ -590,6 +605,13 @@ class Settings(Section):
             paths.add(entry.location)
             names.add(entry.display_name)
         return self
+
+    @property
+    def rehearsal(self) -> bool | None:
+        """Whether these settings rehearse: work under them is simulated. None where no strategy is set, as in no file at all."""
+        if any(is_rehearsal(self.server(role).model) for role in Role):
+            return True
+        return None if self.swap.strategy is None else self.swap.strategy == "rehearsal"
 
     def server(self, role: Role) -> ServerSettings:
         """The settings of the server that plays `role`."""

@@ -20,7 +20,6 @@ class WorkTotals(Model):
 
     role: Role
     work: Work
-    rehearsal: bool = False
     calls: int = 0
     lost: int = 0
     prompt_tokens: int = 0
@@ -39,7 +38,6 @@ class SwapTotals(Model):
         unmeasured: made by others.
     """
 
-    rehearsal: bool = False
     n: int = 0
     seconds: float = 0.0
     batch_n: int = 0
@@ -54,7 +52,6 @@ class Yield(Model):
     `final_reviews` are the readings by the final model that have a price, and `final_price` their sum.
     """
 
-    rehearsal: bool = False
     accepted: int = 0
     proposals: int = 0
     reviews: int = 0

@@ -26,7 +26,6 @@ class ExamItem(Model):
         changed_lines: added and removed lines of the diff from base to tree.
         control_of: the faulty item that this clean one is the control of.
         evidence: why the answer is known, e.g. {"command": "pytest -q", "failing": ["t::a"], "seconds": 4.1}. Never in a prompt.
-        rehearsal: made from a change of the embedded stand-in.
         retired: why it is asked no more; "" while it is.
     """
 
@@ -48,7 +47,6 @@ class ExamItem(Model):
     changed_lines: int = 0
     control_of: int | None = None
     evidence: dict[str, Any] = Field(default_factory=dict)
-    rehearsal: bool = False
     created: str
     retired: str = ""
 
@@ -129,7 +127,6 @@ class ExamAnswer(Model):
     parts: int = 1
     prompt_version: str = ""
     model: str = ""
-    rehearsal: bool = False
     usage: Usage = Usage()
     at: str
 
@@ -147,7 +144,6 @@ class OpenItem(Model):
 
     id: int
     faulty: bool
-    rehearsal: bool = False
     answers: tuple[GivenAnswer, ...] = ()
 
 
@@ -164,7 +160,6 @@ class ExamCount(Model):
 
     model: str
     prompt_version: str
-    rehearsal: bool = False
     source: ExamSource
     faulty: bool
     size: int = 0

@@ -102,7 +102,6 @@ class Project(Model):
     review_branches: tuple[str, ...] = ()
     root_commit: str = ""
     source: str = "store"
-    demo: bool = False
     removed: bool = False
 
 
@@ -281,7 +280,6 @@ class Reproduction(Model):
     revised_by: ProposalId = ""
     prompt_version: str = ""
     model: str = ""
-    rehearsal: bool = False
     at: str = ""
 
 
@@ -337,7 +335,6 @@ class Review(Model):
     block_on: str = "grounded"
     prompt_version: str = ""
     model: str = ""
-    rehearsal: bool = False
     usage: Usage = Usage()
     price: float = 0.0
     at: str = ""
@@ -430,7 +427,6 @@ class Proposal(Model):
     seen: bool = False
     prompt_version: str = ""
     model: str = ""
-    rehearsal: bool = False
     usage: Usage = Usage()
     entropy_mean: float | None = None
     entropy_peak: float | None = None
@@ -440,11 +436,6 @@ class Proposal(Model):
     def existing(self) -> bool:
         """Whether it is a change that was there before: reviewed, never landed."""
         return self.way == EXISTING
-
-    @property
-    def rehearsed(self) -> bool:
-        """Whether a rehearsal wrote or reviewed it."""
-        return self.rehearsal or (self.review is not None and self.review.rehearsal)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -490,7 +481,6 @@ class Swap(Model):
     weight_bytes: int = 0
     warm_bytes: int = 0
     made_by: str = "navigator"
-    rehearsal: bool = False
     session: int = 0
     filled_seconds: float = -1.0
     filled_with: dict[str, float] = {}
@@ -516,7 +506,6 @@ class Canary(Model):
     answers: tuple[str, ...] = ()
     tokens: int = 0
     seconds: float = 0.0
-    rehearsal: bool = False
     at: str
 
 

@@ -14,7 +14,6 @@ class RevisionCount(Model):
 
     before: CheckOutcome | None = None
     after: CheckOutcome | None = None
-    rehearsal: bool = False
     n: int = 1
 
 
@@ -29,7 +28,6 @@ class FindingTotals(Model):
     """
 
     round: int = 1
-    rehearsal: bool = False
     revisions: int = 0
     asked: int = 0
     met: int = 0
@@ -42,7 +40,6 @@ class RepeatCount(Model):
 
     first: Verdict
     second: Verdict
-    rehearsal: bool = False
     n: int = 1
 
 
@@ -102,6 +99,5 @@ class FateCount(Model):
     fate: str = ""
     how: str = ""
     reason: str = ""
-    rehearsal: bool = False
     looked: str = ""
     n: int = 1

@@ -84,7 +84,7 @@ class _Found(Generic[AnyStr]):
         self._string: AnyStr = string
         self._spans, self._names = spans, names
 
-    def __getitem__(self, group: int | str) -> AnyStr | Any:
+    def __getitem__(self, group: int | str = 0) -> AnyStr | Any:
         start, end = self._spans[group if isinstance(group, int) else self._names[group]]
         return None if start < 0 else self._string[start:end]
 

@@ -48,7 +48,6 @@ class ModelCall(Model):
     entropy_peak: float | None = None
     retries: int = 0
     repeat: bool = False
-    rehearsal: bool = False
     started: str
     ended: str = ""
 
@@ -83,7 +82,6 @@ class AgentTurn(Model):
     replayed: int = 0
     refused: int = 0
     seconds: float = 0.0
-    rehearsal: bool = False
     started: str
     ended: str = ""
 
@@ -97,7 +95,6 @@ class EditFailure(Model):
     code: EditCode
     path: str = ""
     model: str = ""
-    rehearsal: bool = False
     at: str
 
 
@@ -122,7 +119,6 @@ class Look(Model):
     outcome: LookOutcome
     paths: tuple[str, ...] = ()
     tokens: int = 0
-    rehearsal: bool = False
     at: str = ""
 
 
@@ -169,7 +165,6 @@ class ForecastRecord(Model):
     outcome: str = ""
     actual_seconds: float = 0.0
     made: str
-    rehearsal: bool = False
 
 
 class JournalEntry(Model):
@@ -209,7 +204,6 @@ class VerdictCount(Versions):
     verdict: Verdict
     stated_verdict: Verdict | None = None
     self_review: bool = False
-    rehearsal: bool = False
     n: int = 1
 
 
@@ -219,7 +213,6 @@ class VersionCount(Versions):
     `written` is the number of the newest proposal among them.
     """
 
-    rehearsal: bool = False
     revise: int = 0
     approve: int = 0
     first: str
@@ -233,7 +226,6 @@ class EntropyRanks(Model):
 
     model: str
     measure: str
-    rehearsal: bool = False
     revise: int
     approve: int
     revise_ranks: float
@@ -246,7 +238,6 @@ class VerdictPair(Model):
 
     own: Verdict
     reviewer: Verdict
-    rehearsal: bool = False
     n: int = 1
 
 
@@ -254,7 +245,6 @@ class TaskCount(Model):
     """Tasks in one state."""
 
     state: TaskState
-    rehearsal: bool = False
     n: int = 1
 
 
@@ -264,7 +254,6 @@ class DecisionCount(Model):
     verdict: Verdict | None = None
     decision: DecisionKind
     self_review: bool = False
-    rehearsal: bool = False
     n: int = 1
 
 
@@ -277,7 +266,6 @@ class ReviewTotals(Model):
         later: of rounds after the first, readable; `reversed` of them ask for the opposite of the one before.
     """
 
-    rehearsal: bool = False
     reviews: int = 0
     in_parts: int = 0
     unreviewed: int = 0
@@ -296,7 +284,6 @@ class EditTotals(Model):
     `rungs` counts the edits that applied by rung, `codes` the problems met on the way.
     """
 
-    rehearsal: bool = False
     clean: int = 0
     repaired: int = 0
     lost: int = 0
@@ -307,7 +294,6 @@ class EditTotals(Model):
 class LookCount(Model):
     """Requests of writers to be shown something, by what they asked for and what became of them."""
 
-    rehearsal: bool = False
     kind: str = ""
     outcome: LookOutcome
     n: int = 0
@@ -317,7 +303,6 @@ class LookCount(Model):
 class LookRounds(Model):
     """Rounds in which a writer looked: how many, and the looks, requests and tokens that were shown in them."""
 
-    rehearsal: bool = False
     rounds: int = 0
     looks: int = 0
     requests: int = 0
@@ -327,7 +312,6 @@ class LookRounds(Model):
 class WayTotals(Model):
     """Proposals by the way they were written, and what their rounds took; `accepted` were approved and not undone."""
 
-    rehearsal: bool = False
     way: str
     proposals: int = 0
     accepted: int = 0
@@ -350,7 +334,6 @@ class CallTotals(Model):
 
     role: Role
     model: str
-    rehearsal: bool = False
     calls: int
     failed: int = 0
     prompt_tokens: int = 0
@@ -370,7 +353,6 @@ class ReproductionCount(Model):
     criterion: Criterion
     outcome: ReproductionOutcome
     revised: RevisedOutcome = RevisedOutcome.NONE
-    rehearsal: bool = False
     n: int = 1
 
 
@@ -382,7 +364,6 @@ class VariantCount(Model):
     """
 
     variation: Variation
-    rehearsal: bool = False
     n: int = 0
     decided: int = 0
     chosen: int = 0
@@ -397,5 +378,4 @@ class ReproducedDecision(Model):
 
     decision: DecisionKind
     proved: bool
-    rehearsal: bool = False
     n: int = 1

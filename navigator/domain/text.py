@@ -13,6 +13,9 @@ from typing import Any
 
 from navigator.domain import patterns
 
+SIMULATED = "REHEARSAL: simulated; says nothing about a real model"
+"""Said wherever something of a rehearsal is shown."""
+
 _C0 = "".join(chr(c) for c in range(0x20) if c not in (0x09, 0x0A))
 _OTHERS = "\x7f" + "".join(chr(c) for c in range(0x80, 0xA0)) + "\u2028\u2029\ufff9-\ufffb"
 _SELECTORS = "\ufe00-\ufe0f"

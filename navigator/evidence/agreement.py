@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from navigator.domain.outcomes import RepeatCount
 from navigator.domain.states import Verdict
-from navigator.evidence.intervals import Z_95, Share, Tables, apart, share
+from navigator.evidence.intervals import Z_95, Share, share
 
 _STEPS = 60
 """Halvings of an interval: more than a double can tell apart."""
@@ -37,11 +37,6 @@ class Retest:
     agreed: Share
     kappa: Kappa
     unread: int
-
-
-def repeats(counts: Iterable[RepeatCount]) -> Tables[Retest]:
-    """Agreement of repeated reviews, real and rehearsed apart."""
-    return apart(counts, retest)
 
 
 def retest(rows: Sequence[RepeatCount]) -> Retest:

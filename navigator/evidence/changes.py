@@ -88,9 +88,6 @@ def changes(counts: Sequence[VersionCount]) -> tuple[Change, ...]:
 
     Routing gives several writers work at the same time, so each of them is a line of its own. A writer with a single
     combination of versions is compared with the writer it replaced: the last one that had stopped before it began.
-
-    Args:
-        counts: real ones, or a rehearsal's.
     """
     lines: defaultdict[tuple[str, str], list[VersionCount]] = defaultdict(list)
     for row in counts:

@@ -71,7 +71,7 @@ class SwapCost:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One table (real, or the rehearsal's).
+    """What the work cost.
 
     Attributes:
         accepted, proposals, reviews: what came out.

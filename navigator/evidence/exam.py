@@ -98,7 +98,6 @@ class ExamScore:
 
     model: str
     prompt_version: str
-    rehearsal: bool
     answers: int
     unreviewed: int
     basis: str
@@ -134,26 +133,25 @@ class ExamScore:
 def exam_scores(
     counts: Iterable[ExamCount], verdicts: Iterable[VerdictCount] = (), repeats: Iterable[ExamRepeat] = ()
 ) -> tuple[ExamScore, ...]:
-    """Every reviewer that was examined, the one that answered last first, real ones before rehearsals.
+    """Every reviewer that was examined, the one that answered last first.
 
     Args:
         verdicts: first verdicts on first proposals, as the revise rate counts them.
         repeats: items that were asked twice.
     """
-    groups: defaultdict[tuple[bool, str, str], list[ExamCount]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str], list[ExamCount]] = defaultdict(list)
     for row in counts:
-        groups[row.rehearsal, row.model, row.prompt_version].append(row)
+        groups[row.model, row.prompt_version].append(row)
     real, pairs = list(verdicts), list(repeats)
     scores = [_score(group, real, pairs) for group in groups.values()]
-    scores.sort(key=lambda score: score.newest, reverse=True)
-    return tuple(sorted(scores, key=lambda score: score.rehearsal))
+    return tuple(sorted(scores, key=lambda score: score.newest, reverse=True))
 
 
 def _score(
     rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount], repeats: Sequence[ExamRepeat]
 ) -> ExamScore:
     first = rows[0]
-    mine = (first.model, first.prompt_version, first.rehearsal)
+    mine = (first.model, first.prompt_version)
     read = [row for row in rows if row.verdict is not Verdict.UNREVIEWED]
     basis, scored = _basis(read)
     sensitivity, specificity = _right(scored, faulty=True), _right(scored, faulty=False)
@@ -165,7 +163,6 @@ def _score(
     return ExamScore(
         model=first.model,
         prompt_version=first.prompt_version,
-        rehearsal=first.rehearsal,
         answers=_sum(rows),
         unreviewed=_sum(rows) - _sum(read),
         basis=basis,
@@ -185,7 +182,7 @@ def _score(
         tokens=sum(row.tokens for row in rows),
         seconds=sum(row.seconds for row in rows),
         newest=max(row.newest for row in rows),
-        retest=retest([row for row in repeats if (row.model, row.prompt_version, row.rehearsal) == mine]),
+        retest=retest([row for row in repeats if (row.model, row.prompt_version) == mine]),
     )
 
 
@@ -244,8 +241,7 @@ def _revise_rate(reviewer: ExamCount, verdicts: Sequence[VerdictCount]) -> Share
     rows = [
         row
         for row in verdicts
-        if (row.model, row.prompt_version, row.rehearsal)
-        == (reviewer.model, reviewer.prompt_version, reviewer.rehearsal)
+        if (row.model, row.prompt_version) == (reviewer.model, reviewer.prompt_version)
         and not row.self_review
         and row.verdict is not Verdict.UNREVIEWED
     ]

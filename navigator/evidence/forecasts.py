@@ -28,7 +28,6 @@ class ForecastError:
     """
 
     source: str
-    rehearsal: bool
     n: int
     left_out: int
     median: float | None
@@ -39,11 +38,11 @@ class ForecastError:
 
 
 def forecast_errors(records: Iterable[ForecastRecord]) -> tuple[ForecastError, ...]:
-    """Errors by source, real sessions before rehearsed ones; open forecasts are not counted."""
-    groups: dict[tuple[bool, str], list[ForecastRecord]] = {}
+    """Errors by source; open forecasts are not counted."""
+    groups: dict[str, list[ForecastRecord]] = {}
     for record in records:
         if record.outcome:
-            groups.setdefault((record.rehearsal, record.source), []).append(record)
+            groups.setdefault(record.source, []).append(record)
     return tuple(_errors(groups[key]) for key in sorted(groups))
 
 
@@ -59,7 +58,6 @@ def _errors(records: list[ForecastRecord]) -> ForecastError:
     ranged = [record for record in done if record.high > 0]
     return ForecastError(
         source=records[0].source,
-        rehearsal=records[0].rehearsal,
         n=len(done),
         left_out=len(records) - len(done),
         median=statistics.median(sizes) if sizes else None,

@@ -4,43 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
 
 Z_95 = statistics.NormalDist().inv_cdf(0.975)
 """The 97.5 % point of the normal distribution: two-sided 95 %."""
 
 ANECDOTAL_BELOW = 30
 """Below this many a rate is an anecdote, and its row says so."""
-
-
-class _Count(Protocol):
-    @property
-    def rehearsal(self) -> bool: ...
-
-
-_C = TypeVar("_C", bound=_Count)
-_T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Tables(Generic[_T]):
-    """Figures of real work and, separately, of the rehearsal's."""
-
-    real: _T
-    rehearsal: _T
-
-    def of(self, rehearsal: bool) -> _T:
-        """One of the two."""
-        return self.rehearsal if rehearsal else self.real
-
-
-def apart(counts: Iterable[_C], count: Callable[[list[_C]], _T]) -> Tables[_T]:
-    """Count real rows and the rehearsal's separately."""
-    every = list(counts)
-    real, rehearsed = (count([row for row in every if row.rehearsal is kind]) for kind in (False, True))
-    return Tables(real, rehearsed)
 
 
 @dataclass(frozen=True, slots=True)

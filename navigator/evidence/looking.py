@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from navigator.domain.records import LookCount, LookRounds, WayTotals
 from navigator.domain.states import LookOutcome
-from navigator.evidence.intervals import Share, Tables, share
+from navigator.evidence.intervals import Share, share
 
 _SHOWN = frozenset({LookOutcome.SHOWN, LookOutcome.CUT})
 
@@ -41,7 +41,7 @@ class WayCost:
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Looks of one table (real, or the rehearsal's).
+    """Looks, and what ways of writing took.
 
     Attributes:
         rounds: in which a writer looked.
@@ -60,23 +60,8 @@ class Looking:
     ways: tuple[WayCost, ...]
 
 
-def looking(
-    counts: Iterable[LookCount], rounds: Iterable[LookRounds], ways: Iterable[WayTotals]
-) -> Tables[Looking]:
+def looking(counts: Sequence[LookCount], sums: LookRounds, ways: Iterable[WayTotals]) -> Looking:
     """Count looks and costs; shares carry 95 % Wilson intervals."""
-    asked, sums, written = list(counts), list(rounds), list(ways)
-    real, rehearsed = (
-        _looking(
-            [row for row in asked if row.rehearsal is kind],
-            next((row for row in sums if row.rehearsal is kind), LookRounds(rehearsal=kind)),
-            [row for row in written if row.rehearsal is kind],
-        )
-        for kind in (False, True)
-    )
-    return Tables(real, rehearsed)
-
-
-def _looking(counts: list[LookCount], sums: LookRounds, ways: list[WayTotals]) -> Looking:
     outcomes: dict[str, int] = {}
     for row in counts:
         outcomes[row.outcome.value] = outcomes.get(row.outcome.value, 0) + row.n

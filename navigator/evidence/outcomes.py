@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from navigator.domain.records import DecisionCount, EditTotals, TaskCount
 from navigator.domain.states import DecisionKind, Verdict
-from navigator.evidence.intervals import Share, Tables, apart, share
+from navigator.evidence.intervals import Share, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class VerdictDecisions:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """States of tasks, and decisions against verdicts, of one table (real, or the rehearsal's).
+    """States of tasks, and decisions against verdicts.
 
     Attributes:
         states: how many tasks are in each state that occurs.
@@ -46,20 +46,8 @@ class Outcomes:
     by_verdict: tuple[VerdictDecisions, ...]
 
 
-def outcomes(tasks: Iterable[TaskCount], decided: Iterable[DecisionCount]) -> Tables[Outcomes]:
+def outcomes(tasks: Iterable[TaskCount], decided: Sequence[DecisionCount]) -> Outcomes:
     """Count states and decisions; shares carry 95 % Wilson intervals."""
-    task_rows, decided_rows = list(tasks), list(decided)
-    real, rehearsed = (
-        _count(
-            [row for row in task_rows if row.rehearsal is rehearsal],
-            [row for row in decided_rows if row.rehearsal is rehearsal],
-        )
-        for rehearsal in (False, True)
-    )
-    return Tables(real, rehearsed)
-
-
-def _count(tasks: list[TaskCount], decided: list[DecisionCount]) -> Outcomes:
     independent = [row for row in decided if row.verdict and not row.self_review]
     states, decisions = Counter[str](), Counter[str]()
     for task in tasks:
@@ -93,7 +81,7 @@ def _count(tasks: list[TaskCount], decided: list[DecisionCount]) -> Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class EditStats:
-    """Edits of one table (real, or the rehearsal's).
+    """How edits applied.
 
     Attributes:
         rungs: on which rung of the matching ladder each edit applied.
@@ -110,26 +98,16 @@ class EditStats:
     lost: int
 
 
-def edit_stats(totals: Iterable[EditTotals]) -> Tables[EditStats]:
+def edit_stats(totals: EditTotals) -> EditStats:
     """Shares of the totals; that of clean first answers carries a 95 % Wilson interval."""
-    return apart(totals, _edit_shares)
-
-
-def _edit_shares(totals: list[EditTotals]) -> EditStats:
-    clean, repaired, lost = (
-        sum(getattr(row, name) for row in totals) for name in ("clean", "repaired", "lost")
-    )
     return EditStats(
-        rungs=_most_common(row.rungs for row in totals),
-        codes=_most_common(row.codes for row in totals),
-        clean_first=share(clean, clean + repaired + lost),
-        repaired=repaired,
-        lost=lost,
+        rungs=_most_common(totals.rungs),
+        codes=_most_common(totals.codes),
+        clean_first=share(totals.clean, totals.clean + totals.repaired + totals.lost),
+        repaired=totals.repaired,
+        lost=totals.lost,
     )
 
 
-def _most_common(counts: Iterable[dict[str, int]]) -> dict[str, int]:
-    together = Counter[str]()
-    for found in counts:
-        together.update(found)
-    return dict(sorted(together.items(), key=lambda item: (-item[1], item[0])))
+def _most_common(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -70,37 +70,29 @@ class RateRow:
 
 @dataclass(frozen=True, slots=True)
 class RateTables:
-    """The revise rate of real reviews and, separately, of the rehearsal's.
-
-    `excluded` counts real verdicts that were left out, by reason.
-    """
+    """The revise rate by group. `excluded` counts verdicts that were left out, by reason."""
 
     rows: tuple[RateRow, ...]
-    rehearsal: tuple[RateRow, ...]
     excluded: dict[str, int] = field(default_factory=dict)
 
 
 def revise_rate(counts: Iterable[VerdictCount], *, whole: bool = False) -> RateTables:
     """The revise rate by the group of each count, in the order of their names.
 
-    Self-reviewed proposals are not counted; the rehearsal's have a table of their own under the same rules.
+    Self-reviewed proposals are not counted.
 
     Args:
         counts: first verdicts on first proposals (round 0 of attempt 0, no parts).
         whole: pool all groups into one row.
     """
     excluded: Counter[str] = Counter()
-    groups: defaultdict[tuple[bool, str], list[VerdictCount]] = defaultdict(list)
+    groups: defaultdict[str, list[VerdictCount]] = defaultdict(list)
     for row in counts:
         if not row.self_review:
-            groups[row.rehearsal, ALL if whole else row.group].append(row)
-        elif not row.rehearsal:
+            groups[ALL if whole else row.group].append(row)
+        else:
             excluded["self_review"] += row.n
-    real, rehearsed = (
-        tuple(_row(group, groups[kind, group]) for kind, group in sorted(groups) if kind is rehearsal)
-        for rehearsal in (False, True)
-    )
-    return RateTables(rows=real, rehearsal=rehearsed, excluded=dict(excluded))
+    return RateTables(tuple(_row(group, groups[group]) for group in sorted(groups)), dict(excluded))
 
 
 def _row(group: str, counts: Sequence[VerdictCount]) -> RateRow:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from navigator.domain.records import ReproducedDecision, ReproductionCount
 from navigator.domain.states import Criterion, DecisionKind, ReproductionOutcome, RevisedOutcome, Severity
-from navigator.evidence.intervals import Share, Tables, share
+from navigator.evidence.intervals import Share, share
 
 _PROVED = (ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET)
 
@@ -47,21 +47,9 @@ class FindingTests:
 
 
 def finding_tests(
-    counts: Iterable[ReproductionCount], decisions: Iterable[ReproducedDecision]
-) -> Tables[FindingTests]:
-    """Shares with 95 % Wilson intervals, real ones and the rehearsal's separately."""
-    counted, decided = list(counts), list(decisions)
-    made = [
-        _shares(
-            [row for row in counted if row.rehearsal is kind],
-            [row for row in decided if row.rehearsal is kind],
-        )
-        for kind in (False, True)
-    ]
-    return Tables(*made)
-
-
-def _shares(counts: Sequence[ReproductionCount], decisions: Sequence[ReproducedDecision]) -> FindingTests:
+    counts: Sequence[ReproductionCount], decisions: Sequence[ReproducedDecision]
+) -> FindingTests:
+    """Shares with 95 % Wilson intervals."""
     severities = [(one, [row for row in counts if row.severity is one]) for one in Severity]
     criteria = [(one, [row for row in counts if row.criterion is one]) for one in Criterion]
     proved = [row for row in counts if row.outcome in _PROVED]

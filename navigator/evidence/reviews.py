@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from navigator.domain.records import ReviewTotals, VerdictPair
 from navigator.domain.states import Verdict
-from navigator.evidence.intervals import Share, Tables, apart, share
+from navigator.evidence.intervals import Share, share
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewQuality:
-    """The reviewer's reviews, real or the rehearsal's. The generator's and the final model's are not among them.
+    """The reviewer's reviews; the generator's and the final model's are not among them.
 
     Attributes:
         readings: all of them, of every round.
@@ -33,12 +33,8 @@ class ReviewQuality:
     remarks: int
 
 
-def review_quality(totals: Iterable[ReviewTotals]) -> Tables[ReviewQuality]:
+def review_quality(found: ReviewTotals) -> ReviewQuality:
     """Shares of the totals, with 95 % Wilson intervals."""
-    return apart(totals, lambda rows: _shares(rows[0] if rows else ReviewTotals()))
-
-
-def _shares(found: ReviewTotals) -> ReviewQuality:
     return ReviewQuality(
         readings=found.reviews,
         in_parts=found.in_parts,
@@ -52,7 +48,7 @@ def _shares(found: ReviewTotals) -> ReviewQuality:
 
 @dataclass(frozen=True, slots=True)
 class SelfReviews:
-    """What self-reviews are worth, in one table (real, or the rehearsal's).
+    """What self-reviews are worth.
 
     Attributes:
         agreed: of the pairs in which both could be read, those with the same verdict.
@@ -67,12 +63,9 @@ class SelfReviews:
     unread: int
 
 
-def self_reviews(pairs: Iterable[VerdictPair]) -> Tables[SelfReviews]:
+def self_reviews(pairs: Sequence[VerdictPair]) -> SelfReviews:
     """Count the pairs; shares carry 95 % Wilson intervals."""
-    return apart(pairs, _pair_shares)
 
-
-def _pair_shares(pairs: Sequence[VerdictPair]) -> SelfReviews:
     def n(own: Verdict, reviewer: Verdict) -> int:
         return sum(pair.n for pair in pairs if pair.own is own and pair.reviewer is reviewer)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from navigator.domain.outcomes import FateCount, FindingTotals, RevisionCount
 from navigator.domain.states import CheckOutcome, Verdict
-from navigator.evidence.intervals import Share, Tables, apart, share
+from navigator.evidence.intervals import Share, share
 
 _RANK = {CheckOutcome.FAILED: 0, CheckOutcome.FAILED_BEFORE: 1, CheckOutcome.PASSED: 2}
 """From new failures, over none but the base's, to none."""
@@ -16,7 +16,7 @@ _RANK = {CheckOutcome.FAILED: 0, CheckOutcome.FAILED_BEFORE: 1, CheckOutcome.PAS
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """What the project's tests said of a round and of its revision, in one table (real, or the rehearsal's).
+    """What the project's tests said of a round and of its revision,.
 
     The four shares are of the revisions whose tests ran before and after and tell something. "Passing" may mean that they
     fail only as on the base; where they do so before and after, they tell nothing about the revision.
@@ -36,12 +36,8 @@ class Revisions:
     unknown: int
 
 
-def revisions(counts: Iterable[RevisionCount]) -> Tables[Revisions]:
+def revisions(rows: Iterable[RevisionCount]) -> Revisions:
     """Count what revisions did to the tests; shares carry 95 % Wilson intervals."""
-    return apart(counts, _revisions)
-
-
-def _revisions(rows: Sequence[RevisionCount]) -> Revisions:
     found = Counter[str]()
     for row in rows:
         found[_effect(row.before, row.after)] += row.n
@@ -82,9 +78,9 @@ class FindingsMet:
     unread: int
 
 
-def findings_met(totals: Iterable[FindingTotals]) -> Tables[tuple[FindingsMet, ...]]:
+def findings_met(totals: Iterable[FindingTotals]) -> tuple[FindingsMet, ...]:
     """Findings met by round; shares carry 95 % Wilson intervals."""
-    return apart(totals, lambda rows: tuple(_met(row) for row in sorted(rows, key=lambda row: row.round)))
+    return tuple(_met(row) for row in sorted(totals, key=lambda row: row.round))
 
 
 def _met(row: FindingTotals) -> FindingsMet:
@@ -124,12 +120,8 @@ _TAKEN_BACK = ("reverted", "undone")
 NOT_LOOKED = "not looked at yet"
 
 
-def landed(counts: Iterable[FateCount]) -> Tables[Landed]:
+def landed(rows: Sequence[FateCount]) -> Landed:
     """Shares of landed commits that were reverted, with 95 % Wilson intervals."""
-    return apart(counts, _landed)
-
-
-def _landed(rows: Sequence[FateCount]) -> Landed:
     how, unknown = Counter[str](), Counter[str]()
     for row in rows:
         if row.fate in _TAKEN_BACK:

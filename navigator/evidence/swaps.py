@@ -46,7 +46,6 @@ class Direction:
         from_role: None when nothing was loaded.
         to_role: the role that was to answer.
         strategy: swaps of different strategies are different things and are never pooled.
-        rehearsal: simulated durations.
         seconds: of the swaps that were done; None when none was.
         phases: of the same swaps, each phase that occurred, in the order of first occurrence. A phase is
             summarised over the swaps that had it.
@@ -60,7 +59,6 @@ class Direction:
     from_role: Role | None
     to_role: Role
     strategy: str
-    rehearsal: bool
     seconds: Summary | None
     phases: dict[str, Summary]
     failed: int
@@ -71,16 +69,16 @@ class Direction:
 
 
 def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
-    """Count, mean, median and P95 in seconds, by direction, overall and per phase; real swaps before rehearsed ones.
+    """Count, mean, median and P95 in seconds, by direction, overall and per phase.
 
     P95 is interpolated linearly between order statistics (see `percentile`).
     """
-    groups: defaultdict[tuple[bool, str, str, str], list[Swap]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str, str], list[Swap]] = defaultdict(list)
     for swap in swaps:
         if swap.from_role is swap.to_role:
             continue  # nothing was swapped
         origin = swap.from_role.value if swap.from_role else ""
-        groups[(swap.rehearsal, swap.strategy, origin, swap.to_role.value)].append(swap)
+        groups[swap.strategy, origin, swap.to_role.value].append(swap)
     return tuple(_direction(groups[key]) for key in sorted(groups))
 
 
@@ -94,63 +92,60 @@ class RoundTrip:
     """
 
     strategy: str
-    rehearsal: bool
     seconds: Summary
     phases: dict[str, Summary]
 
 
 def round_trips(swaps: Iterable[Swap]) -> tuple[RoundTrip, ...]:
-    """Round trips by strategy, real ones before rehearsed ones.
+    """Round trips by strategy.
 
     Swaps are paired in the order in which they were made. Both have to be done; a failed or an external swap between them,
     or the end of the session, leaves the first one without a partner.
     """
-    groups: defaultdict[tuple[bool, str], list[tuple[Swap, Swap]]] = defaultdict(list)
+    groups: defaultdict[str, list[tuple[Swap, Swap]]] = defaultdict(list)
     there: Swap | None = None
     for swap in sorted(swaps, key=lambda swap: swap.id):
         ours = swap.made_by != OUTSIDE and swap.outcome == DONE and swap.session > 0
         if ours and there is not None and _returns(swap, there):
-            groups[swap.rehearsal, swap.strategy].append((there, swap))
+            groups[swap.strategy].append((there, swap))
         outward = swap.from_role is Role.GENERATOR and swap.to_role is Role.REVIEWER
         there = swap if ours and outward else None
     return tuple(
         RoundTrip(
             strategy=strategy,
-            rehearsal=rehearsal,
             seconds=_summary([one.seconds + other.seconds for one, other in pairs]),
             phases=_phases([(*one.phases, *other.phases) for one, other in pairs]),
         )
-        for (rehearsal, strategy), pairs in sorted(groups.items())
+        for strategy, pairs in sorted(groups.items())
     )
 
 
 def _returns(swap: Swap, there: Swap) -> bool:
     """Whether a swap leads back from where the one before it led, in the same session and in the same way."""
     back = swap.from_role is Role.REVIEWER and swap.to_role is Role.GENERATOR
-    return back and (swap.session, swap.strategy, swap.rehearsal) == (
+    return back and (swap.session, swap.strategy) == (
         there.session,
         there.strategy,
-        there.rehearsal,
     )
 
 
-def durations(swaps: Iterable[Swap], rehearsal: bool) -> dict[str, list[float]]:
+def durations(swaps: Iterable[Swap]) -> dict[str, list[float]]:
     """Seconds of the swaps between the two roles that were done and measured, by direction and strategy in words."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     for swap in swaps:
         between = swap.from_role is not None and swap.from_role is not swap.to_role
-        if between and swap.rehearsal is rehearsal and swap.outcome == DONE and swap.made_by != OUTSIDE:
+        if between and swap.outcome == DONE and swap.made_by != OUTSIDE:
             found[f"{swap.from_role} → {swap.to_role}  by {swap.strategy}"].append(swap.seconds)
     return dict(sorted(found.items()))
 
 
-def median_swap(swaps: Iterable[Swap], to: Role, *, strategy: str, rehearsal: bool = False) -> float | None:
+def median_swap(swaps: Iterable[Swap], to: Role, *, strategy: str) -> float | None:
     """The measured median in seconds of a swap between the two roles; None when none was measured.
 
     First loads, from nothing, are left out: a forecast is about swapping one model for the other.
     """
     for direction in swap_stats(swap for swap in swaps if swap.from_role is not None):
-        wanted = (direction.to_role, direction.strategy, direction.rehearsal) == (to, strategy, rehearsal)
+        wanted = (direction.to_role, direction.strategy) == (to, strategy)
         if wanted and direction.seconds is not None:
             return direction.seconds.median
     return None
@@ -179,7 +174,6 @@ def _direction(swaps: Sequence[Swap]) -> Direction:
         from_role=first.from_role,
         to_role=first.to_role,
         strategy=first.strategy,
-        rehearsal=first.rehearsal,
         seconds=summarise([swap.seconds for swap in done]),
         phases=_phases([swap.phases for swap in done]),
         failed=len(failed),

@@ -16,7 +16,6 @@ class Throughput:
     Attributes:
         role: who was called.
         model: as the server named itself; models are never pooled.
-        rehearsal: simulated speeds.
         calls: all of them.
         failed: those without a usable answer; the tokens they wrote are in the figures, the GPU wrote them
         too.
@@ -33,7 +32,6 @@ class Throughput:
 
     role: Role
     model: str
-    rehearsal: bool
     calls: int
     failed: int
     prompt_tokens: int
@@ -56,7 +54,6 @@ def _speeds(row: CallTotals) -> Throughput:
     return Throughput(
         role=row.role,
         model=row.model,
-        rehearsal=row.rehearsal,
         calls=row.calls,
         failed=row.failed,
         prompt_tokens=row.prompt_tokens,

@@ -37,7 +37,6 @@ class Relation:
 
     model: str
     measure: str
-    rehearsal: bool
     revise: int
     approve: int
     auc: float | None
@@ -55,7 +54,7 @@ class Relation:
 
 def relations(counts: Iterable[EntropyRanks]) -> tuple[Relation, ...]:
     """Each writer's, real ones first."""
-    return tuple(sorted((_relation(row) for row in counts), key=lambda one: (one.rehearsal, one.model)))
+    return tuple(sorted((_relation(row) for row in counts), key=lambda one: one.model))
 
 
 def _relation(row: EntropyRanks) -> Relation:
@@ -72,7 +71,6 @@ def _relation(row: EntropyRanks) -> Relation:
     return Relation(
         model=row.model,
         measure=row.measure,
-        rehearsal=row.rehearsal,
         revise=m,
         approve=n,
         auc=auc,

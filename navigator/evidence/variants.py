@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from navigator.domain.records import VariantCount
-from navigator.evidence.intervals import Share, Tables, apart, share
+from navigator.evidence.intervals import Share, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Variants:
     ways: tuple[WayShares, ...]
 
 
-def variant_shares(counts: Iterable[VariantCount]) -> Tables[Variants]:
-    """Shares with 95 % Wilson intervals by way of writing, real ones and the rehearsal's separately."""
-    return apart(counts, lambda rows: Variants(sum(row.n for row in rows), tuple(map(_way, rows))))
+def variant_shares(rows: Sequence[VariantCount]) -> Variants:
+    """Shares with 95 % Wilson intervals by way of writing."""
+    return Variants(sum(row.n for row in rows), tuple(map(_way, rows)))
 
 
 def _way(row: VariantCount) -> WayShares:

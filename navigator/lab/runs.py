@@ -183,7 +183,7 @@ def run_name(kind: str, results: Path) -> str:
 def recording(kind: str, results: Path, command: Sequence[str], *, about: str = "") -> Iterator[Recorder]:
     """Note the run that this process works on, from its begin to its end, however it ends.
 
-    `navigator lab stop` ends it as ctrl+c does. It counts as complete where all that was announced by `progress` is done.
+    `navigator lab runs --stop` ends it as ctrl+c does. It counts as complete where all that was announced by `progress` is done.
 
     Args:
         kind: see `LabRun`.
@@ -197,7 +197,9 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
     folder, name = runs_folder(), run_name(kind, results)
     with _lock(folder, name, _PATIENCE) as free:
         if not free:
-            raise Conflict(f"Another process works on {name}.", hint=f"`navigator lab stop {name}` ends it.")
+            raise Conflict(
+                f"Another process works on {name}.", hint=f"`navigator lab runs {name} --stop` ends it."
+            )
         now, before = _now(), _read(folder / f"{name}.json")
         record = Recorder(
             folder / f"{name}.json",
@@ -283,7 +285,7 @@ def resume(run: LabRun) -> Started:
     if run.state == "complete":
         raise Conflict(f"{run.name} is complete.", hint="Start it with another file of results to repeat it.")
     if run.state == "running":
-        raise Conflict(f"{run.name} is running.", hint=f"`navigator lab stop {run.name}` ends it.")
+        raise Conflict(f"{run.name} is running.", hint=f"`navigator lab runs {run.name} --stop` ends it.")
     return start(run.command, Path(run.folder))
 
 

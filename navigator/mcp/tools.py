@@ -247,9 +247,11 @@ class Tools:
                 store.project(args.project)
             found = store.proposals(states={args.state} if args.state else None, project=args.project)
             states = {task.id: task.state for task in store.tasks(project=args.project)}
+            rehearsal = store.rehearsal
         found.reverse()
         return {
             "proposals": [_line(proposal, states[proposal.task_id]) for proposal in found[:MOST_LISTED]],
+            "rehearsal": rehearsal,
             "left_out": max(0, len(found) - MOST_LISTED),
         }
 
@@ -261,10 +263,11 @@ class Tools:
             proposal = store.proposal(args.id)
             learn_changes(self._redact, self._paths, store, [proposal])
             private = PrivateRepo.open(self._paths.private, store.project(proposal.project_id))
+            rehearsal = store.rehearsal
         # Redacted before it is cut: half a key is not recognised.
         diff = self._redact(diff_text(private.diff(proposal.base_commit, proposal.tree)))
         return {
-            "proposal": proposal.model_dump(mode="json"),
+            "proposal": proposal.model_dump(mode="json") | {"rehearsal": rehearsal},
             "diff": diff[:MOST_DIFF],
             "diff_left_out": max(0, len(diff) - MOST_DIFF),
         }
@@ -290,7 +293,6 @@ def _line(proposal: Proposal, task_state: TaskState) -> dict[str, Any]:
         "findings": len(review.findings) if review else 0,
         "added": proposal.added,
         "removed": proposal.removed,
-        "rehearsal": proposal.rehearsed,
     }
 
 

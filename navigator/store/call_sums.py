@@ -8,14 +8,13 @@ the exam, which are no work.
 
 from __future__ import annotations
 
-_KEY = ("rehearsal", "role", "model", "purpose", "outcome")
+_KEY = ("role", "model", "purpose", "outcome")
 _SUMS = ("prompt_tokens", "completion_tokens", "cached_tokens", "seconds")
 _WATCHED = (*_KEY, *_SUMS, "ended")
 """Columns of a call whose change changes a sum. Forgetting an answer's text is none."""
 
 TABLES = (
     """CREATE TABLE call_sums (
-        rehearsal INTEGER NOT NULL,
         role TEXT NOT NULL,
         model TEXT NOT NULL,
         purpose TEXT NOT NULL,
@@ -25,14 +24,13 @@ TABLES = (
         completion_tokens INTEGER NOT NULL,
         cached_tokens INTEGER NOT NULL,
         seconds REAL NOT NULL,
-        PRIMARY KEY (rehearsal, role, model, purpose, outcome)
+        PRIMARY KEY (role, model, purpose, outcome)
     ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE call_busy (
-        rehearsal INTEGER NOT NULL,
         role TEXT NOT NULL,
         model TEXT NOT NULL,
         seconds REAL NOT NULL,
-        PRIMARY KEY (rehearsal, role, model)
+        PRIMARY KEY (role, model)
     ) STRICT, WITHOUT ROWID""",
 )
 
@@ -51,11 +49,11 @@ FILL = (
     "DELETE FROM call_busy",
     f"INSERT INTO call_sums SELECT {', '.join(_KEY)}, count(*), {', '.join(f'sum({name})' for name in _SUMS)}"
     f" FROM calls c WHERE {_COUNTED.format('c')} GROUP BY {', '.join(_KEY)}",
-    "INSERT INTO call_busy SELECT rehearsal, role, model, total(max(0.0, min(e, coalesce(reached, e)) - b)) FROM ("
-    "SELECT *, min(b) OVER (PARTITION BY rehearsal, role, model ORDER BY e DESC"
+    "INSERT INTO call_busy SELECT role, model, total(max(0.0, min(e, coalesce(reached, e)) - b)) FROM ("
+    "SELECT *, min(b) OVER (PARTITION BY role, model ORDER BY e DESC"
     " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM ("
-    f"SELECT rehearsal, role, model, {_END.format('c')} AS e, {_END.format('c')} - seconds AS b FROM calls c"
-    f" WHERE {_TIMED.format('c')})) GROUP BY 1, 2, 3",
+    f"SELECT role, model, {_END.format('c')} AS e, {_END.format('c')} - seconds AS b FROM calls c"
+    f" WHERE {_TIMED.format('c')})) GROUP BY 1, 2",
 )
 """Statements that make both tables anew from the calls."""
 
@@ -84,7 +82,7 @@ def _change(row: str, sign: str) -> str:
     after = f"strftime('%Y-%m-%dT%H:%M:%fZ', ({begin} - 0.01) / {_DAY})"
     others = (
         f"SELECT min({_END.format('c')}, {end}) AS e, max({_END.format('c')} - c.seconds, {begin}) AS b FROM calls c"
-        f" WHERE c.rehearsal = {row}.rehearsal AND c.role = {row}.role AND c.model = {row}.model"
+        f" WHERE c.role = {row}.role AND c.model = {row}.model"
         f" AND c.ended >= {after} AND {_TIMED.format('c')} AND c.id <> {row}.id"
         f" AND {_END.format('c')} > {begin} AND {_END.format('c')} - c.seconds < {end}"
     )
@@ -92,6 +90,6 @@ def _change(row: str, sign: str) -> str:
     return (
         f"INSERT INTO call_sums SELECT {key}, {sign}1, {sums} WHERE {_COUNTED.format(row)}"
         f" ON CONFLICT DO UPDATE SET {added};"
-        f" INSERT INTO call_busy SELECT {row}.rehearsal, {row}.role, {row}.model, {sign}({alone})"
+        f" INSERT INTO call_busy SELECT {row}.role, {row}.model, {sign}({alone})"
         f" WHERE {_TIMED.format(row)} ON CONFLICT DO UPDATE SET seconds = seconds + excluded.seconds"
     )

@@ -20,13 +20,14 @@ from navigator.store.errors import (
     DiskFull,
     NoDatabase,
     OtherSchema,
+    OtherWorld,
     SqliteTooOld,
     StoreError,
     corrupt,
     disk_full,
 )
 from navigator.store.lock import describe_holder
-from navigator.store.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, triggers
+from navigator.store.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, WORLD, triggers
 from navigator.store.space import is_low
 
 BUSY_SECONDS = 5.0
@@ -37,17 +38,20 @@ _OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables came with SQLite 3.37."""
 
 
-def open_writer(path: Path) -> sqlite3.Connection:
+def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connection:
     """Open the database for writing: check it, make its tables where it is empty, and return the connection.
 
     The caller holds the state folder's lock and closes the connection. Autocommit: transactions are explicit.
 
     Args:
         path: made with mode 0600 if absent; a daily copy goes to `backups/` beside it.
+        rehearsal: whether what is to be stored is simulated, which a new database keeps for good (None: it is not). One of
+            the other kind is refused; None opens both.
 
     Raises:
         DatabaseCorrupt: damaged, not ours, or gone although copies exist. Nothing was changed.
         OtherSchema: another version of Navigator made it. Nothing was changed.
+        OtherWorld: it holds a rehearsal and real work is meant, or the other way round.
         DatabaseLocked: another writer holds it.
         DiskFull, StoreError: as they say.
     """
@@ -61,7 +65,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
     try:
         _check(connection, path)
         _configure_writer(connection, path)
-        if not _create(connection):
+        if not _create(connection, bool(rehearsal)):
+            _require_world(connection, path, rehearsal)
             _copy_daily(connection, path)
         _renew_triggers(connection)
     except sqlite3.Error as error:
@@ -77,12 +82,15 @@ def open_writer(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_reader(path: Path) -> sqlite3.Connection:
+def open_reader(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connection:
     """Open the database for reading committed state; every write on this connection is refused.
+
+    `rehearsal` is as of `open_writer`.
 
     Raises:
         NoDatabase: there is none yet.
         OtherSchema: another version of Navigator made it.
+        OtherWorld: it holds a rehearsal and real work is meant, or the other way round.
         DatabaseCorrupt, DatabaseLocked, StoreError: as they say.
     """
     _refuse_vanished(path)
@@ -109,6 +117,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
     try:
         if present != SCHEMA_VERSION:
             raise _other_schema(path, present)
+        _require_world(connection, path, rehearsal)
     except sqlite3.Error as error:
         connection.close()
         raise translated(error, path) from error
@@ -224,7 +233,7 @@ def _other_schema(path: Path, present: int) -> OtherSchema:
     )
 
 
-def _create(connection: sqlite3.Connection) -> bool:
+def _create(connection: sqlite3.Connection, rehearsal: bool) -> bool:
     """Make the tables of an empty database, all or none; whether it was empty."""
     if schema_version(connection) == SCHEMA_VERSION:
         return False
@@ -234,6 +243,7 @@ def _create(connection: sqlite3.Connection) -> bool:
         if schema_version(connection) != SCHEMA_VERSION:
             for statement in SCHEMA:
                 connection.execute(statement)
+            connection.execute("INSERT INTO meta VALUES (?, ?)", (WORLD, "true" if rehearsal else "false"))
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
     except BaseException:
@@ -247,6 +257,22 @@ def _copy_daily(connection: sqlite3.Connection, path: Path) -> None:
     folder = path.parent / "backups"
     if backup_due(folder) and not is_low(path.parent):
         back_up(connection, folder, label="daily")
+
+
+def _require_world(connection: sqlite3.Connection, path: Path, rehearsal: bool | None) -> None:
+    (kept,) = connection.execute("SELECT value FROM meta WHERE key = ?", (WORLD,)).fetchone()
+    held = kept == "true"
+    if rehearsal is None or rehearsal == held:
+        return
+    if held:
+        raise OtherWorld(
+            f"{path.parent} holds a rehearsal, and these settings name real models.",
+            hint="Set NAVIGATOR_STATE to another folder for real work, or NAVIGATOR_CONFIG to the rehearsal's settings.",
+        )
+    raise OtherWorld(
+        f"{path.parent} holds real work, and these settings are a rehearsal's.",
+        hint="Set NAVIGATOR_STATE to another folder for the rehearsal; `navigator demo` makes one of its own.",
+    )
 
 
 def _renew_triggers(connection: sqlite3.Connection) -> None:

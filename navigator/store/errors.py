@@ -19,6 +19,12 @@ class NoDatabase(StoreError):
     code = "no_database"
 
 
+class OtherWorld(StoreError):
+    """A rehearsal was opened for real work, or real work for a rehearsal: the two never share a state folder."""
+
+    code = "other_world"
+
+
 class OtherSchema(StoreError):
     """Another version of Navigator made this database."""
 

@@ -34,6 +34,9 @@ from navigator.store import call_sums
 APPLICATION_ID = 0x4E415631
 """`PRAGMA application_id` of Navigator's databases: "NAV1"."""
 
+WORLD = "rehearsal"
+"""The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
+
 SCHEMA_VERSION = 1
 """`PRAGMA user_version` of a database with these tables."""
 
@@ -69,7 +72,6 @@ SCHEMA: tuple[str, ...] = (
         conventions TEXT NOT NULL DEFAULT 'AGENTS.md',
         root_commit TEXT NOT NULL DEFAULT '',
         source TEXT NOT NULL DEFAULT 'store' CHECK (source IN ('store', 'config')),
-        demo {_FLAG.format("demo")},
         removed {_FLAG.format("removed")},
         escalate {_FLAG.format("escalate")},
         -- Branches whose new commits are reviewed without being asked for.
@@ -134,7 +136,6 @@ SCHEMA: tuple[str, ...] = (
         seen {_FLAG.format("seen")},
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         usage TEXT NOT NULL DEFAULT '{{}}',
         created TEXT NOT NULL,
         -- A derived proposal: some hunks of its parent, by their labels there.
@@ -162,7 +163,6 @@ SCHEMA: tuple[str, ...] = (
         addressed TEXT NOT NULL DEFAULT '[]',
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL,
         reversals TEXT NOT NULL DEFAULT '[]',
@@ -217,7 +217,6 @@ SCHEMA: tuple[str, ...] = (
         seconds REAL NOT NULL DEFAULT 0,
         retries INTEGER NOT NULL DEFAULT 0,
         repeat {_FLAG.format("repeat")},
-        rehearsal {_FLAG.format("rehearsal")},
         started TEXT NOT NULL,
         ended TEXT,
         answer BLOB,
@@ -238,7 +237,6 @@ SCHEMA: tuple[str, ...] = (
         seconds REAL NOT NULL DEFAULT 0,
         outcome TEXT NOT NULL,
         reason TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         failure TEXT NOT NULL DEFAULT '',
         weight_bytes INTEGER NOT NULL DEFAULT 0 CHECK (weight_bytes >= 0),
         warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0),
@@ -258,7 +256,6 @@ SCHEMA: tuple[str, ...] = (
         code TEXT NOT NULL {_one_of("code", EditCode)},
         path TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         at TEXT NOT NULL
     ) STRICT""",
     """CREATE TABLE journal (
@@ -340,8 +337,7 @@ SCHEMA: tuple[str, ...] = (
     "CREATE INDEX edit_failures_round ON edit_failures (task_id, attempt, round)",
     "CREATE INDEX reviews_proposal ON reviews (proposal_id, role)",
     # Statistics of calls are read from the index alone: the rows hold whole answers.
-    "CREATE INDEX calls_rehearsal ON calls (task_id) WHERE rehearsal = 1",
-    "CREATE INDEX calls_figures ON calls (rehearsal, role, model, ended DESC, seconds, outcome, purpose,"
+    "CREATE INDEX calls_figures ON calls (role, model, ended DESC, seconds, outcome, purpose,"
     " prompt_tokens, completion_tokens, cached_tokens)",
     *call_sums.TABLES,
     # The reviewer's exam: blinded items with a known answer, and what the reviewer said of each.
@@ -364,7 +360,6 @@ SCHEMA: tuple[str, ...] = (
         changed_lines INTEGER NOT NULL DEFAULT 0 CHECK (changed_lines >= 0),
         control_of INTEGER REFERENCES exam_items (id),
         evidence TEXT NOT NULL DEFAULT '{{}}',
-        rehearsal {_FLAG.format("rehearsal")},
         created TEXT NOT NULL,
         retired TEXT NOT NULL DEFAULT ''
     ) STRICT""",
@@ -379,11 +374,10 @@ SCHEMA: tuple[str, ...] = (
         parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1),
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL
     ) STRICT""",
-    "CREATE INDEX proposals_revisions ON proposals (created, task_id, attempt, round, tests, rehearsal)"
+    "CREATE INDEX proposals_revisions ON proposals (created, task_id, attempt, round, tests)"
     " WHERE round > 0 AND parent IS NULL",
     # The same diff reviewed twice: once more as it is, or after a retry.
     "CREATE INDEX proposals_again ON proposals (task_id) WHERE attempt > 0 AND round = 0",
@@ -436,14 +430,13 @@ SCHEMA: tuple[str, ...] = (
         revised_by INTEGER REFERENCES proposals (id),
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
-        rehearsal {_FLAG.format("rehearsal")},
         at TEXT NOT NULL,
         UNIQUE (review_id, finding)
     ) STRICT""",
-    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome, rehearsal)",
-    "CREATE INDEX reproductions_figures ON reproductions (at, rehearsal, severity, criterion, outcome, revised)",
+    "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome)",
+    "CREATE INDEX reproductions_figures ON reproductions (at, severity, criterion, outcome, revised)",
     # What was expected of a queue, and what it took: `outcome` is empty while it is worked on.
-    f"""CREATE TABLE forecasts (
+    """CREATE TABLE forecasts (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         tasks INTEGER NOT NULL CHECK (tasks > 0),
         seconds REAL NOT NULL CHECK (seconds >= 0),
@@ -452,12 +445,11 @@ SCHEMA: tuple[str, ...] = (
         outcome TEXT NOT NULL DEFAULT '' CHECK (outcome IN ('', 'done', 'changed', 'interrupted')),
         actual_seconds REAL NOT NULL DEFAULT 0 CHECK (actual_seconds >= 0),
         made TEXT NOT NULL,
-        rehearsal {_FLAG.format("rehearsal")},
         -- Between which seconds four fifths of such queues were expected to end, and what a swap takes besides itself.
         low REAL NOT NULL DEFAULT 0 CHECK (low >= 0),
         high REAL NOT NULL DEFAULT 0 CHECK (high >= 0)
     ) STRICT""",
-    "CREATE INDEX reviews_price ON reviews (rehearsal, at, price) WHERE price > 0",
+    "CREATE INDEX reviews_price ON reviews (at, price) WHERE price > 0",
     # What a server answered to the same questions after each load.
     f"""CREATE TABLE canaries (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -472,13 +464,12 @@ SCHEMA: tuple[str, ...] = (
         answers TEXT NOT NULL DEFAULT '[]',
         tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
         seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
-        rehearsal {_FLAG.format("rehearsal")},
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
     "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
     # What a model asked to be shown before it answered. Words are free text: a new kind of look changes nothing here.
-    f"""CREATE TABLE looks (
+    """CREATE TABLE looks (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         call_id INTEGER NOT NULL REFERENCES calls (id),
         task_id INTEGER NOT NULL REFERENCES tasks (id),
@@ -491,11 +482,10 @@ SCHEMA: tuple[str, ...] = (
         outcome TEXT NOT NULL CHECK (outcome <> ''),
         paths TEXT NOT NULL DEFAULT '[]',
         tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
-        rehearsal {_FLAG.format("rehearsal")},
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX looks_task ON looks (task_id, attempt, round)",
-    "CREATE INDEX looks_figures ON looks (rehearsal, role, kind, outcome, at, tokens)",
+    "CREATE INDEX looks_figures ON looks (role, kind, outcome, at, tokens)",
     # One prompt to a coding agent, and what became of it. `tree` is what its copy of the project held then.
     f"""CREATE TABLE agent_turns (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -519,7 +509,6 @@ SCHEMA: tuple[str, ...] = (
         replayed INTEGER NOT NULL DEFAULT 0 CHECK (replayed >= 0),
         refused INTEGER NOT NULL DEFAULT 0 CHECK (refused >= 0),
         seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
-        rehearsal {_FLAG.format("rehearsal")},
         started TEXT NOT NULL,
         ended TEXT
     ) STRICT""",
@@ -573,6 +562,11 @@ def triggers() -> dict[str, str]:
         " OR EXISTS (SELECT 1 FROM decisions WHERE proposal_id = OLD.id)"
         " BEGIN SELECT RAISE(ABORT, 'a proposal that was read is never altered'); END"
     )
+    for change in ("UPDATE", "DELETE"):
+        made[f"world_{change.lower()}"] = (
+            f"CREATE TRIGGER world_{change.lower()} BEFORE {change} ON meta WHEN OLD.key = '{WORLD}'"
+            " BEGIN SELECT RAISE(ABORT, 'a state folder is real or a rehearsal for good'); END"
+        )
     return made
 
 

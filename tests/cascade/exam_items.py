@@ -25,7 +25,6 @@ def add_item(
     text: str = "Make double() multiply\n\nBy two.",
     path: str = "",
     line: int = 0,
-    rehearsal: bool = False,
 ) -> int:
     """Keep a change of `files` on the newest commit of the project as an item; returns its number."""
     found = deps.reader.project(project)
@@ -52,7 +51,6 @@ def add_item(
                 line=line,
                 end_line=line,
                 changed_lines=changed,
-                rehearsal=rehearsal,
                 created=utc_now(),
             )
         )

@@ -119,7 +119,6 @@ def propose(
     *,
     verdict: Verdict = Verdict.REVISE,
     batch: str = BATCH,
-    rehearsal: bool = False,
     policed: bool = False,
 ) -> str:
     """Take a queued task to where its proposal waits for the developer."""
@@ -153,15 +152,14 @@ def propose(
                 removed=sum(file.removed for file in files),
                 model="scripted/writer",
                 prompt_version="generate@1",
-                rehearsal=rehearsal,
             )
         )
         private.keep(f"{task.id}-{task.attempt}-0", tree, base)
         for state in (TaskState.AWAITING_REVIEW, TaskState.REVIEWING):
             tx.set_task_state(task.id, state)
-        review = Review(role=Role.REVIEWER, verdict=verdict, findings=_findings(verdict), rehearsal=rehearsal)
+        review = Review(role=Role.REVIEWER, verdict=verdict, findings=_findings(verdict))
         tx.add_review(made.id, review)
-        tx.end_call(tx.begin_call(Role.GENERATOR, task.id, task.attempt, 0, "generate", rehearsal=rehearsal))
+        tx.end_call(tx.begin_call(Role.GENERATOR, task.id, task.attempt, 0, "generate"))
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
     return made.id
 

@@ -149,6 +149,7 @@ def make_repository(folder: Path, files: Mapping[str, bytes]) -> Path:
     git(folder, "init", "--quiet", "--template=", "--initial-branch=main")
     git(folder, "config", "user.name", "A Developer")
     git(folder, "config", "user.email", "dev@example.invalid")
+    git(folder, "config", "navigator.sample", "true")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "-m", "As it was")
     return folder

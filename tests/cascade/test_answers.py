@@ -23,8 +23,8 @@ from navigator.evidence.reproductions import finding_tests
 from navigator.evidence.revisions import revisions
 from navigator.evidence.swaps import RoundTrip
 
-NO_REVISION = revisions(()).real
-NO_TEST = finding_tests((), ()).real
+NO_REVISION = revisions(())
+NO_TEST = finding_tests((), ())
 
 
 def score(caught: int, missed: int, passed: int, objected: int, revise: int = 35, of: int = 100) -> ExamScore:
@@ -58,11 +58,11 @@ def score(caught: int, missed: int, passed: int, objected: int, revise: int = 35
 
 def decided(*rows: tuple[Verdict, DecisionKind, int]) -> Answer:
     counts = [DecisionCount(verdict=verdict, decision=kind, n=n) for verdict, kind, n in rows]
-    return worth(None, outcomes((), counts).real, NO_REVISION, NO_TEST)
+    return worth(None, outcomes((), counts), NO_REVISION, NO_TEST)
 
 
 def judged(found: ExamScore) -> Answer:
-    return worth(found, outcomes((), ()).real, NO_REVISION, NO_TEST)
+    return worth(found, outcomes((), ()), NO_REVISION, NO_TEST)
 
 
 def test_without_an_exam_it_is_not_measured_and_the_commands_are_named() -> None:
@@ -178,7 +178,7 @@ def spent(accepted: int) -> Cost:
         )
     ]
     calls = [CallTotals(role=Role.GENERATOR, model="small", calls=60, seconds=4000, busy_seconds=900.0)]
-    return cost(made, work, calls, SwapTotals(n=4, seconds=100.0), (), made)
+    return cost(made, work, calls, SwapTotals(n=4, seconds=100.0))
 
 
 def test_the_price_is_everything_spent_over_what_was_accepted() -> None:
@@ -191,7 +191,7 @@ def test_the_price_is_everything_spent_over_what_was_accepted() -> None:
 
 def test_the_round_trip_is_that_of_the_strategy_with_most() -> None:
     few, many = (
-        RoundTrip(name, False, Summary(n=n, mean=median, median=median, p95=median), {})
+        RoundTrip(name, Summary(n=n, mean=median, median=median, p95=median), {})
         for name, n, median in (("sleep", 3, 4.0), ("systemd", 9, 75.4))
     )
     figure = price(spent(40), [few, many]).figures["swap_round_trip_median"]
@@ -206,7 +206,7 @@ def test_a_price_of_few_is_an_anecdote_and_of_none_is_not_told() -> None:
         replace(
             spent(0),
             model_time=replace(spent(0).model_time, total=0.0),
-            swaps=cost(Yield(), (), (), SwapTotals(), (), Yield()).swaps,
+            swaps=cost(Yield(), (), (), SwapTotals()).swaps,
         )
     )
     assert not nothing.known and "navigator run" in nothing.sentence

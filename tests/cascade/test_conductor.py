@@ -118,7 +118,6 @@ def test_approved_at_once(room: Room) -> None:
     assert proposal.review is not None
     assert proposal.review.verdict is Verdict.APPROVE
     assert (proposal.model, proposal.review.model) == ("scripted/writer", "scripted/reader")
-    assert not proposal.rehearsal
     assert session["calls"] == {"made": 2, "repeated": 0, "lost": 0, "running": 0}
     assert session["reason"].startswith("Nothing is left to do")
 

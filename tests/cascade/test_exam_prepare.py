@@ -176,7 +176,7 @@ def test_mutants_differ_from_their_control_only_in_the_fault(room: Room) -> None
     pairs = [(items[item.control_of], item) for item in items.values() if item.control_of]
     assert {wrong.source for wrong, _ in pairs} == {ExamSource.MUTANT}
     for wrong, right in pairs:
-        same = {"text", "title", "summary", "kind", "complexity", "base_commit", "project_id", "rehearsal"}
+        same = {"text", "title", "summary", "kind", "complexity", "base_commit", "project_id"}
         assert wrong.model_dump(include=same) == right.model_dump(include=same)
         assert wrong.tree != right.tree and wrong.evidence["failing"]
         assert wrong.path == "app.py" and wrong.line >= 1 and not right.path

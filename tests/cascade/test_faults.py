@@ -439,7 +439,7 @@ def test_a_repository_that_moved_is_followed_by_its_first_commit(room: Room) -> 
     row = room.decide("approve", proposal)
     assert row["landing"] == "refused"
     assert "does not exist" in row["reason"]
-    assert "navigator project move code PATH" in row["reason"]
+    assert "navigator project set code --path PATH" in row["reason"]
     other = make_repository(room.repository.with_name("other"), {"x": b"another history\n"})
     with pytest.raises(NavigatorError, match="is a different repository than"):
         room.act("project.move", name="code", path=str(other))
@@ -457,7 +457,7 @@ def test_a_deleted_repository_fails_new_tasks_and_keeps_what_was_proposed(room: 
     task = room.queue("Another")
     room.work()
     assert room.task(task).state is TaskState.FAILED
-    assert "navigator project move code PATH" in room.task(task).reason
+    assert "navigator project set code --path PATH" in room.task(task).reason
     kept = room.proposals()[0]
     assert (kept.tree, kept.state) == (proposal.tree, proposal.state)
     away.rename(room.repository)

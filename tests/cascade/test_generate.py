@@ -275,7 +275,7 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
         return edit("return x * 2" if len(messages) > 2 else "return x * 3")
 
     room.models.read = read
-    write_settings(room, '[routing]\nfix = "reviewer"\n')
+    write_settings(room, '[routing]\nreviewer = ["fix"]\n')
     identifier = room.queue(kind="fix")
     room.work()
     first, second = room.proposals()
@@ -295,7 +295,7 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert not tables.rows
     assert tables.excluded == {"self_review": 1}
     room.decide(DecisionKind.REJECT.value, second)
-    counted = outcomes([], room.read().decision_counts()).real
+    counted = outcomes([], room.read().decision_counts())
     assert counted.rejected_after_approve.n == 0
     assert counted.not_counted == 1
     assert room.task(identifier).round == 1
@@ -307,7 +307,7 @@ def test_an_attempt_continues_with_the_model_that_began_it(room: Room) -> None:
     room.models.write = lambda messages: edit("return x * 3")
     identifier = room.queue(kind="fix")
     room.work(until="reviewed")
-    write_settings(room, '[routing]\nfix = "reviewer"\n')
+    write_settings(room, '[routing]\nreviewer = ["fix"]\n')
     room.models.write = lambda messages: edit("return x * 2")
     room.work()
     assert {made.written_by for made in room.proposals()} == {Role.GENERATOR}
@@ -322,7 +322,7 @@ def test_a_scan_and_a_report_can_be_routed_too(room: Room) -> None:
     room.models.read = lambda messages: (
         listing(suggestion()) if "propose tasks" in messages[0]["content"] else "# One module"
     )
-    write_settings(room, '[routing]\nscan = "reviewer"\ncomplex_tasks = "reviewer"\n')
+    write_settings(room, '[routing]\nreviewer = ["scan"]\ncomplex_tasks = "reviewer"\n')
     asked = room.queue("What is worth a task?", kind="scan")
     report = room.queue("How does it hang together?", kind="architecture", complexity="complex")
     room.work()
@@ -335,7 +335,7 @@ def test_a_scan_and_a_report_can_be_routed_too(room: Room) -> None:
 @pytest.mark.slow
 def test_a_session_with_two_writers_keeps_the_bound_on_swaps(tmp_path: Path) -> None:
     """With the rehearsal and real swaps: what the reviewer writes is written and revised while it is loaded."""
-    routing = '[routing]\nfix = "reviewer"\nscan = "reviewer"\n'
+    routing = '[routing]\nreviewer = ["fix", "scan"]\n'
     desk = Desk.make(tmp_path / "desk", REHEARSAL + routing)
     code = (
         "def load(path, seen=[]):\n    if path == None:\n        return None\n    return open(path).read()\n"
@@ -437,7 +437,7 @@ def test_a_failed_self_review_delays_nothing(room: Room, answer: str | Refusal) 
 
 def test_what_the_reviewer_wrote_is_not_read_by_the_generator(room: Room) -> None:
     own(room)
-    room.config.write_text(room.config.read_text() + '[routing]\nfix = "reviewer"\n', encoding="utf-8")
+    room.config.write_text(room.config.read_text() + '[routing]\nreviewer = ["fix"]\n', encoding="utf-8")
     room.models.read = lambda messages: approval() if is_reading(messages) else edit("return x * 2")
     room.queue(kind="fix")
     room.work()

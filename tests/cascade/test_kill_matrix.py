@@ -187,7 +187,7 @@ def kill_often(bench: LandingBench, seed: int, wanted: int) -> Counter[str]:
         if moment.undo:
             refs = git(bench.repository, "for-each-ref", "refs/heads")
             assert bench.approve(identifier)["landing"] == "landed"
-            killed = died(bench, moment, "undo", identifier)
+            killed = died(bench, moment, "undo", "--yes", identifier)
             check_at_once(bench)
             end_undo(bench, identifier, refs)
         else:

@@ -32,7 +32,7 @@ from tests.cascade.support import (
 from tests.cascade.test_real_code import toml_of
 
 KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
-RUN = ("run", "--until", "idle", "--json", "--allow-rehearsal-landing")
+RUN = ("run", "--until", "idle", "--json")
 IN_THE_LOOP = (
     ("event", "task_state=generating", 5),
     ("event", "call_started=generator", 4),  # the model answers nobody
@@ -167,7 +167,7 @@ def test_a_session_killed_ten_times_ends_as_if_it_had_not_been(tmp_path: Path) -
         # One that serves, and at most one more that was started and not yet written down.
         assert len(scene.servers()) <= 2
         scene.assert_nothing_twice()
-    session = scene.desk.json(*RUN[:-2], "--allow-rehearsal-landing", codes=(0, 1))
+    session = scene.desk.json(*RUN[:-2], codes=(0, 1))
 
     assert set(scene.states()) <= ENDED, scene.states()
     assert sum(scene.states().values()) == 30
@@ -218,7 +218,7 @@ def test_landings_killed_at_any_moment(tmp_path: Path, seed: int, landing: str) 
     with scene.desk.reading() as store:
         ready = {proposal.id for proposal in batch_choice(waiting_proposals(store)).taken}
     chance = random.Random(seed)
-    approve = ("approve", "--all-reviewed", "--yes", "--allow-rehearsal-landing")
+    approve = ("approve", "--all-reviewed", "--yes")
     kills = sum(
         scene.killed_soon(
             chance.randint(1, 12), chance.randint(0, 30), *chance.choice([approve, approve, RUN])
@@ -303,7 +303,7 @@ def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) 
     with desk.reading() as store:
         ready = [proposal.id for proposal in batch_choice(waiting_proposals(store)).taken]
     assert len(ready) >= 6
-    approve = ("approve", "--yes", "--allow-rehearsal-landing")
+    approve = ("approve", "--yes")
 
     # A command by itself, killed on either side of the move; the same word again finishes it, and only once.
     scene.killed("before", "execute_landing", 1, *approve, ready[0])
@@ -331,13 +331,12 @@ def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) 
         "execute_landing",
         "1",
         "run",
-        "--allow-rehearsal-landing",
         stdout=subprocess.DEVNULL,
     )
     wait_for_conductor(desk, conductor)
     desk.run(*approve, *ready[5:], codes=(0, 1))
     assert conductor.wait(timeout=PATIENCE) == -signal.SIGKILL
-    session = desk.json(*RUN[:-2], "--allow-rehearsal-landing", codes=(0, 1))
+    session = desk.json(*RUN[:-2], codes=(0, 1))
     assert scene.assert_landed_once() == len(ready)
     assert session["states"]["landed"] == len(ready)
     for repository in scene.repositories.values():
@@ -356,7 +355,7 @@ def test_a_repository_that_went_away_in_the_middle_of_a_landing_holds_up_nothing
         ready = batch_choice(waiting_proposals(store)).taken
     first = ready[0]
     other = next(proposal for proposal in ready if proposal.project_id != first.project_id)
-    approve = ("approve", "--yes", "--allow-rehearsal-landing")
+    approve = ("approve", "--yes")
     scene.killed("after", "execute_landing", 1, *approve, first.id)
     here = scene.repositories[first.project]
     away = here.rename(here.with_name("elsewhere"))

@@ -86,7 +86,7 @@ def test_a_rejected_one_holds_it_up_until_it_is_freed(room: Room) -> None:
     from navigator.cascade.views.links import waits_of, why_it_waits
 
     said = why_it_waits(second, waits_of(room.read(), second))
-    assert f"{first} is rejected" in said and f"navigator task free {second}" in said
+    assert f"{first} is rejected" in said and f"navigator task after {second}" in said
     assert room.task(second).state is TaskState.QUEUED
     room.act("task.free", ids=[second])
     room.work()

@@ -21,7 +21,7 @@ from tests.workspace.git.world import git, make_repo
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PASSWORD = "tr0ub4dor-and-3"
-RUN = ("run", "--until", "idle", "--time-scale", "0", "--allow-rehearsal-landing")
+RUN = ("run", "--until", "idle", "--time-scale", "0")
 NOTE = "import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT), sys.stdin.buffer.read())"
 
 
@@ -79,7 +79,7 @@ def test_each_event_reaches_its_command_once(command: Command, told: Path) -> No
     command.run(*RUN, code=None)
     command.run("review", "thing", "HEAD")
     command.run(*RUN, code=None)
-    approved = command.json("approve", "--all-reviewed", "--yes", "--allow-rehearsal-landing", code=None)
+    approved = command.json("approve", "--all-reviewed", "--yes", code=None)
     landings = sum(one.get("landing") == "landed" for one in approved["decisions"])
     assert landings
     # Nothing runs yet: the approval was made without a conductor; the next one tells of it.

@@ -14,9 +14,9 @@ from navigator.domain.costs import SwapTotals, WorkTotals, Yield
 from navigator.domain.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
 from navigator.domain.records import CallTotals
 from navigator.domain.states import CheckOutcome, Role, Verdict
-from navigator.evidence.agreement import repeats
+from navigator.evidence.agreement import retest
 from navigator.evidence.cost import Cost, cost
-from navigator.evidence.intervals import Tables, share
+from navigator.evidence.intervals import share
 from navigator.evidence.revisions import findings_met, landed, revisions
 
 PASSED, FAILED = CheckOutcome.PASSED, CheckOutcome.FAILED
@@ -27,17 +27,17 @@ def rows(table: Table) -> dict[str, tuple[str, ...]]:
 
 
 def test_nothing_counted_is_no_table() -> None:
-    assert list(revision_table(revisions([]).real)) == []
-    assert list(finding_table(findings_met([]).real)) == []
-    assert list(landed_table(landed([]).real)) == []
-    assert list(repeat_table(repeats([]).real)) == []
+    assert list(revision_table(revisions([]))) == []
+    assert list(finding_table(findings_met([]))) == []
+    assert list(landed_table(landed([]))) == []
+    assert list(repeat_table(retest([]))) == []
     none = cost(Yield(), [], [], SwapTotals())
-    assert cost_page.PAGE.tables(Tables(none, none), False) == ()
+    assert cost_page.PAGE.tables(none) == ()
 
 
 def test_revisions_say_what_is_not_known() -> None:
     (table,) = revision_table(
-        revisions([RevisionCount(before=FAILED, after=PASSED, n=3), RevisionCount(before=PASSED, n=2)]).real
+        revisions([RevisionCount(before=FAILED, after=PASSED, n=3), RevisionCount(before=PASSED, n=2)])
     )
     assert rows(table)["fixed: fail → pass"] == ("100%", "[44–100]", "3 of 3")
     assert table.notes == (
@@ -48,7 +48,7 @@ def test_revisions_say_what_is_not_known() -> None:
 
 def test_findings_say_what_is_not_known() -> None:
     (table,) = finding_table(
-        findings_met([FindingTotals(revisions=40, asked=50, met=30, unmet=10, unread=2)]).real
+        findings_met([FindingTotals(revisions=40, asked=50, met=30, unmet=10, unread=2)])
     )
     assert rows(table)["met in round 1"][2] == "30 of 40"
     assert table.notes == (
@@ -67,7 +67,7 @@ def test_landed_commits_say_how_they_were_found_and_when() -> None:
                 FateCount(fate="unknown", reason="not on the base branch", n=4),
                 FateCount(n=2),
             ]
-        ).real
+        )
     )
     assert rows(table)["reverted later"][2] == "2 of 37"
     assert rows(table)["after REVISE"][2] == "1 of 1"
@@ -83,9 +83,9 @@ def test_kappa_is_shown_with_its_interval_or_with_why_not() -> None:
     agreed = [
         RepeatCount(first=verdict, second=verdict, n=20) for verdict in (Verdict.APPROVE, Verdict.REVISE)
     ]
-    (table,) = repeat_table(repeats(agreed).real)
+    (table,) = repeat_table(retest(agreed))
     assert rows(table)["Cohen's kappa"] == ("1.00", "[0.82–1.00]", "n 40")
-    (table,) = repeat_table(repeats(agreed[:1]).real)
+    (table,) = repeat_table(retest(agreed[:1]))
     row = table.rows[-1]
     assert row.cells == ()
     assert "the same verdict every time" in row.note
@@ -101,7 +101,7 @@ def spent() -> Cost:
 
 
 def tables(found: Cost) -> dict[str, Table]:
-    return {table.title: table for table in cost_page.PAGE.tables(Tables(found, found), False)}
+    return {table.title: table for table in cost_page.PAGE.tables(found)}
 
 
 def test_cost_says_n_and_what_is_not_known() -> None:

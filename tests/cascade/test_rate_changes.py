@@ -82,9 +82,9 @@ def add(store: Store) -> Add:
     return made
 
 
-def facts(store: Store, *, rehearsal: bool = False) -> list[tuple[str, str]]:
+def facts(store: Store) -> list[tuple[str, str]]:
     found = PAGE.read(store.read, Question())
-    return [fact for fact in PAGE.tables(found, rehearsal)[0].facts if fact[0] == "Since"]
+    return [fact for fact in PAGE.tables(found)[0].facts if fact[0] == "Since"]
 
 
 def test_a_fall_since_a_prompt_is_said_with_its_evidence(store: Store, add: Add) -> None:
@@ -124,16 +124,8 @@ def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store,
     found = PAGE.read(store.read, Question("block-on"))
     assert [(row.group, row.n) for row in found.grouped.rows] == [("grounded", 40), ("reproduced", 20)]
     assert ("Mixture", "pools 2 settings of block_on; the rate holds for none of them alone") in PAGE.tables(
-        found, False
+        found
     )[0].facts
-
-
-def test_the_rehearsal_is_watched_apart(store: Store, add: Add) -> None:
-    add(30, HALF)
-    add(30, NEVER, "generate@2", rehearsal=True)
-    add(30, NEVER, "generate@3", rehearsal=True)
-    assert facts(store) == []
-    assert next(said for _, said in facts(store, rehearsal=True)).startswith("generate@3 (")
 
 
 def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:
@@ -141,7 +133,7 @@ def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:
     add(300, HALF, "generate@2")
     add(300, HALF, "generate@2", review_prompt="review@2", model="80B")
     found = PAGE.read(store.read, Question())
-    plot = PAGE.tables(found, False)[-1].plot
+    plot = PAGE.tables(found)[-1].plot
     assert isinstance(plot, RatePlot)
     assert [(at[:10], label) for at, label in plot.marks] == [
         ("2026-11-06", "generate@2"),
@@ -171,7 +163,7 @@ def test_the_rate_is_grouped_by_the_writers_side_too(
     add(30, HALF, "generate@2", model="80B", way="looking")
     found = PAGE.read(store.read, Question(by))
     assert {row.group: row.n for row in found.grouped.rows} == groups
-    titles = [table.title for table in PAGE.tables(found, False)]
+    titles = [table.title for table in PAGE.tables(found)]
     assert (f"BY {by.replace('-', ' ').upper()}" in titles) is (by != "week")
 
 

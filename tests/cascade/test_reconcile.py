@@ -414,7 +414,7 @@ def test_a_rehearsal_s_server_that_is_killed_in_mid_stream(tmp_path: Path) -> No
     desk.run("project", "add", str(code), "--name", "code")
     for number in range(4):
         desk.run("task", "add", "code", f"Document double(), {number}", "--file", "app.py")
-    run = desk.start("run", "--until", "idle", "--json", "--allow-rehearsal-landing", "--time-scale", "0.15")
+    run = desk.start("run", "--until", "idle", "--json", "--time-scale", "0.15")
     killed = 0
     try:
         deadline = time.monotonic() + PATIENCE

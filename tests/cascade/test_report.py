@@ -89,18 +89,18 @@ def test_an_empty_store_has_no_figures(paths: StatePaths) -> None:
 
 
 def test_names_are_escaped_and_a_rehearsal_is_called_simulated(paths: StatePaths) -> None:
-    store = Store(open_writer(paths.database))
+    store = Store(open_writer(paths.database, rehearsal=True))
     with store.transaction() as tx:
         project = tx.add_project(name="sample", path="/src/sample")
         task = tx.add_task(project.id, "Look")
-        tx.end_call(tx.begin_call(Role.GENERATOR, task.id, 0, 0, "generate", model=EVIL, rehearsal=True))
+        tx.end_call(tx.begin_call(Role.GENERATOR, task.id, 0, 0, "generate", model=EVIL))
     store.close()
     page = written(paths)
     seen = Seen(page)
     assert "script" not in seen.tags and not set("\x1b\x07\u202e") & set(page)
     assert "alert(1)" in seen.text
-    assert "Every figure of this report is simulated" in seen.text
-    assert page.index('class="rehearsal"') < page.index("alert(1)")
+    assert "REHEARSAL: simulated; says nothing about a real model" in seen.text
+    assert page.index('class="simulated"') < page.index("alert(1)")
 
 
 def test_plots_hold_their_names_escaped_and_their_points_in_order() -> None:

@@ -185,7 +185,7 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
     ]
     assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
     assert decided == [], "taken in part is neither approved nor rejected"
-    assert sum(row.clean + row.repaired + row.lost for row in edits) == 1, "its edits were made once"
+    assert edits.clean + edits.repaired + edits.lost == 1, "its edits were made once"
 
 
 def test_under_a_conductor_the_gates_are_left_to_it(bench: SplitBench) -> None:

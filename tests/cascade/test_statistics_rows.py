@@ -29,43 +29,32 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return Reader(open_reader(paths.database))
 
 
-def page_of(document: dict[str, Any]) -> StatisticsPage[dict[str, Any]]:
-    return StatisticsPage(
-        name="some",
-        title="Some",
-        help="",
-        missing="",
-        read=lambda reader, question: document,
-        tables=lambda found, rehearsal: (),
-        document=lambda found: found,
-    )
+def document_of(page: StatisticsPage[Any], reader: Reader) -> dict[str, Any]:
+    return {**page.document(page.read(reader, Question(by="kind"))), "rehearsal": reader.rehearsal}
 
 
 COUNTS = st.builds(lambda k, rest: share(k, k + rest), st.integers(0, 40), st.integers(0, 40))
 TABLES = st.dictionaries(st.sampled_from(("a", "b.c", "rows_of", "n_of")), COUNTS, max_size=4)
 
 
-@given(TABLES, TABLES)
-def test_each_share_is_one_row_of_its_table(real: dict[str, Any], rehearsed: dict[str, Any]) -> None:
-    document = {
-        "real": {name: asdict(found) for name, found in real.items()},
-        "rehearsal": {name: asdict(found) for name, found in rehearsed.items()},
-    }
-    rows = figure_rows(page_of(document), document)
-    for table, is_rehearsal in ((real, False), (rehearsed, True)):
-        made = {row.figure: row for row in rows if row.rehearsal is is_rehearsal}
-        assert set(made) == set(table)
-        for name, found in table.items():
-            row = made[name]
-            assert (row.value, row.n, row.low, row.high) == (found.rate, found.n, found.low, found.high)
+@given(TABLES, st.booleans())
+def test_each_share_is_one_row(table: dict[str, Any], simulated: bool) -> None:
+    document = {"rehearsal": simulated, "rows": {name: asdict(found) for name, found in table.items()}}
+    made = {row.figure: row for row in figure_rows("some", document)}
+    assert set(made) == set(table)
+    for name, found in table.items():
+        row = made[name]
+        assert (row.value, row.n, row.low, row.high) == (found.rate, found.n, found.low, found.high)
+        assert row.rehearsal is simulated
 
 
 def test_an_item_of_a_list_is_named_by_what_comes_first_in_it() -> None:
     took = asdict(Summary(3, 2.5, 2.0, 4.0))
     document = {
-        "directions": [{"to": "reviewer", "by": None, "rehearsal": True, "seconds": took, "failed": 1}]
+        "directions": [{"to": "reviewer", "by": None, "seconds": took, "failed": 1}],
+        "rehearsal": True,
     }
-    rows = figure_rows(page_of(document), document)
+    rows = figure_rows("some", document)
     assert {row.subject for row in rows} == {"to=reviewer; by="}
     assert all(row.rehearsal for row in rows)
     assert {(row.figure, row.value, row.n) for row in rows} == {
@@ -78,7 +67,7 @@ def test_an_item_of_a_list_is_named_by_what_comes_first_in_it() -> None:
 
 def test_csv_and_json_lines_hold_the_same_rows(reader: Reader) -> None:
     for page in PAGES:
-        rows = figure_rows(page, page.read(reader, Question(by="kind")))
+        rows = figure_rows(page.name, document_of(page, reader))
         assert rows, page.name
         read = list(csv.DictReader(io.StringIO(as_csv(rows))))
         lines = [json.loads(line) for line in as_json_lines(rows).splitlines()]
@@ -93,8 +82,8 @@ def test_csv_and_json_lines_hold_the_same_rows(reader: Reader) -> None:
 
 @pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@x", "\x1b[31mred", 'a\nb,c"d'])
 def test_no_name_becomes_a_formula_a_second_row_or_a_colour(name: str) -> None:
-    document = {"rows": [{"group": "x", "n": 1, "note": name}]}
-    (_, note) = figure_rows(page_of(document), document)
+    document = {"rows": [{"group": "x", "n": 1, "note": name}], "rehearsal": False}
+    (_, note) = figure_rows("some", document)
     heads, cells = csv.reader(io.StringIO(as_csv([note])))
     assert len(cells) == len(heads)
     value = cells[heads.index("value")]
@@ -102,9 +91,7 @@ def test_no_name_becomes_a_formula_a_second_row_or_a_colour(name: str) -> None:
 
 
 def test_a_rate_keeps_every_digit(reader: Reader) -> None:
-    rate = next(page for page in PAGES if page.name == "revise-rate")
-    rows = figure_rows(rate, rate.read(reader, Question(by="kind")))
-    fix = next(
-        row for row in rows if row.subject == "group=fix" and row.figure == "rate" and not row.rehearsal
-    )
+    rate = next(page for page in PAGES if page.name == "reviewer")
+    rows = figure_rows(rate.name, document_of(rate, reader))
+    fix = next(row for row in rows if row.subject == "group=fix" and row.figure == "revise_rate.rate")
     assert (fix.value, fix.n) == (8 / 30, 30)

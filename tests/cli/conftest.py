@@ -73,6 +73,7 @@ def repository(tmp_path: Path) -> Path:
     )
     (folder / "README.md").write_text("# Thing\n\nSee https://example.org/thing for more.\n")
     git(folder, "init", "-q", "-b", "main")
+    git(folder, "config", "navigator.sample", "true")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "Start")
     return folder

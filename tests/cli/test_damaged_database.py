@@ -22,7 +22,7 @@ COMMANDS = (
     ["task", "list"],
     ["task", "show", "T7"],
     ["proposals", "--all"],
-    ["stats", "revise-rate"],
+    ["stats", "reviewer"],
     ["stats", "outcomes"],
     ["task", "cancel", "T3"],
 )

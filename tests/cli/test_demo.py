@@ -171,13 +171,14 @@ def test_a_demo_without_bubblewrap_says_what_to_install(command: Command, tmp_pa
     assert f"export NAVIGATOR_STATE={command.state}" in done.stdout
 
 
-def test_the_demo_refuses_a_folder_with_real_projects_before_it_touches_it(
+def test_the_demo_refuses_a_folder_of_real_work_before_it_touches_it(
     command: Command, repository: Path
 ) -> None:
+    command.config.write_text("")
     command.run("project", "add", str(repository))
     done = command.run(*SMALL, code=None)
     assert done.returncode == 1
     assert done.stderr.startswith("navigator: ")
-    assert "holds real projects" in done.stderr
+    assert "holds real work" in done.stderr
     assert "REHEARSAL" not in done.stderr
     assert not (command.state / "demo.toml").exists()

@@ -19,7 +19,7 @@ def test_a_file_among_the_prompts_that_is_none_is_named_and_the_rest_listed(comm
     assert f"Skipped {folder / 'notes.md'}: not a prompt" in done.stderr
     # One that would take a packaged template's place is another matter.
     (folder / "generate.md").write_text("# Write it well\n")
-    assert "no front matter" in command.run("prompts", "check", code=2).stderr
+    assert "no front matter" in command.run("prompts", "list", code=2).stderr
 
 
 def test_export_does_not_write_over_what_is_not_its_own(command: Command, tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_export_does_not_write_over_what_is_not_its_own(command: Command, tmp_pa
 
 
 def test_since_takes_an_age_as_gc_does(command: Command) -> None:
-    assert command.json("stats", "revise-rate", "--since", "7d")["rows"] == []
+    assert command.json("stats", "reviewer", "--since", "7d")["revise_rate"]["rows"] == []
 
 
 def test_a_slip_in_a_key_is_said_before_what_it_makes_missing(

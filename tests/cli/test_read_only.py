@@ -42,7 +42,7 @@ def queued(command: Command, repository: Path) -> Command:
 
 def test_it_can_be_looked_at(queued: Command) -> None:
     assert "thing" in read_only(queued, "project", "list").stdout
-    for words in (("status",), ("proposals",), ("stats", "revise-rate"), ("task", "list")):
+    for words in (("status",), ("proposals",), ("stats", "reviewer"), ("task", "list")):
         done = read_only(queued, *words)
         assert done.returncode == 0, (words, done.stderr)
 

@@ -49,15 +49,14 @@ def test_without_a_name_the_three_questions_are_answered(filled: Command) -> Non
 
 
 def test_csv_and_json_lines_have_the_same_figures(filled: Command) -> None:
-    words = ("stats", "revise-rate", "--by", "kind", "--format")
+    words = ("stats", "reviewer", "--by", "kind", "--format")
     rows = list(csv.DictReader(io.StringIO(filled.run(*words, "csv").stdout)))
     lines = [json.loads(line) for line in filled.run(*words, "jsonl").stdout.splitlines()]
     assert len(rows) == len(lines) > 0
-    fix = next(row for row in rows if (row["subject"], row["figure"]) == ("group=fix", "rate"))
+    fix = next(row for row in rows if (row["subject"], row["figure"]) == ("group=fix", "revise_rate.rate"))
     assert (float(fix["value"]), fix["n"], fix["rehearsal"]) == (8 / 30, "30", "0")
     assert float(fix["low"]) < 8 / 30 < float(fix["high"])
 
 
-def test_options_before_the_page_and_two_formats_are_refused(filled: Command) -> None:
-    assert "after the name of the page" in filled.run("stats", "--json", "swaps", code=None).stderr
-    assert "ask for two things" in filled.run("stats", "swaps", "--json", "--format", "csv", code=None).stderr
+def test_two_formats_are_refused(filled: Command) -> None:
+    assert "ask for two things" in filled.run("stats", "cost", "--json", "--format", "csv", code=None).stderr

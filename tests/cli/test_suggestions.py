@@ -21,9 +21,9 @@ def scanned(command: Command, repository: Path) -> str:
 
 
 def test_suggestions_are_listed_chosen_and_put_away(command: Command, scanned: str) -> None:
-    shown = command.json("task", "suggestions", scanned)
+    shown = command.json("task", "show", scanned)
     found = shown["suggestions"]
-    assert shown["task"] == scanned
+    assert shown["task"]["id"] == scanned
     assert len(found) >= 3
     assert [one["rank"] for one in found] == list(range(1, len(found) + 1))
     grounded = [one for one in found if one["quote_path"]]
@@ -31,7 +31,7 @@ def test_suggestions_are_listed_chosen_and_put_away(command: Command, scanned: s
     for one in grounded:
         if one["quote_path"] == "thing.py":
             assert one["quote"].strip() in source[one["quote_line"] - 1]
-    words = command.run("task", "suggestions", scanned).stdout
+    words = command.run("task", "show", scanned).stdout
     assert "why: " in words
 
     made = command.json("task", "accept", scanned, "1", "2")
@@ -44,7 +44,7 @@ def test_suggestions_are_listed_chosen_and_put_away(command: Command, scanned: s
     assert "left" in command.run("task", "dismiss", scanned, "3").stdout
     command.run("task", "dismiss", scanned, "--all")
     assert command.json("task", "show", scanned)["task"]["state"] == "done"
-    states = [one["state"] for one in command.json("task", "suggestions", scanned)["suggestions"]]
+    states = [one["state"] for one in command.json("task", "show", scanned)["suggestions"]]
     assert states == ["accepted", "accepted", *["dismissed"] * (len(found) - 2)]
     origin = command.run("task", "show", made["tasks"][0]["id"]).stdout
     assert f"from: {scanned}" in origin
@@ -71,13 +71,12 @@ def test_what_cannot_be_chosen_is_said(command: Command, scanned: str) -> None:
     ):
         assert said in command.run(*words, code=2).stderr
     (made,) = command.json("task", "add", "thing", "Compare with None by identity")["tasks"]
-    assert "has no suggestions" in command.run("task", "suggestions", made["id"], code=2).stderr
     assert "has no suggestions" in command.run("task", "accept", made["id"], "1", code=2).stderr
 
 
 def test_a_scan_is_sent_back_with_a_note(command: Command, scanned: str) -> None:
-    assert "what to do differently" in command.run("task", "send-back", scanned, code=2).stderr
-    command.run("task", "send-back", scanned, "--note", "Only the README.")
+    assert "what to do differently" in command.run("send-back", scanned, code=2).stderr
+    command.run("send-back", scanned, "--note", "Only the README.")
     shown = command.json("task", "show", scanned)["task"]
     assert (shown["state"], shown["attempt"], shown["note"]) == ("queued", 1, "Only the README.")
-    assert command.json("task", "suggestions", scanned)["suggestions"] == []
+    assert command.json("task", "show", scanned)["suggestions"] == []

@@ -176,7 +176,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.keys("Tab")
     terminal.wait("REVISE RATE", "says nothing about a real model")
     terminal.keys("F")
-    terminal.wait("SERVERS", "REHEARSAL   simulated", "SWAPS   seconds", "generator → reviewer")
+    terminal.wait("SERVERS", "REHEARSAL", "SWAPS   seconds", "generator → reviewer")
 
     # Leave the conductor working; it works.
     terminal.keys("q")
@@ -191,7 +191,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.type(f"export NAVIGATOR_CONFIG={place['NAVIGATOR_CONFIG']}")
     terminal.keys("Enter")
     terminal.run()
-    terminal.wait("PROJECTS 24", "ENDED TODAY", "landed", "rehearsal")
+    terminal.wait("PROJECTS 24", "ENDED TODAY", "landed", "REHEARSAL")
     terminal.keys("q")
     terminal.wait("Quit Navigator?")
     terminal.answer("s")

@@ -57,24 +57,21 @@ def test_a_round_trip_is_a_swap_and_the_next_one_back_in_one_session() -> None:
         swap(G, 33.0, id=13),
     ]
     (trip,) = round_trips(reversed(made))
-    assert (trip.strategy, trip.rehearsal, trip.seconds.n) == ("systemd", False, 2)
+    assert (trip.strategy, trip.seconds.n) == ("systemd", 2)
     assert (trip.seconds.mean, trip.seconds.median) == (73.0, 73.0)
     assert (trip.phases["stop"].mean, trip.phases["load"].mean) == (4.0, 69.0)
 
 
-def test_round_trips_of_strategies_and_rehearsals_are_never_pooled() -> None:
+def test_round_trips_of_strategies_are_never_pooled() -> None:
     made = [
         swap(R, 5.0, id=1, session=1, strategy="sleep"),
         swap(G, 4.0, id=2, session=1, strategy="sleep"),
-        swap(R, 5.0, id=3, session=1, strategy="rehearsal", rehearsal=True),
-        swap(G, 4.0, id=4, session=1, strategy="rehearsal", rehearsal=True),
+        swap(R, 5.0, id=3, session=1, strategy="command"),
+        swap(G, 4.0, id=4, session=1, strategy="command"),
         swap(R, 5.0, id=5, session=1, strategy="sleep"),
         swap(G, 4.0, id=6, session=1, strategy="systemd"),
     ]
-    assert [(trip.strategy, trip.rehearsal, trip.seconds.n) for trip in round_trips(made)] == [
-        ("sleep", False, 1),
-        ("rehearsal", True, 1),
-    ]
+    assert [(trip.strategy, trip.seconds.n) for trip in round_trips(made)] == [("command", 1), ("sleep", 1)]
 
 
 def test_a_swap_that_failed_is_counted_but_not_timed() -> None:
@@ -119,18 +116,15 @@ def test_a_phase_that_came_twice_in_one_swap_is_one_duration() -> None:
     assert (row.phases["health"].n, row.phases["health"].mean) == (1, 3.5)
 
 
-def test_strategies_first_loads_and_rehearsals_are_never_pooled() -> None:
+def test_strategies_and_first_loads_are_never_pooled() -> None:
     swaps = [
         swap(R, 40.0),
         swap(R, 4.0, strategy="sleep"),
-        swap(R, 0.1, rehearsal=True),
         swap(R, 90.0, first=True),
     ]
-    assert [row.seconds.n for row in swap_stats(swaps) if row.seconds] == [1, 1, 1, 1]
-    assert [row.rehearsal for row in swap_stats(swaps)] == [False, False, False, True]
+    assert [row.seconds.n for row in swap_stats(swaps) if row.seconds] == [1, 1, 1]
     assert median_swap(swaps, R, strategy="systemd") == 40.0
     assert median_swap(swaps, R, strategy="sleep") == 4.0
-    assert median_swap(swaps, R, strategy="systemd", rehearsal=True) == 0.1
     assert median_swap(swaps, G, strategy="systemd") is None
 
 
@@ -148,12 +142,12 @@ def test_streams_that_run_at_once_share_the_wall_clock() -> None:
     assert row.cached_share == 0.25
 
 
-def test_roles_models_and_the_rehearsal_stay_apart() -> None:
-    rows = throughput([calls(failed=1), calls(role=R, model="122B"), calls(rehearsal=True)])
-    assert [(row.role, row.model, row.rehearsal, row.failed) for row in rows] == [
-        (G, "35B", False, 1),
-        (R, "122B", False, 0),
-        (G, "35B", True, 0),
+def test_roles_and_models_stay_apart() -> None:
+    rows = throughput([calls(failed=1), calls(role=R, model="122B"), calls(model="36B")])
+    assert [(row.role, row.model, row.failed) for row in rows] == [
+        (G, "35B", 1),
+        (R, "122B", 0),
+        (G, "36B", 0),
     ]
 
 
@@ -178,7 +172,7 @@ def test_where_the_developer_and_the_reviewer_disagreed() -> None:
         decided(Verdict.APPROVE, DecisionKind.REJECT, 5, self_review=True),
         decided(None, DecisionKind.APPROVE, 6),
     ]
-    real = outcomes([], rows).real
+    real = outcomes([], rows)
     assert (real.rejected_after_approve.k, real.rejected_after_approve.n) == (3, 61)
     assert (real.sent_back_after_approve.k, real.sent_back_after_approve.n) == (3, 61)
     assert (real.approved_over_revise.k, real.approved_over_revise.n) == (2, 19)
@@ -188,19 +182,10 @@ def test_where_the_developer_and_the_reviewer_disagreed() -> None:
     assert real.rejected_after_approve.low < 3 / 61 < real.rejected_after_approve.high
 
 
-def test_states_of_the_rehearsal_are_counted_separately() -> None:
-    tables = outcomes(
-        [
-            TaskCount(state=TaskState.LANDED, n=9),
-            TaskCount(state=TaskState.FAILED),
-            TaskCount(state=TaskState.LANDED, rehearsal=True),
-        ],
-        [decided(Verdict.APPROVE, DecisionKind.REJECT, 2, rehearsal=True)],
-    )
-    assert tables.real.states == {"failed": 1, "landed": 9}
-    assert tables.real.rejected_after_approve.rate is None
-    assert tables.rehearsal.states == {"landed": 1}
-    assert tables.rehearsal.rejected_after_approve.rate == 1.0
+def test_states_are_counted() -> None:
+    found = outcomes([TaskCount(state=TaskState.LANDED, n=9), TaskCount(state=TaskState.FAILED)], [])
+    assert found.states == {"failed": 1, "landed": 9}
+    assert found.rejected_after_approve.rate is None
 
 
 def test_edits_that_applied_at_once_after_repair_or_never() -> None:
@@ -211,15 +196,13 @@ def test_edits_that_applied_at_once_after_repair_or_never() -> None:
         rungs={"indent": 7, "exact": 9},
         codes={"AMBIGUOUS": 1, "NO_MATCH": 4},
     )
-    tables = edit_stats([totals, EditTotals(rehearsal=True, clean=1, rungs={"whole_file": 1})])
-    real = tables.real
+    real = edit_stats(totals)
     assert (real.clean_first.k, real.clean_first.n, real.repaired, real.lost) == (7, 10, 2, 1)
     assert (real.clean_first.low, real.clean_first.high) == pytest.approx((0.3968, 0.8922), abs=1e-4)
     assert list(real.rungs.items()) == [("exact", 9), ("indent", 7)]
     assert list(real.codes.items()) == [("NO_MATCH", 4), ("AMBIGUOUS", 1)]
-    assert (tables.rehearsal.clean_first.k, tables.rehearsal.rungs) == (1, {"whole_file": 1})
 
 
 def test_no_edits_at_all() -> None:
-    real = edit_stats([]).real
+    real = edit_stats(EditTotals())
     assert (real.clean_first.n, real.clean_first.rate, real.rungs, real.lost) == (0, None, {}, 0)

@@ -60,7 +60,7 @@ def answered(caught: int, of: int, passed: int, of_clean: int) -> list[ExamCount
 
 
 def real(revise: int, approve: int, **fields: object) -> list[VerdictCount]:
-    base = {"group": "all", "model": "m", "prompt_version": "v", "self_review": False, "rehearsal": False}
+    base = {"group": "all", "model": "m", "prompt_version": "v", "self_review": False}
     return [
         VerdictCount.model_validate(base | {"verdict": verdict, "n": n} | fields)
         for verdict, n in ((REVISE, revise), (APPROVE, approve))
@@ -113,7 +113,7 @@ def test_shares_need_reviews_of_proposals() -> None:
     assert score(good).reason.startswith("there is no first review")
     assert score(good, real(0, 10)).reason == "it has not said REVISE to a proposal yet"
     # Another version, another model, the model's own work: not this reviewer's verdicts on others' work.
-    for other in ({"prompt_version": "w"}, {"model": "n"}, {"self_review": True}, {"rehearsal": True}):
+    for other in ({"prompt_version": "w"}, {"model": "n"}, {"self_review": True}):
         assert score(good, real(5, 5, **other)).reason.startswith("there is no first review")
 
 
@@ -147,14 +147,12 @@ def test_reviewers_are_never_pooled() -> None:
         count(REVISE, 5, newest="2026-01-01"),
         count(REVISE, 4, prompt_version="w", newest="2026-01-03"),
         count(REVISE, 3, model="n", newest="2026-01-02"),
-        count(REVISE, 2, rehearsal=True, newest="2026-01-04"),
     ]
     found = exam_scores(rows)
-    assert [(one.model, one.prompt_version, one.rehearsal, one.answers) for one in found] == [
-        ("m", "w", False, 4),
-        ("n", "v", False, 3),
-        ("m", "v", False, 5),
-        ("m", "v", True, 2),
+    assert [(one.model, one.prompt_version, one.answers) for one in found] == [
+        ("m", "w", 4),
+        ("n", "v", 3),
+        ("m", "v", 5),
     ]
 
 

@@ -12,16 +12,13 @@ from navigator.evidence.reproductions import finding_tests
 R, F = ReproductionOutcome, RevisedOutcome
 
 
-def count(
-    outcome: R, n: int, severity: Severity = Severity.MAJOR, revised: F = F.NONE, *, rehearsal: bool = False
-):
+def count(outcome: R, n: int, severity: Severity = Severity.MAJOR, revised: F = F.NONE):
     return ReproductionCount(
         severity=severity,
         criterion=Criterion.CORRECTNESS,
         outcome=outcome,
         revised=revised,
         n=n,
-        rehearsal=rehearsal,
     )
 
 
@@ -34,14 +31,13 @@ def test_what_ran_is_counted_and_what_did_not_is_beside_it() -> None:
             count(R.UNMET, 1, Severity.BLOCKER),
             count(R.NOT_REPRODUCED, 5),
             count(R.COULD_NOT_RUN, 4),
-            count(R.REGRESSION, 100, rehearsal=True),
         ],
         [
             ReproducedDecision(decision=DecisionKind.APPROVE, proved=True, n=1),
             ReproducedDecision(decision=DecisionKind.REJECT, proved=True, n=3),
             ReproducedDecision(decision=DecisionKind.APPROVE, proved=False, n=2),
         ],
-    ).real
+    )
     assert (found.all.reproduced.k, found.all.reproduced.n, found.all.could_not) == (10, 15, 4)
     assert (found.all.reproduced.low, found.all.reproduced.high) == pytest.approx(wilson(10, 15))
     assert [(row.name, row.reproduced.k, row.reproduced.n) for row in found.by_severity] == [
@@ -51,8 +47,3 @@ def test_what_ran_is_counted_and_what_did_not_is_beside_it() -> None:
     assert (found.met.k, found.met.n) == (8, 9) and (found.met_unmet.k, found.met_unmet.n) == (2, 2)
     assert (found.approved_proved.k, found.approved_proved.n) == (1, 4)
     assert (found.approved_other.k, found.approved_other.n) == (2, 2)
-
-
-def test_a_rehearsal_is_apart() -> None:
-    found = finding_tests([count(R.UNMET, 3, rehearsal=True)], [])
-    assert found.real.all.reproduced.n == 0 and found.rehearsal.all.unmet == 3

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from navigator.domain.records import VerdictCount
 from navigator.domain.states import Verdict
-from navigator.evidence.rates import RateTables, revise_rate
+from navigator.evidence.rates import revise_rate
 
 
 def counted(verdict: Verdict, n: int = 1, **more: object) -> VerdictCount:
@@ -38,7 +38,6 @@ def test_a_row_says_all_that_belongs_to_the_figure() -> None:
     assert row.rate == 0.3
     assert (round(row.low, 3), round(row.high, 3)) == (0.181, 0.454)
     assert (row.stated_rate, row.note, row.unit) == (0.3, "", "first-round verdict")
-    assert tables.rehearsal == ()
     assert tables.excluded == {}
 
 
@@ -52,13 +51,6 @@ def test_self_reviewed_verdicts_are_left_out_and_counted() -> None:
     tables = revise_rate([approve(), revise(4, self_review=True)])
     assert (tables.rows[0].n, tables.rows[0].revise) == (1, 0)
     assert tables.excluded == {"self_review": 4}
-    assert revise_rate([revise(self_review=True, rehearsal=True)]) == RateTables((), ())
-
-
-def test_the_rehearsal_has_its_own_table() -> None:
-    tables = revise_rate([approve(2), revise(3, rehearsal=True)])
-    assert (tables.rows[0].n, tables.rows[0].rate) == (2, 0.0)
-    assert (tables.rehearsal[0].n, tables.rehearsal[0].rate) == (3, 1.0)
 
 
 def test_only_unreadable_answers_make_no_rate() -> None:
@@ -90,7 +82,6 @@ ROWS = st.builds(
     st.sampled_from(Verdict),
     st.integers(1, 40),
     group=st.sampled_from(("a", "b", "c")),
-    rehearsal=st.booleans(),
     self_review=st.booleans(),
 )
 
@@ -99,8 +90,8 @@ ROWS = st.builds(
 def test_every_verdict_is_counted_once_or_left_out_once(rows: list[VerdictCount], whole: bool) -> None:
     tables = revise_rate(rows, whole=whole)
     counted = sum(row.n + row.unreviewed for row in tables.rows)
-    real = sum(row.n for row in rows if not row.rehearsal)
+    real = sum(row.n for row in rows)
     assert counted + sum(tables.excluded.values()) == real
-    for row in tables.rows + tables.rehearsal:
+    for row in tables.rows:
         assert row.n == row.revise + row.approve
         assert row.rate is None or row.low <= row.rate <= row.high

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from navigator.domain.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
 from navigator.domain.records import DecisionCount
 from navigator.domain.states import CheckOutcome, DecisionKind, Verdict
-from navigator.evidence.agreement import kappa, repeats
+from navigator.evidence.agreement import kappa, retest
 from navigator.evidence.intervals import wilson
 from navigator.evidence.outcomes import outcomes
 from navigator.evidence.revisions import NOT_LOOKED, findings_met, landed, revisions
@@ -40,7 +40,7 @@ APPROVE, REVISE, UNREVIEWED = Verdict
 def test_every_pair_of_outcomes_has_one_name(
     before: CheckOutcome | None, after: CheckOutcome | None, effect: str
 ) -> None:
-    found = revisions([RevisionCount(before=before, after=after, n=3)]).real
+    found = revisions([RevisionCount(before=before, after=after, n=3)])
     counted = {name: getattr(found, name).k for name in ("fixed", "cosmetic", "harmful", "no_help")}
     counted["unknown"] = found.unknown
     assert counted == {name: 3 if name == effect else 0 for name in counted}
@@ -52,12 +52,10 @@ def test_shares_are_of_the_revisions_whose_tests_tell_something() -> None:
             RevisionCount(before=FAILED, after=PASSED, n=6),
             RevisionCount(before=PASSED, after=FAILED, n=2),
             RevisionCount(before=PASSED, n=5),
-            RevisionCount(before=FAILED, after=FAILED, n=9, rehearsal=True),
         ]
     )
-    assert (found.real.fixed.k, found.real.fixed.n, found.real.unknown) == (6, 8, 5)
-    assert (found.real.harmful.low, found.real.harmful.high) == wilson(2, 8)
-    assert (found.rehearsal.no_help.k, found.rehearsal.no_help.n) == (9, 9)
+    assert (found.fixed.k, found.fixed.n, found.unknown) == (6, 8, 5)
+    assert (found.harmful.low, found.harmful.high) == wilson(2, 8)
 
 
 def test_findings_that_the_next_review_does_not_speak_of_are_counted_beside() -> None:
@@ -66,7 +64,7 @@ def test_findings_that_the_next_review_does_not_speak_of_are_counted_beside() ->
             FindingTotals(round=2, revisions=1, asked=2, met=2),
             FindingTotals(round=1, revisions=4, asked=10, met=6, unmet=1, unread=1),
         ]
-    ).real
+    )
     assert [(row.round, row.met.k, row.met.n, row.unknown, row.unread) for row in found] == [
         (1, 6, 7, 3, 1),
         (2, 2, 2, 0, 0),
@@ -80,19 +78,17 @@ def test_every_verdict_is_laid_against_every_decision() -> None:
         for row, verdict in enumerate((APPROVE, REVISE, UNREVIEWED), 1)
         for column, kind in enumerate(kinds, 1)
     ]
-    rehearsed = DecisionCount(verdict=APPROVE, decision=DecisionKind.REJECT, rehearsal=True)
     own = DecisionCount(verdict=APPROVE, decision=DecisionKind.REJECT, self_review=True, n=50)
-    found = outcomes([], [*counts, rehearsed, own])
+    found = outcomes([], [*counts, own])
     table = {
         row.verdict: (row.approved.k, row.rejected.k, row.sent_back.k, row.approved.n)
-        for row in found.real.by_verdict
+        for row in found.by_verdict
     }
     assert table == {
         APPROVE: (11, 12, 13, 36),
         REVISE: (21, 22, 23, 66),
         UNREVIEWED: (31, 32, 33, 96),
     }
-    assert found.rehearsal.by_verdict[0].rejected.k == 1
 
 
 def test_reverted_commits_are_a_share_of_those_whose_fate_is_known() -> None:
@@ -104,7 +100,7 @@ def test_reverted_commits_are_a_share_of_those_whose_fate_is_known() -> None:
             FateCount(verdict=REVISE, fate="unknown", reason="not on main", n=4),
             FateCount(fate="", n=3),
         ]
-    ).real
+    )
     assert (found.reverted.k, found.reverted.n) == (2, 20)
     assert [(row.verdict, row.reverted.k, row.reverted.n, row.unknown) for row in found.by_verdict] == [
         (APPROVE, 1, 19, 0),
@@ -117,19 +113,17 @@ def test_reverted_commits_are_a_share_of_those_whose_fate_is_known() -> None:
 
 
 def test_reviews_that_were_repeated_agree_or_not() -> None:
-    found = repeats(
+    found = retest(
         [
             RepeatCount(first=REVISE, second=REVISE, n=20),
             RepeatCount(first=REVISE, second=APPROVE, n=5),
             RepeatCount(first=APPROVE, second=REVISE, n=10),
             RepeatCount(first=APPROVE, second=APPROVE, n=15),
             RepeatCount(first=UNREVIEWED, second=APPROVE, n=2),
-            RepeatCount(first=REVISE, second=APPROVE, rehearsal=True),
         ]
     )
-    assert (found.real.agreed.k, found.real.agreed.n, found.real.unread) == (35, 50, 2)
-    assert found.real.kappa.value == pytest.approx(0.4)
-    assert (found.rehearsal.kappa.n, found.rehearsal.kappa.value) == (1, 0.0)
+    assert (found.agreed.k, found.agreed.n, found.unread) == (35, 50, 2)
+    assert found.kappa.value == pytest.approx(0.4)
 
 
 @given(st.tuples(*[st.integers(0, 60)] * 4))

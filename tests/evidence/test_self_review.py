@@ -12,24 +12,18 @@ from navigator.evidence.reviews import self_reviews
 A, R, U = Verdict.APPROVE, Verdict.REVISE, Verdict.UNREVIEWED
 
 
-def pair(own: Verdict, reviewer: Verdict, n: int = 1, *, rehearsal: bool = False) -> VerdictPair:
-    return VerdictPair(own=own, reviewer=reviewer, n=n, rehearsal=rehearsal)
+def pair(own: Verdict, reviewer: Verdict, n: int = 1) -> VerdictPair:
+    return VerdictPair(own=own, reviewer=reviewer, n=n)
 
 
 def test_agreement_and_what_each_saw_alone() -> None:
     pairs = [pair(A, A, 5), pair(R, R, 2), pair(A, R, 3), pair(R, A), pair(U, R), pair(A, U)]
-    found = self_reviews(pairs).real
+    found = self_reviews(pairs)
     assert (found.agreed.k, found.agreed.n) == (7, 11)
     assert (found.caught.k, found.caught.n) == (2, 5)
     assert (found.alone.k, found.alone.n) == (1, 6)
     assert found.unread == 2
     assert found.agreed.low < 7 / 11 < found.agreed.high
-
-
-def test_a_rehearsals_pairs_are_counted_separately() -> None:
-    tables = self_reviews([pair(A, A), pair(R, A, rehearsal=True)])
-    assert (tables.real.agreed.n, tables.rehearsal.agreed.n) == (1, 1)
-    assert (tables.real.agreed.k, tables.rehearsal.agreed.k) == (1, 0)
 
 
 @given(
@@ -39,14 +33,11 @@ def test_a_rehearsals_pairs_are_counted_separately() -> None:
             st.sampled_from(Verdict),
             st.sampled_from(Verdict),
             st.integers(1, 9),
-            rehearsal=st.booleans(),
         )
     )
 )
 def test_every_pair_is_counted_once(rows: list[VerdictPair]) -> None:
-    tables = self_reviews(rows)
-    counted = [table.agreed.n + table.unread for table in (tables.real, tables.rehearsal)]
-    assert sum(counted) == sum(row.n for row in rows)
-    for table in (tables.real, tables.rehearsal):
-        assert table.caught.n + table.alone.n == table.agreed.n
-        assert table.agreed.k == table.caught.k + (table.alone.n - table.alone.k)
+    found = self_reviews(rows)
+    assert found.agreed.n + found.unread == sum(row.n for row in rows)
+    assert found.caught.n + found.alone.n == found.agreed.n
+    assert found.agreed.k == found.caught.k + (found.alone.n - found.alone.k)

@@ -147,7 +147,7 @@ def test_a_measurement_is_stopped_killed_and_resumed(tmp_path: Path) -> None:
     )  # the server that it started holds on a moment longer
     assert only().state == "interrupted"
 
-    told = CliRunner().invoke(cli, ["lab", "resume", only().name])
+    told = CliRunner().invoke(cli, ["lab", "runs", only().name, "--resume"])
     assert told.exit_code == 0, told.output
     comes(lambda: only().state == "complete")
     found = only()

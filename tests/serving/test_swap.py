@@ -373,4 +373,4 @@ def test_a_strategy_that_is_here(name: str, tmp_path: Path) -> None:
     assert strategy.name == name == strategy_class(name).name
     assert strategy.about
     assert strategy.both_resident == (name in ("resident", "adapter"))
-    assert strategy.rehearsal == (name == "rehearsal")
+    assert strategy.embedded == (name == "rehearsal")

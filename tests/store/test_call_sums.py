@@ -34,7 +34,6 @@ def time_text(seconds: float) -> str:
 
 
 KINDS = st.tuples(
-    st.sampled_from((0, 1)),
     st.sampled_from(("generator", "reviewer")),
     st.sampled_from(("35B", "122B")),
     st.sampled_from(("generate", "repair", "review", "scan", "exam")),
@@ -59,7 +58,7 @@ STEPS = st.one_of(
 def perform(connection: sqlite3.Connection, step: tuple[object, ...], ids: list[int]) -> None:
     if step[0] == "begin":
         made = connection.execute(
-            "INSERT INTO calls (rehearsal, role, model, purpose, outcome, started) VALUES (?, ?, ?, ?, 'started', ?)",
+            "INSERT INTO calls (role, model, purpose, outcome, started) VALUES (?, ?, ?, 'started', ?)",
             (*step[1], time_text(0)),  # type: ignore[misc]
         )
         assert made.lastrowid is not None

@@ -18,9 +18,9 @@ def at(seconds: float) -> str:
     return (START + timedelta(seconds=seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def called(store: Store, role: Role, purpose: str, *, outcome: str = "ok", rehearsal: bool = False) -> None:
+def called(store: Store, role: Role, purpose: str, *, outcome: str = "ok") -> None:
     with store.transaction() as tx:
-        call = tx.begin_call(role, purpose=purpose, model="m", rehearsal=rehearsal)
+        call = tx.begin_call(role, purpose=purpose, model="m")
         if outcome != "lost":
             usage = Usage(prompt_tokens=100, completion_tokens=10, cached_tokens=40, seconds=2)
             tx.end_call(call, outcome=outcome, usage=usage)
@@ -41,19 +41,17 @@ def test_calls_are_summed_by_role_and_kind_of_work(store: Store) -> None:
         called(store, role, purpose)
     called(store, G, "generate", outcome="failed")
     called(store, G, "generate", outcome="lost")
-    called(store, R, "review", rehearsal=True)
     with store.transaction() as tx:
         tx.begin_call(G, purpose="generate", model="m")  # runs still
-    found = {(row.rehearsal, row.role, row.work): row for row in store.read.work_totals()}
+    found = {(row.role, row.work): row for row in store.read.work_totals()}
     assert {key: (row.calls, row.lost) for key, row in found.items()} == {
-        (False, G, "write"): (5, 1),
-        (False, G, "review"): (1, 0),
-        (False, R, "review"): (1, 0),
-        (False, R, "exam"): (1, 0),
-        (False, Role.FINAL, "final"): (1, 0),
-        (True, R, "review"): (1, 0),
+        (G, "write"): (5, 1),
+        (G, "review"): (1, 0),
+        (R, "review"): (1, 0),
+        (R, "exam"): (1, 0),
+        (Role.FINAL, "final"): (1, 0),
     }
-    assert found[False, G, "write"] == WorkTotals(
+    assert found[G, "write"] == WorkTotals(
         role=G,
         work="write",
         calls=5,
@@ -83,15 +81,14 @@ def test_swaps_belong_to_a_batch_when_one_was_reviewed_between_them(store: Store
     swap(store, R, 400)  # nothing is reviewed
     swap(store, G, 500, outcome="failed", seconds=7.0)
     swap(store, G, 550, seconds=0.0, made_by="outside")
-    swap(store, R, 600, rehearsal=True)
+    swap(store, R, 600)
     with store.transaction() as tx:
         tx.add_batch("b", at(700))
-    assert store.read.swap_totals() == [
-        SwapTotals(n=5, seconds=127.0, batch_n=2, batch_seconds=60.0, failed=1, unmeasured=1),
-        SwapTotals(rehearsal=True, n=1, seconds=30.0, batch_n=1, batch_seconds=30.0),
-    ]
-    assert store.read.swap_totals(at(300))[0].n == 3
-    assert store.read.swap_totals("9999") == []
+    assert store.read.swap_totals() == SwapTotals(
+        n=6, seconds=157.0, batch_n=3, batch_seconds=90.0, failed=1, unmeasured=1
+    )
+    assert store.read.swap_totals(at(300)).n == 4
+    assert store.read.swap_totals("9999") == SwapTotals()
 
 
 def test_what_was_undone_withdrawn_or_split_is_not_accepted(
@@ -101,12 +98,11 @@ def test_what_was_undone_withdrawn_or_split_is_not_accepted(
         with store.transaction() as tx:
             own = tx.add_task(task.project_id, "one more")
             made = tx.add_proposal(answer(task_id=own.id, created=at(0), **fields))
-            tx.add_review(made.id, Review(verdict=Verdict.APPROVE, at=at(1), rehearsal=made.rehearsal))
+            tx.add_review(made.id, Review(verdict=Verdict.APPROVE, at=at(1)))
             tx.add_decision(made.id, Decision(kind=kind, tree=made.tree, at=at(2)))
             return made.id
 
     approved()
-    approved(rehearsal=True)
     approved(DecisionKind.REJECT)
     withdrawn, undone, split = approved(), approved(), approved()
     approved(parent=split)
@@ -114,7 +110,6 @@ def test_what_was_undone_withdrawn_or_split_is_not_accepted(
         tx.set_proposal_state(withdrawn, tx.read.proposal("P1").state.OPEN)
         tx.set_landing(undone, Landing(state=LandingState.LANDED, commit="c"))
         tx.set_landing(undone, Landing(state=LandingState.UNDONE))
-    assert store.read.work_yield(rehearsal=False) == Yield(accepted=2, proposals=5, reviews=6)
-    assert store.read.work_yield(rehearsal=True) == Yield(rehearsal=True, accepted=1, proposals=1, reviews=1)
-    assert store.read.work_yield(at(2), rehearsal=False) == Yield(accepted=2)
-    assert store.read.work_yield("9999", rehearsal=True) == Yield(rehearsal=True)
+    assert store.read.work_yield() == Yield(accepted=2, proposals=5, reviews=6)
+    assert store.read.work_yield(at(2)) == Yield(accepted=2)
+    assert store.read.work_yield("9999") == Yield()

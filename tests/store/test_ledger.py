@@ -26,15 +26,10 @@ def test_a_call_is_announced_then_ended(store: Store, task: Task) -> None:
         number = tx.begin_call(Role.GENERATOR, task.id, 0, 0, "generate", prompt_version="generate@1")
     assert store.read.call_counts() == {"made": 1, "repeated": 0, "lost": 0, "running": 1}
     with store.transaction() as tx:
-        tx.end_call(number, usage=USAGE, retries=2, answer="text", model="m", prompt_hash="h", rehearsal=True)
+        tx.end_call(number, usage=USAGE, retries=2, answer="text", model="m", prompt_hash="h")
     (call,) = store.read.calls(task_id=task.id)
     assert (call.id, call.outcome, call.usage, call.retries) == (number, "ok", USAGE, 2)
-    assert (call.model, call.prompt_hash, call.prompt_version, call.rehearsal) == (
-        "m",
-        "h",
-        "generate@1",
-        True,
-    )
+    assert (call.model, call.prompt_hash, call.prompt_version) == ("m", "h", "generate@1")
     assert call.ended >= call.started
     with pytest.raises(NotFound, match="no running call"), store.transaction() as tx:
         tx.end_call(number)
@@ -172,7 +167,6 @@ def test_swaps_come_newest_first(store: Store) -> None:
         seconds=42.7,
         outcome="failed",
         reason="out of memory",
-        rehearsal=True,
     )
     with store.transaction() as tx:
         assert [tx.add_swap(cold), tx.add_swap(swap)] == [1, 2]
@@ -205,13 +199,13 @@ def test_failures_of_one_answer_are_one_try_a_file(store: Store, task: Task) -> 
     for _ in range(2):
         with store.transaction() as tx:
             for path in ("a.py", "a.py", "b.py"):
-                tx.add_edit_failure(task.id, 0, 0, EditCode.NO_MATCH, path, model="m", rehearsal=True)
+                tx.add_edit_failure(task.id, 0, 0, EditCode.NO_MATCH, path, model="m")
         # Two answers never end within one millisecond; two transactions of a test may.
         store._connection.execute("UPDATE edit_failures SET at = '2000' WHERE id <= 3")
     assert sorted(store.read.failed_paths(task.id, 0, 0)) == ["a.py", "a.py", "b.py", "b.py"]
     assert store.read.failed_paths(task.id, 0, 1) == []
     row = next(store.read.export_rows("edit_failures"))
-    assert (row["task_id"], row["code"], row["path"], row["rehearsal"]) == (task.id, "NO_MATCH", "a.py", True)
+    assert (row["task_id"], row["code"], row["path"]) == (task.id, "NO_MATCH", "a.py")
     with pytest.raises(ValueError, match="WHATEVER"), store.transaction() as tx:
         tx.add_edit_failure(task.id, 0, 0, cast(EditCode, "WHATEVER"))
 
@@ -283,7 +277,7 @@ def test_everything_leaves_as_json_lines(store: Store, task: Task, answer: Answe
     assert lines["proposals"][0]["edits"] == []
     assert lines["calls"][0]["answer"] == "ünï"
     assert lines["projects"][0]["removed"] is False
-    assert lines["meta"] == [{"key": "m", "value": {"a": 1}}]
+    assert lines["meta"] == [{"key": "m", "value": {"a": 1}}, {"key": "rehearsal", "value": False}]
     assert lines["journal"][0]["plan"] == {"a": 1}
     assert len(lines["events"]) == store.read.last_seq()
     known = store._connection.execute(

@@ -48,7 +48,7 @@ def test_looks_are_counted_by_kind_and_round_and_are_no_answers(
         LookCount(kind="read", outcome=LookOutcome.SHOWN, n=1, tokens=100),
         LookCount(kind="search", outcome=LookOutcome.NOTHING, n=1),
     ]
-    assert read.look_rounds() == [LookRounds(rounds=1, looks=2, requests=3, tokens=100)]
+    assert read.look_rounds() == LookRounds(rounds=1, looks=2, requests=3, tokens=100)
     (total,) = read.call_totals()
     assert (total.calls, total.failed, total.batch_calls) == (2, 0, 0), (
         "a look is no failed call, and no change either"
@@ -58,13 +58,13 @@ def test_looks_are_counted_by_kind_and_round_and_are_no_answers(
 def test_what_an_accepted_change_takes_is_told_by_way(store: Store, task: Task, answer: AnswerMaker) -> None:
     usage = Usage(prompt_tokens=1000, cached_tokens=600, completion_tokens=50, seconds=4.0)
     with store.transaction() as tx:
-        for number, (way, rehearsal) in enumerate((("looking", False), ("looking", False), ("blocks", True))):
+        for number, way in enumerate(("looking", "looking", "blocks")):
             own = tx.add_task(task.project_id, f"task {number}")
-            made = tx.add_proposal(answer(task_id=own.id, way=way, usage=usage, rehearsal=rehearsal))
+            made = tx.add_proposal(answer(task_id=own.id, way=way, usage=usage))
             if number == 0:
                 tx.add_decision(made.id, Decision(kind=DecisionKind.APPROVE, tree=made.tree))
     found = looking(store.read.look_counts(), store.read.look_rounds(), store.read.way_totals())
-    (real,) = found.real.ways
+    other, real = found.ways
     assert (real.way, real.accepted.k, real.accepted.n) == ("looking", 1, 2)
     assert (real.prompt_tokens, real.completion_tokens, real.seconds, real.cached_share) == (
         2000,
@@ -72,5 +72,4 @@ def test_what_an_accepted_change_takes_is_told_by_way(store: Store, task: Task, 
         8.0,
         0.6,
     )
-    (simulated,) = found.rehearsal.ways
-    assert (simulated.way, simulated.prompt_tokens, simulated.cached_share) == ("blocks", None, 0.6)
+    assert (other.way, other.prompt_tokens, other.cached_share) == ("blocks", None, 0.6)

@@ -71,11 +71,11 @@ def test_a_repair_of_a_round_replaces_what_its_tests_said(
 ) -> None:
     first, second = rounds(store, task, answer, FAILED, FAILED)
     with store.transaction() as tx:
-        tx.add_proposal(answer(task_id=second.task_id, round=1, tree="c" * 40, rehearsal=True))
-    assert store.read.revision_counts() == [RevisionCount(before=FAILED, after=None, rehearsal=True)]
+        tx.add_proposal(answer(task_id=second.task_id, round=1, tree="c" * 40))
+    assert store.read.revision_counts() == [RevisionCount(before=FAILED, after=None)]
     with store.transaction() as tx:
         tx.set_checks(second.id, checks_of(PASSED))
-    assert store.read.revision_counts() == [RevisionCount(before=FAILED, after=PASSED, rehearsal=True)]
+    assert store.read.revision_counts() == [RevisionCount(before=FAILED, after=PASSED)]
     assert first.task_id == second.task_id
 
 
@@ -142,13 +142,13 @@ def test_reviews_of_one_diff_are_paired_once(store: Store, task: Task, answer: A
     again(store, first, REVISE)
     again(store, retried(store, first, answer), REVISE)
     (unread,) = rounds(store, task, answer, PASSED)
-    again(store, unread, UNREADABLE, APPROVE.model_copy(update={"rehearsal": True}))
+    again(store, unread, UNREADABLE, APPROVE)
     found = store.read.repeat_counts()
-    key = lambda row: (row.rehearsal, row.first, row.second)  # noqa: E731
+    key = lambda row: (row.first, row.second)  # noqa: E731
     assert sorted(found, key=key) == [
         RepeatCount(first=Verdict.REVISE, second=Verdict.APPROVE),
         RepeatCount(first=Verdict.REVISE, second=Verdict.REVISE),
-        RepeatCount(first=Verdict.UNREVIEWED, second=Verdict.APPROVE, rehearsal=True),
+        RepeatCount(first=Verdict.UNREVIEWED, second=Verdict.APPROVE),
     ]
     assert store.read.repeat_counts("9999") == []
 

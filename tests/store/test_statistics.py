@@ -65,7 +65,7 @@ def test_only_the_first_review_of_a_first_proposal_counts(
     store: Store, task: Task, answer: AnswerMaker
 ) -> None:
     with store.transaction() as tx:
-        first = tx.add_proposal(answer(rehearsal=True))
+        first = tx.add_proposal(answer())
         tx.add_review(first.id, REVISE.model_copy(update={"self_review": True}))
         tx.add_review(first.id, APPROVE)
         second = tx.add_proposal(answer(round=1))
@@ -83,7 +83,6 @@ def test_only_the_first_review_of_a_first_proposal_counts(
             verdict=Verdict.REVISE,
             stated_verdict=Verdict.APPROVE,
             self_review=True,
-            rehearsal=True,
         )
     ]
 
@@ -150,7 +149,6 @@ def test_versions_are_counted_with_their_times(store: Store, task: Task, answer:
     assert store.read.verdicts_of(first) == [True, True, False]
     assert store.read.verdicts_of(first, since=at(2)) == [True, False]
     assert store.read.verdicts_of(first, until=at(2)) == [True, True]
-    assert store.read.verdicts_of(first, rehearsal=True) == []
 
 
 def test_pairs_need_a_self_review_and_an_independent_one(
@@ -198,24 +196,20 @@ def test_reviews_are_summed_up_by_their_newest(store: Store, task: Task, answer:
     lenient = {"stated_verdict": Verdict.REVISE, "findings": (finding(remark=True),), "reversals": ("a", "b")}
     another(store, task, answer, APPROVE.model_copy(update=lenient), round=1)
     another(store, task, answer, APPROVE, round=2)
-    another(store, task, answer, APPROVE.model_copy(update={"rehearsal": True}), round=1)
     another(store, task, answer, APPROVE.model_copy(update={"role": Role.FINAL}))
-    assert store.read.review_totals() == [
-        ReviewTotals(
-            reviews=5,
-            in_parts=1,
-            unreviewed=1,
-            stated=4,
-            disagreed=2,
-            findings=4,
-            unanchored=1,
-            remarks=1,
-            later=2,
-            reversed=1,
-        ),
-        ReviewTotals(rehearsal=True, reviews=1, stated=1, later=1),
-    ]
-    assert store.read.review_totals("9999") == []
+    assert store.read.review_totals() == ReviewTotals(
+        reviews=5,
+        in_parts=1,
+        unreviewed=1,
+        stated=4,
+        disagreed=2,
+        findings=4,
+        unanchored=1,
+        remarks=1,
+        later=2,
+        reversed=1,
+    )
+    assert store.read.review_totals("9999") == ReviewTotals()
 
 
 def test_edits_that_applied_at_once_after_repair_or_never(
@@ -224,7 +218,7 @@ def test_edits_that_applied_at_once_after_repair_or_never(
     exact, indent = AppliedEdit(path="a", rung=Rung.EXACT), AppliedEdit(path="b", rung=Rung.INDENT)
     another(store, task, answer, edits=(exact, indent), created=at(0))
     whole = AppliedEdit(path="c", rung=Rung.WHOLE_FILE)
-    another(store, task, answer, edits=(whole,), rehearsal=True, created=at(0))
+    another(store, task, answer, edits=(whole,), created=at(0))
     another(store, task, answer, created=at(0))  # asked for no edit
     repaired = another(store, task, answer, edits=(exact,), created=at(0))
     part = another(store, task, answer, edits=(exact,), parent=repaired.id, created=at(0))
@@ -237,19 +231,20 @@ def test_edits_that_applied_at_once_after_repair_or_never(
         ):
             tx.add_edit_failure(owner, 0, 0, code)
     assert part.parent == repaired.id
-    real, rehearsed = store.read.edit_totals()
-    assert real == EditTotals(
-        clean=1, repaired=1, lost=1, rungs={"exact": 2, "indent": 1}, codes={"NO_MATCH": 2, "AMBIGUOUS": 1}
+    assert store.read.edit_totals() == EditTotals(
+        clean=2,
+        repaired=1,
+        lost=1,
+        rungs={"exact": 2, "indent": 1, "whole_file": 1},
+        codes={"NO_MATCH": 2, "AMBIGUOUS": 1},
     )
-    assert rehearsed == EditTotals(rehearsal=True, clean=1, rungs={"whole_file": 1})
     # Since a later moment only the failure of today is left: a round's time is its proposal's where it has one.
-    later, _ = store.read.edit_totals(at(1))
-    assert later == EditTotals(lost=1, codes={"AMBIGUOUS": 1})
+    assert store.read.edit_totals(at(1)) == EditTotals(lost=1, codes={"AMBIGUOUS": 1})
 
 
 def ended(store: Store, second: float, seconds: float, tokens: int = 10, **more: object) -> None:
     """A call that ended at `second` of the day's start and took `seconds`."""
-    about = {"role": Role.GENERATOR, "purpose": "generate", "model": "35B", "rehearsal": False, **more}
+    about = {"role": Role.GENERATOR, "purpose": "generate", "model": "35B", **more}
     outcome = str(about.pop("outcome", "ok"))
     with store.transaction() as tx:
         call = tx.begin_call(**about)  # type: ignore[arg-type]
@@ -282,15 +277,14 @@ def test_busy_seconds_are_the_seconds_in_which_any_call_ran(
     assert store.read.call_totals()[0].busy_seconds == len(covered)
 
 
-def test_roles_models_and_the_rehearsal_are_summed_apart(store: Store, task: Task) -> None:
+def test_roles_and_models_are_summed_apart(store: Store, task: Task) -> None:
     ended(store, 1, 1, outcome="stalled")
     ended(store, 2, 1, 30, purpose="scan")
     ended(store, 3, 1, 40, outcome="refused")
     ended(store, 3, 1, role=Role.REVIEWER, model="122B", purpose="review")
-    ended(store, 3, 1, rehearsal=True)
     with store.transaction() as tx:
         tx.begin_call(Role.GENERATOR, task.id, model="35B")  # runs still
-    first, second, third = store.read.call_totals()
+    first, second = store.read.call_totals()
     assert first == CallTotals(
         role=Role.GENERATOR,
         model="35B",
@@ -305,4 +299,4 @@ def test_roles_models_and_the_rehearsal_are_summed_apart(store: Store, task: Tas
         batch_calls=1,  # a scan is no part of a batch
         batch_tokens=50,
     )
-    assert (second.role, second.batch_calls, third.rehearsal) == (Role.REVIEWER, 1, True)
+    assert (second.role, second.batch_calls) == (Role.REVIEWER, 1)

@@ -201,7 +201,6 @@ _reviews = st.builds(
     addressed=st.lists(st.fixed_dictionaries({"finding": st.integers(1, 8), "why": _texts})).map(tuple),
     prompt_version=_texts,
     model=_texts,
-    rehearsal=st.booleans(),
     usage=_usages,
     at=st.just("2026-11-20T10:00:00.000Z"),
 )
@@ -225,7 +224,6 @@ _contents = st.fixed_dictionaries(
         "overlaps": st.lists(st.sampled_from(["P1", "P22"]), unique=True).map(tuple),
         "added": st.integers(0, 10**9),
         "removed": st.integers(0, 10**9),
-        "rehearsal": st.booleans(),
         "usage": _usages,
     }
 )

@@ -20,7 +20,7 @@ from tests.swap.ssh_server import HOST, SshServer
 from tests.swap.test_remote import strategy_for
 
 pytestmark = pytest.mark.slow
-CUTS = int(os.environ.get("NAVIGATOR_CUTS", "3"))
+CUTS = min(20, int(os.environ.get("NAVIGATOR_KILLS", "3")))
 """At how many points of a swap the line is cut; 20 for all of them."""
 
 NOISE = 100 << 20
@@ -65,7 +65,7 @@ def test_a_machine_that_does_not_get_to_the_point_is_no_connection(
         monkeypatch.setattr(ssh, "_CONNECT_SECONDS", 60.0)
         monkeypatch.setitem(ssh._OPTIONS, "ConnectTimeout", "60")
         try:
-            assert connection.call(("echo", "here"), 60.0).stdout == b"here\n"
+            assert connection.call(("echo", "here"), 60.0).out == b"here\n"
         finally:
             connection.close()
 
@@ -94,7 +94,7 @@ def test_what_login_scripts_print_is_not_kept(alone: SshServer, where: str) -> N
     keys.write_text(f'command="{login}" {keys.read_text()}')
     tracemalloc.start()
     try:
-        assert connection.call(("echo", "here"), 120.0).stdout.strip() == b"here"
+        assert connection.call(("echo", "here"), 120.0).out.strip() == b"here"
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -107,7 +107,7 @@ def test_a_command_that_prints_without_end_is_ended(alone: SshServer) -> None:
     try:
         with pytest.raises(TimeoutError, match="yes on gpu-box"):
             connection.call(("yes",), 120.0)
-        assert connection.call(("echo", "here"), 60.0).stdout == b"here\n"
+        assert connection.call(("echo", "here"), 60.0).out == b"here\n"
     finally:
         connection.close()
 

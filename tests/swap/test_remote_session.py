@@ -85,7 +85,7 @@ def test_a_session_outlives_lost_connections(
             return {task.state.value for task in store.tasks()} <= READABLE
 
     wait_for(at_rest, 200.0)
-    navigator("stop")
+    navigator("run", "--stop")
     out, err = running.communicate(timeout=200)
     assert out, err.decode()
     session = json.loads(out)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.config.settings import Settings
+from navigator.config.settings import Settings, SystemdSettings
 from navigator.domain.errors import MissingPart
 from navigator.domain.states import Role
 from navigator.domain.text import is_unsafe
@@ -134,12 +134,12 @@ async def test_deadlines_come_from_the_settings(desk: Desk) -> None:
         Role.REVIEWER, lambda event: None
     )
     assert (result.outcome, result.failure) == ("failed", "timeout")
-    assert "health_seconds" not in result.reason
-    assert "[swap.systemd]" in result.reason
+    assert "raise load_seconds or health_seconds under [swap.systemd]" in result.reason
 
 
-async def test_another_swap_holds_the_lock(desk: Desk) -> None:
-    strategy = strategy_for(desk, settings_for(desk, lock_seconds=0.1))
+async def test_another_swap_holds_the_lock(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SystemdSettings, "lock_seconds", 0.1)
+    strategy = strategy_for(desk)
     await strategy.swap(Role.GENERATOR, lambda event: None)
     desk.serve("reviewer", "--boot=1.5")
     other = desk.begin("reviewer")
@@ -187,9 +187,12 @@ def _cmdline(process: Path) -> bytes:
         return b""
 
 
-async def test_a_call_that_outlasts_the_drain_comes_back_to_its_caller(desk: Desk) -> None:
+async def test_a_call_that_outlasts_the_drain_comes_back_to_its_caller(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Aborted by its id, so that the caller gets a typed error and makes it again; nobody else's request is named."""
-    settings = settings_for(desk, drain_seconds=0.5, abort_seconds=5.0)
+    monkeypatch.setattr(SystemdSettings, "abort_seconds", 5.0)
+    settings = settings_for(desk, drain_seconds=0.5)
     async with ModelClient(settings.generator) as client:
         strategy = strategy_for(desk, settings, in_flight=lambda: client.in_flight)
         await strategy.swap(Role.GENERATOR, lambda event: None)
@@ -249,7 +252,7 @@ async def test_a_script_of_ones_own(desk: Desk, tmp_path: Path) -> None:
 def test_it_is_chosen_by_name(desk: Desk, tmp_path: Path) -> None:
     chosen = make_strategy(settings_for(desk), StatePaths(tmp_path))
     assert isinstance(chosen, SystemdStrategy)
-    assert (chosen.name, chosen.both_resident, chosen.rehearsal) == ("systemd", False, False)
+    assert (chosen.name, chosen.both_resident, chosen.embedded) == ("systemd", False, False)
 
 
 def test_a_missing_program_is_named(desk: Desk) -> None:

@@ -22,7 +22,7 @@ from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 from navigator.workspace.git.landing.commits import unknown_person
-from tests.cascade.support import REHEARSAL, Desk, git, without_identity
+from tests.cascade.support import Desk, git, without_identity
 from tests.tui import world
 from tests.tui.driving import loaded, until
 from tests.tui.reviewing import Reviewing
@@ -265,8 +265,8 @@ async def test_accept_keys_are_dead_at_first(reviewing: Reviewing, monkeypatch: 
 async def test_the_conductor_is_asked_where_one_works(
     reviewing: Reviewing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = tmp_path / "rehearsal.toml"
-    config.write_text(REHEARSAL)
+    config = tmp_path / "resident.toml"
+    config.write_text('[swap]\nstrategy = "resident"\n')
     desk = Desk(reviewing.paths.root, config)
     conductor = desk.start("run")
     try:

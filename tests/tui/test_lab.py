@@ -68,7 +68,7 @@ def test_a_run_says_how_far_it_is_and_what_follows() -> None:
         assert words in said
     assert "go on" not in said
     stopped = RUN.model_copy(update={"state": "interrupted"})
-    assert "navigator lab resume speculation-generator" in text_of(run_lines(stopped, 100))
+    assert "navigator lab runs speculation-generator --resume" in text_of(run_lines(stopped, 100))
     assert "min left" not in text_of(run_lines(stopped, 100))
 
 

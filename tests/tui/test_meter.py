@@ -91,10 +91,10 @@ def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
 def test_figures_are_published_until_something_is_measured(
     empty_state: StatePaths, state: StatePaths
 ) -> None:
-    from navigator.tui.data.feed import open_reading
+    from navigator.cascade.acting import open_reading
 
-    assert measured_figures(Reader(open_reading(empty_state)), with_rehearsal=True) == (PUBLISHED, ())
-    measured, _ = measured_figures(Reader(open_reader(state.database)), with_rehearsal=True)
+    assert measured_figures(Reader(open_reading(empty_state))) == (PUBLISHED, ())
+    measured, _ = measured_figures(Reader(open_reader(state.database)))
     assert measured.swap_in == pytest.approx(43.6, abs=1)
     assert measured.generator_speed == pytest.approx(1850 / 10.2, rel=0.01)
 

@@ -1,4 +1,4 @@
-"""Statistics: plots to the half cell, figures from the store, rehearsal apart, nothing invented."""
+"""Statistics: plots to the half cell, figures from the store, nothing invented."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from textual.widgets import Input, Static
 
 from navigator.cascade.views.statistics.page import Question, RatePlot, Table, utc_text
 from navigator.cascade.views.statistics.pages import PAGES
+from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.cascade.views.statistics.revise_rate import Rates, how_sure
 from navigator.config.paths import StatePaths
 from navigator.domain.errors import UsageError
@@ -32,14 +33,13 @@ from navigator.tui.widgets.page import Line, Page
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
-RATE = next(page for page in PAGES if page.name == "revise-rate")
+RATE = REVISE_RATE
 
 
 def verdict(
     week: str = "2026-11-16",
     said: Verdict = Verdict.APPROVE,
     *,
-    rehearsal: bool = False,
     stated: Verdict | None = None,
     project: str = "quill",
     model: str = "big",
@@ -52,7 +52,6 @@ def verdict(
         prompt_version=prompt,
         verdict=said,
         stated_verdict=stated,
-        rehearsal=rehearsal,
         n=n,
     )
     return week, count
@@ -115,14 +114,12 @@ def test_parts_fill_the_line(seconds: list[float], width: int) -> None:
 # The page
 
 
-def weeks(found: Rates, *, rehearsal: bool = False) -> Table:
-    return RATE.tables(found, rehearsal)[-1]
+def weeks(found: Rates) -> Table:
+    return RATE.tables(found)[-1]
 
 
-def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
-    found = counted(
-        verdict("2026-11-02", Verdict.REVISE), verdict("2026-11-16"), verdict("2026-11-16", rehearsal=True)
-    )
+def test_weeks_run_without_a_gap() -> None:
+    found = counted(verdict("2026-11-02", Verdict.REVISE), verdict("2026-11-16"))
     labels = ["week of Nov 16", "week of Nov 9", "week of Nov 2"]
     assert [row.label for row in weeks(found).rows] == labels
     assert [row.cells[2] if row.cells else row.note for row in weeks(found).rows] == ["1", "no verdicts", "1"]
@@ -133,7 +130,6 @@ def test_weeks_run_without_a_gap_and_keep_the_rehearsal_apart() -> None:
         ("2026-11-09", None),
         ("2026-11-16", 0.0),
     ]
-    assert [row.label for row in weeks(found, rehearsal=True).rows] == labels[:1]
 
 
 def test_no_more_than_twelve_weeks_are_shown() -> None:
@@ -153,19 +149,6 @@ def test_how_sure_says_what_it_needs() -> None:
 def test_nothing_is_invented_where_nothing_was_counted() -> None:
     said = text_of(rate_page(counted(), 100))
     assert "No first-round verdict yet." in said and "%" not in said
-
-
-def test_a_rehearsal_is_never_mixed_with_real_reviews() -> None:
-    rows = [verdict(said=Verdict.REVISE, n=3), verdict(rehearsal=True, project="sample", n=40)]
-    said = text_of(rate_page(counted(*rows), 120))
-    real, _, rehearsed = said.partition("REHEARSAL")
-    assert "n 3" in real and "sample" not in real and "100%" in real
-    assert "says nothing about a real model" in rehearsed and "sample" in rehearsed and "40" in rehearsed
-
-
-def test_a_rehearsal_alone_says_that_nothing_real_is_measured() -> None:
-    said = text_of(rate_page(counted(verdict(rehearsal=True, n=5)), 120))
-    assert "nothing measured with a real model yet" in said
 
 
 def test_unread_answers_are_shown_beside_n() -> None:
@@ -205,8 +188,8 @@ def test_a_text_that_is_no_date_is_refused() -> None:
 
 @pytest.mark.parametrize("width", [40, 76, 109, 110, 196])
 def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
+    from navigator.cascade.acting import open_reading
     from navigator.store.reads.reader import Reader
-    from navigator.tui.data.feed import open_reading
 
     connection = open_reading(state)
     found = {page.name: page.read(Reader(connection), Question(by="kind")) for page in PAGES}
@@ -239,26 +222,23 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         assert "IS THE REVIEWER WORTH IT?" in shown(screen)
-        marks = (
-            "30% [23–37]  n 166",
-            "No exam item answered yet",
-            "No finding had a test yet",
-            "YOU AND THE REVIEWER",
-            "COST PER ACCEPTED CHANGE",
-            "generator → reviewer",
-            "THROUGHPUT",
-            "EDITS",
-            "LOOKS",
-            "measured figures",
-            "No task was written several times yet",
-            "DOES UNCERTAINTY TELL?",
-            "WHAT DOES IT COST?",
+        pages = (
+            (
+                "30% [23–37]  n 166",
+                "No exam item answered yet",
+                "No finding had a test yet",
+                "DOES UNCERTAINTY TELL?",
+            ),
+            ("YOU AND THE REVIEWER",),
+            ("COST PER ACCEPTED CHANGE", "generator → reviewer", "THROUGHPUT", "measured figures"),
+            ("EDITS", "LOOKS", "No task was written several times yet"),
+            ("WHAT DOES IT COST?",),
         )
-        for mark in marks:
+        for marks in pages:
             await pilot.press("tab")
-            assert mark in shown(screen)
+            assert [mark for mark in marks if mark not in shown(screen)] == []
         await pilot.press("shift+tab")
-        assert "DOES UNCERTAINTY TELL?" in shown(screen)
+        assert "LOOKS" in shown(screen)
 
 
 async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> None:
@@ -301,18 +281,17 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
             await pilot.press("tab")
             name = PAGES[screen._page].name
             assert "7 days" in screen.query_one(PageTabs).render().plain
-            # Every call of that state was made today, and it has no exam, no test of a finding and no variant.
-            if name not in ("throughput", "exam", "findings", "forecast", "variants"):
-                assert shown(screen) != whole[name], name
-        assert "landed" in screen.counted["outcomes"].outcomes.real.states
-        assert screen.counted["edits"].real.clean_first.n < before["edits"].real.clean_first.n
+            assert shown(screen) != whole[name], name
+        assert "landed" in screen.counted["outcomes"].outcomes.states
+        now, then = (counted["writing"]["edits"].clean_first for counted in (screen.counted, before))
+        assert now.n < then.n
 
 
 async def test_two_groups_are_compared_above_the_rate(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: "revise-rate" in screen.counted, what="the rate")
-        groups = [row.group for row in screen.counted["revise-rate"].grouped.rows]
+        await until(pilot, lambda: "reviewer" in screen.counted, what="the rate")
+        groups = [row.group for row in screen.counted["reviewer"]["revise-rate"].grouped.rows]
         await pilot.press("v")
         await until(pilot, lambda: isinstance(pilot.app.screen, PickDialog), what="the dialog")
         dialog = cast("PickDialog", pilot.app.screen)
@@ -350,7 +329,7 @@ async def test_a_page_is_written_to_a_file(
         await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog), what="the dialog")
         dialog = cast("FileDialog", pilot.app.screen)
         field = dialog.query_one(Input)
-        assert field.value == "navigator-revise-rate.csv"
+        assert field.value == "navigator-reviewer.csv"
         file = tmp_path / f"some{ending}"
         field.value = file.name
         await until(pilot, lambda: dialog.ready, what="the end of the grace")
@@ -358,7 +337,7 @@ async def test_a_page_is_written_to_a_file(
         await until(pilot, file.is_file, what="the file")
     text = file.read_text(encoding="utf-8")
     marks = {
-        ".csv": "revise-rate,group=fix,rate,0.26",
+        ".csv": "reviewer,group=fix,revise_rate.rate,0.26",
         ".jsonl": '"subject": "group=fix"',
         ".json": '"group": "fix"',
         ".txt": "BY KIND",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.review import read_change
 from navigator.cascade.stages.subject import Subject, read_subject
 from navigator.domain.diff import FileDiff
@@ -60,7 +60,6 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
         title=item.title,
         summary=item.summary,
         checks=usual_checks(deps.reader, project),
-        rehearsal=item.rehearsal,
     )
     async with deps.project_lock(project.id):
         return await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
@@ -90,7 +89,6 @@ def _answer(item: ExamItem, review: Review, files: Sequence[FileDiff]) -> ExamAn
         parts=review.parts,
         prompt_version=review.prompt_version,
         model=review.model,
-        rehearsal=item.rehearsal or is_rehearsal(review.model),
         usage=review.usage,
         at=review.at,
     )

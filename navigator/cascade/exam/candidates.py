@@ -41,7 +41,6 @@ class Change:
     summary: str
     origin: str
     accepted: bool
-    rehearsal: bool
 
 
 def fixes(commits: Iterable[Commit]) -> list[Commit]:
@@ -98,7 +97,6 @@ def of_commits(commits: Iterable[Commit]) -> list[Change]:
             summary="",
             origin=f"commit {commit.sha[:12]} {commit.subject}",
             accepted=False,
-            rehearsal=False,
         )
         for commit in commits
         if commit.subject
@@ -123,7 +121,6 @@ def of_proposals(found: Sequence[tuple[Proposal, Task]]) -> list[Change]:
             summary=proposal.summary,
             origin=f"{proposal.id} {proposal.title}",
             accepted=True,
-            rehearsal=proposal.rehearsal,
         )
         for proposal, task in found
     ]

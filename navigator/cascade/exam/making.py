@@ -248,7 +248,6 @@ class Maker:
             "complexity": change.complexity,
             "title": change.title,
             "summary": change.summary,
-            "rehearsal": change.rehearsal,
         }
         made = []
         for kind, wrong, at in ((ExamSource.MUTANT, True, trees[1]), (ExamSource.CLEAN, False, trees[0])):

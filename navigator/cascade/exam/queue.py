@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from time import monotonic
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.asking import ask_item
+from navigator.config.settings import is_rehearsal
 from navigator.domain.exam import OpenItem
 from navigator.domain.snapshot import ExamView
-from navigator.domain.states import Role
 from navigator.scheduling.exam import items_with_room, with_second_turns
 from navigator.serving.client.errors import ServingError
 from navigator.serving.client.names import same_model
@@ -100,16 +100,13 @@ class ExamQueue:
         if not items:
             return _Open()
         model = deps.settings.reviewer.model
-        rehearses = deps.rehearses(Role.REVIEWER)
         new: list[OpenItem] = []
         again: list[OpenItem] = []
         seconds = 0
         answered = set()
         for item in items:
-            # What a rehearsal made says nothing about a real reviewer.
-            if item.rehearsal and not rehearses:
-                continue
-            mine = [one for one in item.answers if self._same(model, one.model, rehearses)]
+            # A rehearsal's reviewer has a name of its own, whatever the settings call it.
+            mine = [one for one in item.answers if same_model(model, one.model) or is_rehearsal(one.model)]
             if not mine:
                 new.append(item)
                 continue
@@ -123,9 +120,6 @@ class ExamQueue:
             for kind in (new, again)
         )
         return _Open(first, second, frozenset(answered), seconds)
-
-    def _same(self, model: str, answered: str, rehearses: bool) -> bool:
-        return is_rehearsal(answered) if rehearses else same_model(model, answered)
 
     def _seed(self) -> str:
         known = self._deps.reader.meta(SEED, str)

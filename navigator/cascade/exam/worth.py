@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from navigator.cascade.dependencies import is_rehearsal
 from navigator.domain.models import Review
 from navigator.evidence.exam import ExamScore, advice_words, exam_scores, worth_words
 
@@ -28,14 +27,8 @@ def why_advice(deps: Dependencies, review: Review) -> str:
     """
     if not deps.settings.exam.demote:
         return ""
-    examined = (
-        review.model,
-        deps.prompts.get("review").version,
-        is_rehearsal(review.model),
-    )
-    counts = [
-        row for row in deps.reader.exam_counts() if (row.model, row.prompt_version, row.rehearsal) == examined
-    ]
+    examined = review.model, deps.prompts.get("review").version
+    counts = [row for row in deps.reader.exam_counts() if (row.model, row.prompt_version) == examined]
     return next((advice_words(score) for score in exam_scores(counts) if score.no_better_than_chance), "")
 
 
@@ -44,7 +37,7 @@ def worth_of(reader: Reader, review: Review) -> str:
 
     A later round's review has another version of the prompt: then the newest exam of the same model is meant.
     """
-    mine = [one for one in scores(reader) if one.model == review.model and one.rehearsal is review.rehearsal]
+    mine = [one for one in scores(reader) if one.model == review.model]
     if not mine:
         return ""
     exact = [one for one in mine if one.prompt_version == review.prompt_version]

@@ -214,7 +214,7 @@ class PromptLibrary:
             if missing:
                 raise ConfigError(
                     f"{prompt.path}: the prompt does not use {', '.join(missing)}, so the model would not see it.",
-                    hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",
+                    hint=f"Compare it with the packaged one: `navigator prompts show {prompt.name} --diff`.",
                 )
         for values in _sample_values(named):
             for source, line in prompt.parts:
@@ -236,7 +236,7 @@ class PromptLibrary:
             line = first + _line_of(error) - 1
             raise ConfigError(
                 f"{prompt.path}:{line}: the prompt cannot be filled in: {error}",
-                hint=f"Compare it with the packaged one: `navigator prompts diff {prompt.name}`.",
+                hint=f"Compare it with the packaged one: `navigator prompts show {prompt.name} --diff`.",
             ) from error
 
     def _compiled(self, source: str) -> Template:

@@ -54,10 +54,10 @@ def locked_dependencies(
         holder = lock.holder() or {}
         raise Conflict(
             f"Another Navigator (process {holder.get('pid', 'unknown')}) is using {paths.root}.",
-            hint="Wait until it has finished. If it is a conductor: `navigator status` shows it, `navigator stop` stops it.",
+            hint="Wait until it has finished. `navigator status` shows a conductor, `navigator run --stop` stops it.",
         )
     try:
-        connection = open_writer(paths.database)
+        connection = open_writer(paths.database, rehearsal=settings.rehearsal)
         try:
             deps = Dependencies(
                 settings=settings, paths=paths, store=Store(connection), reader=Reader(connection), **options
@@ -123,9 +123,11 @@ def _take(deps: Dependencies, entry: ProjectEntry, project: Project | None) -> N
         name: getattr(entry, name) for name in entry.model_fields_set if name != "path"
     } | {"source": FROM_CONFIG}
     if project is None:
+        from navigator.cascade.verbs.projects import require_fitting
         from navigator.workspace.git.facts import read_facts
 
         facts = read_facts(entry.location)
+        require_fitting(deps.reader, facts)
         with deps.store.transaction() as tx:
             tx.add_project(
                 **{"name": entry.display_name, "path": str(entry.location)} | wanted,

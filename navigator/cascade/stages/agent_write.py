@@ -309,7 +309,6 @@ class _Run:
             loaded=session.loaded,
             prompt_version=version,
             outcome="",
-            rehearsal=deps.rehearses(Role.GENERATOR),
             started="",
         )
         with deps.store.transaction() as tx:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.config.settings import ServerSettings
 from navigator.domain.models import Task, Usage
 from navigator.domain.states import Role
@@ -70,8 +70,6 @@ async def call_model(
             exam_item=exam_item,
             seq=seq,
             prompt_version=prompt_version,
-            # Said now: a call that fails never learns which model would have answered.
-            rehearsal=deps.rehearses(role),
         )
     about = task.id or f"exam item {exam_item}"
     server = deps.settings.server(role)
@@ -103,7 +101,6 @@ async def call_model(
         usage=answer.usage,
         uncertainty=answer.uncertainty,
         retries=answer.retries,
-        rehearsal=is_rehearsal(answer.model),
         # Some servers put what a schema constrains into the reasoning channel, even with thinking off.
         answer=answer.text or (answer.reasoning if schema is not None else ""),
     )

@@ -23,6 +23,7 @@ from navigator.cascade.views.repairs import repair_prompts
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Landing, Proposal, Task, utc_now
 from navigator.domain.states import CheckOutcome, DecisionKind, LandingState, TaskState
+from navigator.store.reads.reader import Reader
 from navigator.workspace.git.facts import read_facts
 from navigator.workspace.git.landing.checkout import holds_lock
 from navigator.workspace.git.landing.land import execute_landing, inspect_landing, prepare_landing
@@ -49,9 +50,7 @@ class TestsDue(NavigatorError):
     __test__ = False
 
 
-async def land(
-    deps: Dependencies, task_id: str, *, allow_rehearsal: bool = False, patience: float | None = None
-) -> Landing:
+async def land(deps: Dependencies, task_id: str, *, patience: float | None = None) -> Landing:
     """Land the approved proposal of a task, or say why not. Landing twice gives the first landing again.
 
     Where the branch's tip is no longer the proposal's base, the project's tests run on the result first; while they do,
@@ -74,9 +73,7 @@ async def land(
                 proposal = approved_proposal(deps, task)
                 if proposal.landing is not None and proposal.landing.state is not LandingState.PENDING:
                     return proposal.landing
-                made = await _land(
-                    deps, task, proposal, allow_rehearsal or deps.allow_rehearsal_landing, sound
-                )
+                made = await _land(deps, task, proposal, sound)
             if isinstance(made, Landing):
                 return made
             refusal = await _why_not_on(deps, task, made, patience)
@@ -86,9 +83,7 @@ async def land(
     return _refuse(deps, proposal, "The branch kept moving while the tests ran. Approve again.")
 
 
-async def _land(
-    deps: Dependencies, task: Task, proposal: Proposal, allow_rehearsal: bool, sound: str
-) -> Landing | LandingPlan:
+async def _land(deps: Dependencies, task: Task, proposal: Proposal, sound: str) -> Landing | LandingPlan:
     """One landing under the project's lock; or its plan, where the tests have to pass on the result first.
 
     Args:
@@ -97,7 +92,7 @@ async def _land(
     try:
         _require_nothing_open(deps, proposal)
         _require_parent_landed(deps, proposal)
-        plan = await asyncio.to_thread(_prepare, deps, task, proposal, allow_rehearsal)
+        plan = await asyncio.to_thread(_prepare, deps, task, proposal)
     except StaleBase as error:
         return _stale(deps, task, proposal, str(error))
     except NavigatorError as error:
@@ -212,7 +207,7 @@ def _require_parent_landed(deps: Dependencies, proposal: Proposal) -> None:
         )
 
 
-def _prepare(deps: Dependencies, task: Task, proposal: Proposal, allow_rehearsal: bool) -> LandingPlan:
+def _prepare(deps: Dependencies, task: Task, proposal: Proposal) -> LandingPlan:
     project = deps.project(task.project_id)
     with at_home(project):
         facts = read_facts(project.path)
@@ -229,9 +224,8 @@ def _prepare(deps: Dependencies, task: Task, proposal: Proposal, allow_rehearsal
         batch,
         commit_message(task, proposal),
         mode="branch" if own and own != facts.branch else None,
-        trailers=_trailers(proposal, repair_prompts(deps.reader, proposal)),
+        trailers=_trailers(deps.reader, proposal),
         landed=deps.reader.landed_commits(project.id),
-        allow_rehearsal=allow_rehearsal,
     )
 
 
@@ -243,15 +237,17 @@ def commit_message(task: Task, proposal: Proposal) -> str:
     return f"{proposal.title}\n\n{body}".strip() + "\n"
 
 
-def _trailers(proposal: Proposal, repairs: tuple[str, ...]) -> dict[str, str]:
+def _trailers(reader: Reader, proposal: Proposal) -> dict[str, str]:
     """Who wrote and who reviewed, with which prompts; those of the repairs follow the one that led the round."""
-    lines = {"Generated-By": " ".join((proposal.model, proposal.prompt_version, *repairs))}
+    lines = {
+        "Generated-By": " ".join((proposal.model, proposal.prompt_version, *repair_prompts(reader, proposal)))
+    }
     if proposal.review is not None:
         review = proposal.review
         lines["Reviewed-By-Model"] = f"{review.model} {review.prompt_version} {review.verdict.value}"
     if proposal.parent:
         lines["Navigator-Part-Of"] = f"{proposal.parent} ({', '.join(proposal.hunks)}), reviewed as a whole"
-    if proposal.rehearsal:
+    if reader.rehearsal:
         lines["Rehearsal"] = "true"
     return lines
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.looks import LookedTurn
 from navigator.cascade.prompts.material import Material
 from navigator.cascade.stages.calls import Message
@@ -62,12 +62,12 @@ async def took_look(deps: Dependencies, material: Material) -> bool:
         turn = await asyncio.to_thread(talk.take, newest.call_id, task.round, newest.text)
     number = sum(other.round == task.round for other in talk.turns)
     with deps.store.transaction() as tx:
-        kept = records(task, material.writer, turn, number, is_rehearsal(newest.model))
+        kept = records(task, material.writer, turn, number)
         tx.add_looks(newest.call_id, kept)
     return True
 
 
-def records(task: Task, role: Role, turn: LookedTurn, number: int, rehearsal: bool) -> list[Look]:
+def records(task: Task, role: Role, turn: LookedTurn, number: int) -> list[Look]:
     """What is kept of a turn."""
     return [
         Look(
@@ -81,7 +81,6 @@ def records(task: Task, role: Role, turn: LookedTurn, number: int, rehearsal: bo
             outcome=answer.outcome,
             paths=answer.paths[:MOST_PATHS],
             tokens=answer.tokens,
-            rehearsal=rehearsal,
         )
         for answer in turn.answers
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.material import Ground
 from navigator.cascade.stages.checking import UNTESTED
 from navigator.cascade.stages.choosing import put_away_as_same
@@ -39,7 +39,6 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str =
         removed=sum(file.removed for file in made.files),
         prompt_version=cost.prompt_version,
         model=cost.model,
-        rehearsal=is_rehearsal(cost.model),
         usage=cost.usage,
         **cost.uncertainty.model_dump(),
     )

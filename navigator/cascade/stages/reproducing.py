@@ -71,7 +71,6 @@ async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Re
             outcome=_COULD_NOT,
             reason=f"no test was asked for: at most {rules.reproduce_most} in a review",
             model=review.model,
-            rehearsal=review.rehearsal,
         )
         for place in places[rules.reproduce_most :]
     ]
@@ -83,7 +82,7 @@ def _row(deps: Dependencies, review: Review, place: int, earlier: Sequence[HeldT
     known = [
         held.reproduction for held in earlier if held.reproduction.text and is_again(finding, held.finding)
     ]
-    told = {"finding": place, "model": review.model, "rehearsal": review.rehearsal}
+    told = {"finding": place, "model": review.model}
     if not known:
         return Reproduction(**told)
     again = known[-1]

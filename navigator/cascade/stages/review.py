@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.worth import why_advice
 from navigator.cascade.reviewing.answer_schema import review_schema
 from navigator.cascade.reviewing.grounding import RawReview, UnreadableReview, read_review
@@ -269,7 +269,6 @@ def _withheld(deps: Dependencies, subject: Subject, why: str) -> Review:
         summary=f"Not sent to the final model. {why}.",
         prompt_version=prompt_dependencies(deps, Role.FINAL).prompts.get("review").version,
         model=model,
-        rehearsal=is_rehearsal(model) or subject.proposal.rehearsal,
         at=utc_now(),
     )
 
@@ -393,7 +392,6 @@ def conclude(
         parts=max(1, len(plan.readings)),
         prompt_version=plan.version,
         model=model,
-        rehearsal=is_rehearsal(model) or proposal.rehearsal,
         usage=usage_of(answers),
         at=utc_now(),
     )

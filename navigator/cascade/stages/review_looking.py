@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.looks import LookedTurn, LookTalk
 from navigator.cascade.reviewing.prompt import OVERHEAD, Reading
 from navigator.cascade.stages.calls import Message, call_model
@@ -92,7 +92,7 @@ async def look_first(
         async with deps.project_lock(task.project_id):
             turn = await asyncio.to_thread(talk.take, number, task.round, text)
         if item is None and number not in kept:
-            _keep(deps, task, turn, len(talk.turns), name, is_rehearsal(asked[-1].model))
+            _keep(deps, task, turn, len(talk.turns), name)
     return Looked([*messages, *talk.messages(task.round)], asked)
 
 
@@ -115,7 +115,7 @@ def _talk(deps: Dependencies, subject: Subject, room: int) -> LookTalk:
     )
 
 
-def _keep(deps: Dependencies, task: Task, turn: LookedTurn, number: int, name: str, rehearsal: bool) -> None:
+def _keep(deps: Dependencies, task: Task, turn: LookedTurn, number: int, name: str) -> None:
     with deps.store.transaction() as tx:
         call = tx.read.call_of(task.id, task.attempt, task.round, name, turn.call_id)
-        tx.add_looks(call, records(task, Role.REVIEWER, turn, number, rehearsal))
+        tx.add_looks(call, records(task, Role.REVIEWER, turn, number))

@@ -64,7 +64,6 @@ class TurnJournal:
                 seq=seq,
                 prompt_version=self._version,
                 prompt_hash=digest,
-                rehearsal=self._deps.rehearses(Role.GENERATOR),
             )
 
     def end(self, number: int, reply: Reply) -> None:

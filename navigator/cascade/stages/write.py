@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import Counter
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.material import Material, findings_block, gather, worth_sending
 from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.agent_write import agent_writes, write_with_agent
@@ -306,6 +306,5 @@ def _record(deps: Dependencies, material: Material, refused: NotApplied) -> None
                 EditCode(code),
                 path,
                 model=answer.model,
-                rehearsal=is_rehearsal(answer.model),
             )
         tx.event("edits_refused", task_id=task.id, data={"problems": [p[:500] for p in refused.problems]})

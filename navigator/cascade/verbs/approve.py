@@ -47,10 +47,9 @@ TESTS_PATIENCE = 5.0
 
 class ApproveArgs(DecideArgs):
     """`confirm` names policy items that were looked at: `RULE:PATH`, or `P7:RULE:PATH`, which is needed where several of
-    the proposals have the same item. `allow_rehearsal_landing` lets a rehearsal's work land in real repositories."""
+    the proposals have the same item."""
 
     confirm: tuple[str, ...] = ()
-    allow_rehearsal_landing: bool = False
 
 
 class Approve(Decide[ApproveArgs]):
@@ -111,14 +110,7 @@ class Approve(Decide[ApproveArgs]):
 
     async def perform(self, deps: Dependencies, args: ApproveArgs) -> Decided:
         rows = (await super().perform(deps, args)).decisions
-        return Decided(
-            decisions=tuple(
-                [
-                    await _land(deps, row, args.allow_rehearsal_landing) if row.recorded else row
-                    for row in rows
-                ]
-            )
-        )
+        return Decided(decisions=tuple([await _land(deps, row) if row.recorded else row for row in rows]))
 
     def told(self, row: DecisionRow) -> Told:
         if row.landing is LandingState.LANDED:
@@ -136,13 +128,13 @@ def merge_hint(branch: str) -> str:
     return f"To merge it into your branch: git merge {branch}" if branch.startswith("navigator/") else ""
 
 
-async def _land(deps: Dependencies, row: DecisionRow, allow_rehearsal: bool) -> DecisionRow:
+async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
     from navigator.cascade.stages.land import land
 
     proposal = deps.reader.proposal(row.id)
     patience = TESTS_PATIENCE if deps.conducting else None
     try:
-        landing = await land(deps, proposal.task_id, allow_rehearsal=allow_rehearsal, patience=patience)
+        landing = await land(deps, proposal.task_id, patience=patience)
     except (NavigatorError, OSError, RecursionError, ValueError) as error:
         # One that cannot land now must not stop the others of the batch; its landing stays due.
         log.warning("%s could not land: %r", row.id, error)

@@ -153,7 +153,7 @@ class Verb(ABC, Generic[A, R]):
         except ValidationError as error:
             raise Conflict(
                 f"The conductor's answer to {self.name} is of another version: {explained(error)}.",
-                hint="Restart it: `navigator stop`, then `navigator run`.",
+                hint="Restart it: `navigator run --stop`, then `navigator run`.",
             ) from error
 
 

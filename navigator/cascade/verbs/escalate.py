@@ -199,7 +199,7 @@ def _swap_lines(reader: Reader, args: EscalateArgs) -> list[str]:
     from navigator.config.settings import load_settings
     from navigator.scheduling.forecast import price
 
-    figures, measured = measured_figures(reader, with_rehearsal=True)
+    figures, measured = measured_figures(reader)
     count, each = len(args.proposals), figures.review_seconds
     again = sum(
         reader.task(reader.proposal(one.id).task_id).state is TaskState.AWAITING_APPROVAL
@@ -212,11 +212,10 @@ def _swap_lines(reader: Reader, args: EscalateArgs) -> list[str]:
         return [f"The reviewer is loaded: no swap, about {count * each:.0f} s to read.", *lines]
     counts = reader.counts()["tasks"]
     others = int(counts[TaskState.AWAITING_REVIEW.value]) - (count - again)
-    swaps = reader.swaps(1)
     known = (
         "measured here" if {"swap_in", "swap_back"} <= set(measured) else "not all of it measured here yet"
     )
-    if swaps and swaps[0].rehearsal:
+    if reader.rehearsal:
         known = "simulated, of the rehearsal"
     waiting = max(0, others) + count
     cost = price(waiting, load_settings().batch.target, figures)

@@ -32,7 +32,7 @@ class ExamPrepared(Model):
 
 
 class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
-    """May take as long as `[exam] prepare_seconds` per project. What was tried is remembered; the next run goes on."""
+    """May take half an hour per project. What was tried is remembered; the next run goes on."""
 
     name = "exam.prepare"
     args = PrepareExamArgs

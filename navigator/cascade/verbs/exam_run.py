@@ -49,7 +49,7 @@ class RunExam(Verb[ExamRunArgs, ExamAsked]):
             return None
         from navigator.cascade.views.figures import measured_figures
 
-        figures, measured = measured_figures(reader, with_rehearsal=True)
+        figures, measured = measured_figures(reader)
         known = "measured" if {"swap_in", "swap_back"} <= set(measured) else "not all of it measured here yet"
         return Question(
             "Load the reviewer for the exam?",

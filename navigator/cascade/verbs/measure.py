@@ -21,11 +21,10 @@ _SWAPS = 500
 
 
 class MeasureArgs(Model):
-    """Swaps in each direction; `strategy` and `rehearsal` say whose past swaps the estimate is made from."""
+    """Swaps in each direction; `strategy` says whose past swaps the estimate is made from."""
 
     round_trips: int = Field(default=30, ge=1, le=1000)
     strategy: str = ""
-    rehearsal: bool = False
 
 
 class Measuring(Model):
@@ -57,8 +56,7 @@ class MeasureSwaps(Verb[MeasureArgs, Measuring]):
 
         swaps = reader.swaps(_SWAPS)
         there, back = (
-            median_swap(swaps, role, strategy=args.strategy, rehearsal=args.rehearsal)
-            for role in (Role.REVIEWER, Role.GENERATOR)
+            median_swap(swaps, role, strategy=args.strategy) for role in (Role.REVIEWER, Role.GENERATOR)
         )
         known = there is not None and back is not None
         there = PUBLISHED.swap_in if there is None else there

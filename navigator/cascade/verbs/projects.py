@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Landing = Literal["branch", "current"]
 
+SAMPLE = "navigator.sample"
+"""The git setting that says of a repository that `navigator demo` made it."""
+
 
 class ProjectDone(Model):
     """The project as it is now."""
@@ -27,14 +30,13 @@ class ProjectDone(Model):
 
 
 class AddProjectArgs(Model):
-    """The repository at `path`; `name` is the folder's name if empty. `demo` marks a sample of `navigator demo`."""
+    """The repository at `path`; `name` is the folder's name if empty."""
 
     path: str
     name: str = ""
     check: str = ""
     landing: Landing = "branch"
     base: str = ""
-    demo: bool = False
 
 
 class AddProject(Verb[AddProjectArgs, ProjectDone]):
@@ -48,6 +50,7 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
         from navigator.workspace.git.facts import read_facts
 
         facts = await asyncio.to_thread(read_facts, args.path)
+        require_fitting(deps.reader, facts)
         require_base(facts, args.base)
         home = str(Path(facts.path).resolve())
         projects = deps.reader.projects()
@@ -67,7 +70,6 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
                 landing=args.landing,
                 check=args.check,
                 root_commit=facts.root_commit,
-                demo=args.demo,
             )
         return ProjectDone(project=project)
 
@@ -76,6 +78,21 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
         tests = f"; `navigator project check {made.name}` tries its tests" if made.check else ""
         hint = f'Next: navigator task add {made.name} "…"{tests}'
         return [Told(made.name, f"added ({made.path})", hint=hint)]
+
+
+def require_fitting(reader: Reader, facts: RepoFacts) -> None:
+    """Refuse a repository of the user's in a rehearsal: the samples say in their configuration what they are.
+
+    Raises:
+        Conflict: it is none of them.
+    """
+    from navigator.workspace.git.facts import own_settings
+
+    if reader.rehearsal and not own_settings(facts.git(), SAMPLE, repository=True):
+        raise Conflict(
+            f"{facts.path} is a repository of yours, and this is a rehearsal: it works on sample repositories only.",
+            hint="Set NAVIGATOR_STATE to another folder and NAVIGATOR_CONFIG to settings with real models.",
+        )
 
 
 class SetProjectArgs(Model):

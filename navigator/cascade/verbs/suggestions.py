@@ -143,10 +143,10 @@ def chosen(reader: Reader, args: SuggestionArgs) -> tuple[Task, list[Suggestion]
         Conflict: the scan has another attempt by now, or one was accepted before.
     """
     scan = scan_of(reader, args.task)
-    listing = f"`navigator task suggestions {scan.id}` lists them."
+    listing = f"`navigator task show {scan.id}` lists them."
     if args.attempt is not None and args.attempt != scan.attempt:
         raise Conflict(
-            f"{scan.id} has a newer attempt.", hint=f"Look again: `navigator task suggestions {scan.id}`."
+            f"{scan.id} has a newer attempt.", hint=f"Look again: `navigator task show {scan.id}`."
         )
     found = reader.suggestions(scan.id, attempt=scan.attempt)
     if args.everything == bool(args.ranks):

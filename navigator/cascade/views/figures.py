@@ -18,29 +18,21 @@ _SWAPS = 500
 """Newest swaps that the medians are made from."""
 
 
-def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, tuple[str, ...]]:
+def measured_figures(reader: Reader) -> tuple[Figures, tuple[str, ...]]:
     """Figures measured here, the published ones for what is not measured yet.
-
-    Args:
-        with_rehearsal: where the newest swap was a rehearsal's, take the rehearsal's figures: they are what its developer
-            sees. They say nothing about a real model.
 
     Returns:
         The figures, and the names of those that were measured.
     """
     swaps = reader.swaps(_SWAPS)
-    rehearsal = bool(with_rehearsal and swaps and swaps[0].rehearsal)
-    swaps = [swap for swap in swaps if swap.rehearsal is rehearsal]
     found: dict[str, Any] = {}
     at_once: dict[str, float] = {}
     for name, role in (("swap_in", Role.REVIEWER), ("swap_back", Role.GENERATOR)):
         strategy = swaps[0].strategy if swaps else ""
-        seconds = median_swap(swaps, role, strategy=strategy, rehearsal=rehearsal)
+        seconds = median_swap(swaps, role, strategy=strategy)
         if seconds is not None:
             found[name] = seconds + median_handover(swaps, role, strategy=strategy)
-    totals = [
-        row for row in reader.call_totals() if row.rehearsal is rehearsal and row.role is not Role.FINAL
-    ]
+    totals = [row for row in reader.call_totals() if row.role is not Role.FINAL]
     # Of several models in one role, the one that was called last.
     for row in sorted(totals, key=lambda row: row.newest):
         speed, streams, tokens = (
@@ -56,12 +48,11 @@ def measured_figures(reader: Reader, *, with_rehearsal: bool) -> tuple[Figures, 
                 found["single_speed"] = measured.tokens_per_second
         if row.batch_calls:
             found[tokens] = row.batch_tokens / row.batch_calls
-    rates = revise_rate(reader.verdict_counts())
-    rate = next(iter(rates.rehearsal if rehearsal else rates.rows), None)
+    rate = next(iter(revise_rate(reader.verdict_counts()).rows), None)
     n = 0
     if rate is not None and rate.rate is not None:
         found["revise_rate"], n = rate.rate, rate.n
-    again_n, again = reader.again_counts().get(rehearsal, (0, 0))
+    again_n, again = reader.again_counts()
     figures = PUBLISHED
     if found:
         figures = replace(
@@ -80,18 +71,14 @@ MOST_LIFT = 3.0
 """By how much a change's uncertainty shortens its longest wait, at most."""
 
 
-def measured_doubt(reader: Reader, *, rehearsal: bool) -> Doubt | None:
+def measured_doubt(reader: Reader) -> Doubt | None:
     """What the mean entropy says of the verdict, for the writer with the most verdicts; None unless it is shown to tell."""
-    found = [
-        one
-        for one in relations(reader.entropy_ranks())
-        if one.rehearsal is rehearsal and one.measure == "mean"
-    ]
+    found = [one for one in relations(reader.entropy_ranks()) if one.measure == "mean"]
     most = max(found, key=lambda one: one.n, default=None)
     if most is None or most.verdict != RELATED or most.revise_mean is None or most.approve_mean is None:
         return None
     bits = (most.revise_mean + most.approve_mean) / 2
-    above, revised = reader.sent_back_above(most.model, bits, rehearsal=rehearsal)
+    above, revised = reader.sent_back_above(most.model, bits)
     usual = most.revise / most.n
     lift = (revised + usual) / (above + 1) / usual  # drawn towards the average by one change
     return Doubt(bits, min(MOST_LIFT, max(1.0, lift)))

@@ -32,7 +32,7 @@ def why_it_waits(task: str, waits: Iterable[tuple[str, TaskState]]) -> str:
         return f"It starts when {_names(other for other, _ in held)} {have} landed, or been approved: {said}."
     return (
         f"It waits, and will not start by itself: {said}. `navigator task retry {' '.join(stuck)}` tries again; "
-        f"`navigator task free {task}` starts it all the same."
+        f"`navigator task after {task}` starts it all the same."
     )
 
 

@@ -81,7 +81,7 @@ class Session:
             "calls": calls,
             "wall_seconds": round(wall, 3),
             **self._times(wall),
-            "rehearsal": self._deps.strategy.rehearsal,
+            "rehearsal": reader.rehearsal,
             "problems": self.problems,
             "reason": self.reason,
         }

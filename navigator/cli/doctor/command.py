@@ -332,7 +332,7 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
         return
     yield Check("swap strategy", "ok", f"{strategy.name}: {strategy.about}")
     yield from asyncio.run(strategy.diagnose())
-    if strategy.rehearsal:
+    if strategy.embedded:
         return
     looks = look_at_servers(settings, paths)
     up = any(look.state == "ready" for look in looks if look.role is not Role.FINAL)

@@ -41,7 +41,7 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
         settings: the whole settings.
         disk: also measure how fast the models can be read: 512 MB past the page cache.
     """
-    if settings.swap.strategy is None or strategy_class(settings.swap.strategy).rehearsal:
+    if settings.swap.strategy is None or strategy_class(settings.swap.strategy).embedded:
         return
     from navigator.cli.doctor.launch import launch_items
     from navigator.serving.setup.host_probe import flags_of_unit, program_of_unit

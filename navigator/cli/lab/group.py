@@ -1,4 +1,4 @@
-"""`navigator lab`: experiments on your own card. Each command is imported when it is called."""
+"""`navigator lab`: measurements on your own card. Each command is imported when it is called."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from navigator.cli.lazy import LazyGroup
 
 _SPECULATION = {
-    "analyze": ("lab.analyze", "Make the tables of an experiment, and check what cannot be true"),
+    "analyze": ("lab.analyze", "Make the tables of measured runs, and check what cannot be true"),
     "measure": ("lab.measure", "Measure speculation on a real server, as a plan says, and decide"),
     "predict": ("lab.predict", "Predict the speed-up from acceptance and costs"),
 }
@@ -19,13 +19,11 @@ _SPECULATION = {
         "speculation": ("lab.group", "Does speculative decoding pay?"),
         "bench": ("lab.bench", "Have twenty small functions written, and run them"),
         "compare": ("lab.compare", "Compare ways of working on the same tasks, executed"),
-        "runs": ("lab.runs", "List the lab's runs: progress, time left, decision"),
-        "resume": ("lab.runs", "Go on with a run, in the background"),
-        "stop": ("lab.runs", "Stop a run; what was measured is kept"),
+        "runs": ("lab.runs", "List the lab's runs: progress, time left, decision; resume or stop one"),
     },
 )
 def lab() -> None:
-    """Experiments on your own card."""
+    """Measurements on your own card."""
 
 
 @click.group(cls=LazyGroup, table=_SPECULATION)

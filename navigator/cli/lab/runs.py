@@ -1,4 +1,4 @@
-"""`navigator lab runs`, `resume` and `stop`: what the lab works on. The Lab screen shows and does the same."""
+"""`navigator lab runs`: what the lab works on. The Lab screen shows and does the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from navigator.cli import output
-from navigator.domain.errors import NavigatorError
+from navigator.domain.errors import NavigatorError, UsageError
 from navigator.domain.text import safe_line
 from navigator.lab import runs as lab
 from navigator.lab.runs import LabRun
@@ -16,10 +16,20 @@ from navigator.lab.runs import LabRun
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--resume", is_flag=True, help="Go on with NAME in the background; nothing is measured again.")
+@click.option("--stop", is_flag=True, help="Stop NAME: its servers are ended, and what was measured is kept.")
 @output.JSON
-def runs(name: str | None, as_json: bool) -> None:
-    """List the lab's runs, or show the run NAME."""
-    if name is None:
+def runs(name: str | None, resume: bool, stop: bool, as_json: bool) -> None:
+    """List the lab's runs, or show, resume or stop the run NAME."""
+    if (resume or stop) and (name is None or resume is stop):
+        raise UsageError(
+            "--resume and --stop need the name of one run.", hint="`navigator lab runs` lists them."
+        )
+    if name is not None and resume:
+        _resume(lab.find(name), as_json)
+    elif name is not None and stop:
+        _stop(lab.find(name), as_json)
+    elif name is None:
         found = lab.runs()
         if as_json:
             output.print_json({"runs": [run.document() for run in found]})
@@ -34,12 +44,7 @@ def runs(name: str | None, as_json: bool) -> None:
         _tell(lab.find(name))
 
 
-@click.command()
-@click.argument("name")
-@output.JSON
-def resume(name: str, as_json: bool) -> None:
-    """Go on with the run NAME in the background. What was measured is not measured again."""
-    run = lab.find(name)
+def _resume(run: LabRun, as_json: bool) -> None:
     process = lab.resume(run)
     while not (process.over or process.works):
         time.sleep(0.05)
@@ -51,17 +56,12 @@ def resume(name: str, as_json: bool) -> None:
         output.say(f"{run.name} goes on in the background. What it says: {lab.log_file()}")
 
 
-@click.command()
-@click.argument("name")
-@output.JSON
-def stop(name: str, as_json: bool) -> None:
-    """Stop the run NAME; its servers are ended, and what was measured is kept."""
-    run = lab.find(name)
+def _stop(run: LabRun, as_json: bool) -> None:
     lab.stop(run)
     if as_json:
         output.print_json({"run": run.name, "stopped": True})
     else:
-        output.say(f"{run.name} is told to stop. `navigator lab resume {run.name}` goes on with it.")
+        output.say(f"{run.name} is told to stop. `navigator lab runs {run.name} --resume` goes on with it.")
 
 
 def _row(run: LabRun) -> tuple[object, ...]:

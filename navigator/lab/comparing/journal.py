@@ -97,7 +97,7 @@ class Plan(_Line):
     rounds: int
     models: dict[str, str]
     prompts: dict[str, str]
-    rehearsal: bool = False
+    simulated: bool = False
 
 
 _T = TypeVar("_T", bound=_Line)

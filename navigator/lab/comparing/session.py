@@ -86,7 +86,7 @@ async def compare(
         rounds=rounds,
         models=models,
         prompts=prompts,
-        rehearsal=simulated([actors[one] for one in wanted], turns),
+        simulated=simulated([actors[one] for one in wanted], turns),
     )
     if problem := await deps.strategy.prepare():
         report(problem)
@@ -159,7 +159,7 @@ def _counted(done: Comparison, plan: Plan) -> Finished:
         pairs=tuple(pairs(passed)),
         swaps=len(journal.swaps),
         swap_seconds=round(sum(swap.seconds for swap in journal.swaps), 1),
-        simulated=plan.rehearsal,
+        simulated=plan.simulated,
         passed=passed,
         answers=answers,
         results=results,

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from navigator.cascade.dependencies import Dependencies, is_rehearsal
+from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.assemble import Prompted, prompt_for
 from navigator.cascade.prompts.material import findings_block, worth_sending
 from navigator.cascade.reviewing.answer_schema import review_schema
@@ -18,7 +18,7 @@ from navigator.cascade.stages.drafting import Draft, NotApplied, draft
 from navigator.cascade.stages.proposing import title_of
 from navigator.cascade.stages.review import answer_room, conclude, plan_review, read_answer
 from navigator.cascade.stages.subject import Subject, read_subject
-from navigator.config.settings import ServerSettings
+from navigator.config.settings import ServerSettings, is_rehearsal
 from navigator.domain.errors import NavigatorError
 from navigator.domain.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.domain.states import Verdict
@@ -277,4 +277,4 @@ def _chat_answer(kept: Answer) -> ChatAnswer:
 def simulated(actors: Sequence[Actor], turns: Turns) -> bool:
     """Whether what answers is no model."""
     names = [actor.model or turns.deps.settings.server(actor.role).model for actor in actors]
-    return turns.deps.strategy.rehearsal or any(map(is_rehearsal, names))
+    return turns.deps.strategy.embedded or any(map(is_rehearsal, names))

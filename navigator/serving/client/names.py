@@ -6,19 +6,12 @@ model only if they name the same owner. Pure functions.
 
 from __future__ import annotations
 
+from navigator.config.settings import is_rehearsal
 from navigator.domain import patterns
-
-REHEARSAL_PREFIX = "rehearsal/"
-"""Models that do not exist: their names start with this, and never pass for a real one's."""
 
 _HUB_FOLDER = patterns.compile(r"(?:.*/)?models--([^/]+?)--([^/]+)(?:/.*)?")
 _DATED = patterns.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
 _ABSOLUTE = patterns.compile(r"[/~]|[A-Za-z]:/")
-
-
-def is_rehearsal(model: str) -> bool:
-    """Whether a model's name says that it is the embedded stand-in."""
-    return model.startswith(REHEARSAL_PREFIX)
 
 
 def same_model(wanted: str, answered: str) -> bool:

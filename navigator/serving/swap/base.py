@@ -137,8 +137,8 @@ class SwapStrategy(ABC):
     """Both roles answer at once: there is nothing to swap."""
     one_base: ClassVar[bool] = False
     """Both roles are one base model: its reviews are self-reviews."""
-    rehearsal: ClassVar[bool] = False
-    """What answers is the embedded stand-in, no model."""
+    embedded: ClassVar[bool] = False
+    """The servers are the session's own processes and end with it: the rehearsal's."""
     restarts_servers: ClassVar[bool] = False
     """A swap ends one server and starts the other; without it both servers have to run all the time."""
     reads_weights: ClassVar[bool] = False

@@ -26,7 +26,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        CASE WHEN t.after <> '[]' THEN
            (SELECT group_concat(o.id || ' ' || o.state) FROM {LINKED} WHERE NOT {MET}) END AS waits,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
-       a.seen, (a.rehearsal OR coalesce(r.rehearsal, 0)) AS rehearsal, a.round AS proposal_round, a.parent,
+       a.seen, a.round AS proposal_round, a.parent,
        t.ref AS of_change,
        r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
        (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
@@ -110,7 +110,6 @@ class Card:
     reproduced: int = 0
     failed_check: str = ""
     seen: bool = False
-    rehearsal: bool = False
     parent: str = ""
     change: str = ""
     landing: str = ""
@@ -209,7 +208,6 @@ def _card(row: sqlite3.Row) -> Card:
         reproduced=row["reproduced"],
         failed_check=_failed(row["checks"]),
         seen=bool(row["seen"]),
-        rehearsal=bool(row["rehearsal"]),
         parent=proposal_id(row["parent"]) if row["parent"] else "",
         landing=row["landing"] or "",
         landing_ref=row["ref"] or "",

@@ -27,14 +27,14 @@ _OF_A_BATCH = (
 
 _YIELD = (
     "SELECT (SELECT count(*) FROM decisions d JOIN proposals a ON a.id = d.proposal_id"
-    " WHERE a.rehearsal = ? AND d.withdrawn = 0 AND d.kind = 'approve' AND d.at >= ?"
+    " WHERE d.withdrawn = 0 AND d.kind = 'approve' AND d.at >= ?"
     " AND a.id NOT IN (SELECT proposal_id FROM landings WHERE state = 'undone')"
     " AND NOT EXISTS (SELECT 1 FROM proposals x WHERE x.parent = a.id)) AS accepted,"
-    " (SELECT count(*) FROM proposals WHERE rehearsal = ? AND parent IS NULL AND way <> 'existing' AND created >= ?)"
+    " (SELECT count(*) FROM proposals WHERE parent IS NULL AND way <> 'existing' AND created >= ?)"
     " AS proposals,"
-    " (SELECT count(*) FROM reviews WHERE rehearsal = ? AND role = 'reviewer' AND at >= ?) AS reviews,"
-    " (SELECT count(*) FROM reviews WHERE rehearsal = ? AND price > 0 AND at >= ?) AS final_reviews,"
-    " (SELECT total(price) FROM reviews WHERE rehearsal = ? AND price > 0 AND at >= ?) AS final_price"
+    " (SELECT count(*) FROM reviews WHERE role = 'reviewer' AND at >= ?) AS reviews,"
+    " (SELECT count(*) FROM reviews WHERE price > 0 AND at >= ?) AS final_reviews,"
+    " (SELECT total(price) FROM reviews WHERE price > 0 AND at >= ?) AS final_price"
 )
 
 
@@ -49,31 +49,32 @@ class CostReads(Queries):
         return from_rows(
             WorkTotals,
             self._all(
-                f"SELECT rehearsal, role, {_WORK} AS work, sum({n}) AS calls, sum({n} * (outcome = 'lost')) AS lost,"
+                f"SELECT role, {_WORK} AS work, sum({n}) AS calls, sum({n} * (outcome = 'lost')) AS lost,"
                 " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
                 " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds"
-                f" {rows} GROUP BY 1, 2, 3 HAVING sum({n}) > 0 ORDER BY 1, 2, 3 DESC",
+                f" {rows} GROUP BY 1, 2 HAVING sum({n}) > 0 ORDER BY 1, 2 DESC",
                 since,
             ),
         )
 
-    def swap_totals(self, since: str = "") -> list[SwapTotals]:
-        """Swaps, real and rehearsed: how long, and how much of it for batches."""
+    def swap_totals(self, since: str = "") -> SwapTotals:
+        """Swaps: how long, and how much of it for batches."""
         ours = "made_by <> 'outside'"
-        return from_rows(
+        return from_row(
             SwapTotals,
-            self._all(
-                f"WITH s AS ({_IN_TURN}) SELECT rehearsal, sum({ours}) AS n,"
+            *self._all(
+                f"WITH s AS ({_IN_TURN}) SELECT count(*) FILTER (WHERE {ours}) AS n,"
                 f" total(seconds) FILTER (WHERE {ours}) AS seconds,"
                 f" count(*) FILTER (WHERE {ours} AND {_OF_A_BATCH}) AS batch_n,"
                 f" total(seconds) FILTER (WHERE {ours} AND {_OF_A_BATCH}) AS batch_seconds,"
-                f" sum({ours} AND outcome <> 'done') AS failed, sum(NOT ({ours})) AS unmeasured"
-                " FROM s WHERE started >= ? GROUP BY 1",
+                f" count(*) FILTER (WHERE {ours} AND outcome <> 'done') AS failed,"
+                f" count(*) FILTER (WHERE NOT ({ours})) AS unmeasured"
+                " FROM s WHERE started >= ?",
                 since,
             ),
         )
 
-    def work_yield(self, since: str = "", *, rehearsal: bool) -> Yield:
-        """What came out of real work, or of the rehearsal's."""
-        (found,) = self._all(_YIELD, *(rehearsal, since) * 5)
-        return from_row(Yield, found, rehearsal=rehearsal)
+    def work_yield(self, since: str = "") -> Yield:
+        """What came out of the work."""
+        (found,) = self._all(_YIELD, *[since] * 5)
+        return from_row(Yield, found)

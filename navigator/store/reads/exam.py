@@ -84,7 +84,7 @@ class ExamReads(Queries):
         return from_rows(
             OpenItem,
             self._all(
-                "SELECT i.id, i.faulty, i.rehearsal, (SELECT json_group_array(json_object("
+                "SELECT i.id, i.faulty, (SELECT json_group_array(json_object("
                 "'id', a.id, 'model', a.model, 'turn', a.turn)) FROM exam_answers a"
                 " WHERE a.item_id = i.id AND a.prompt_version = ?) AS answers"
                 " FROM exam_items i JOIN projects p ON p.id = i.project_id"
@@ -98,12 +98,12 @@ class ExamReads(Queries):
         return from_rows(
             ExamCount,
             self._all(
-                f"SELECT a.model, a.prompt_version, a.rehearsal, i.source, i.faulty, {_SIZE} ELSE 0 END AS size,"
+                f"SELECT a.model, a.prompt_version, i.source, i.faulty, {_SIZE} ELSE 0 END AS size,"
                 " i.path <> '' AS placed, a.verdict, a.named, count(*) AS n, sum("
                 f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
                 " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
                 " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.turn = 0 AND a.at >= ?"
-                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9",
+                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
                 since,
             ),
         )
@@ -113,10 +113,10 @@ class ExamReads(Queries):
         return from_rows(
             ExamRepeat,
             self._all(
-                "SELECT b.model, b.prompt_version, a.verdict AS first, b.verdict AS second, b.rehearsal, count(*) AS n"
+                "SELECT b.model, b.prompt_version, a.verdict AS first, b.verdict AS second, count(*) AS n"
                 " FROM exam_answers b JOIN exam_answers a ON a.item_id = b.item_id AND a.model = b.model"
                 " AND a.prompt_version = b.prompt_version AND a.turn = 0 WHERE b.turn = 1 AND b.at >= ?"
-                " GROUP BY 1, 2, 3, 4, 5",
+                " GROUP BY 1, 2, 3, 4",
                 since,
             ),
         )
@@ -198,12 +198,12 @@ class ExamReads(Queries):
         return from_rows(
             VerdictCount,
             self._all(
-                "SELECT model, prompt_version, verdict, self_review, rehearsal, count(*) AS n FROM (SELECT r.model,"
-                " r.prompt_version, r.verdict, r.self_review, (a.rehearsal OR r.rehearsal) AS rehearsal FROM reviews r"
+                "SELECT model, prompt_version, verdict, self_review, count(*) AS n FROM (SELECT r.model,"
+                " r.prompt_version, r.verdict, r.self_review FROM reviews r"
                 " CROSS JOIN proposals a ON a.id = r.proposal_id WHERE r.model = ? AND r.prompt_version = ?"
                 " AND r.at >= ? AND r.counted = 1 AND r.role = 'reviewer' AND a.attempt = 0 AND a.round = 0"
                 " AND a.parent IS NULL AND a.way <> 'existing'"
-                " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4, 5",
+                " ORDER BY r.id DESC LIMIT ?) GROUP BY 1, 2, 3, 4",
                 model,
                 prompt_version,
                 since,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from navigator.domain.records import LookCount, LookRounds, WayTotals
 from navigator.store.reads.queries import Queries
-from navigator.store.rows import from_rows
+from navigator.store.rows import from_row, from_rows
 
 _APPROVED = (
     "EXISTS (SELECT 1 FROM decisions d WHERE d.proposal_id = a.id AND d.withdrawn = 0 AND d.kind = 'approve')"
@@ -20,20 +20,20 @@ class LookReads(Queries):
         return from_rows(
             LookCount,
             self._all(
-                "SELECT rehearsal, kind, outcome, count(*) AS n, sum(tokens) AS tokens FROM looks"
-                " WHERE role <> '' AND at >= ? GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+                "SELECT kind, outcome, count(*) AS n, sum(tokens) AS tokens FROM looks"
+                " WHERE role <> '' AND at >= ? GROUP BY 1 ORDER BY 1",
                 since,
             ),
         )
 
-    def look_rounds(self, since: str = "") -> list[LookRounds]:
+    def look_rounds(self, since: str = "") -> LookRounds:
         """Rounds with looks, and what was asked and shown in them."""
-        return from_rows(
+        return from_row(
             LookRounds,
-            self._all(
-                "SELECT rehearsal, count(*) AS rounds, sum(turns) AS looks, sum(n) AS requests, sum(tokens) AS tokens"
-                " FROM (SELECT rehearsal, max(turn) AS turns, count(*) AS n, sum(tokens) AS tokens FROM looks"
-                " WHERE at >= ? GROUP BY rehearsal, task_id, attempt, round, role) GROUP BY 1",
+            *self._all(
+                "SELECT count(*) AS rounds, total(turns) AS looks, total(n) AS requests, total(tokens) AS tokens"
+                " FROM (SELECT max(turn) AS turns, count(*) AS n, sum(tokens) AS tokens FROM looks"
+                " WHERE at >= ? GROUP BY task_id, attempt, round, role)",
                 since,
             ),
         )
@@ -47,9 +47,9 @@ class LookReads(Queries):
         return from_rows(
             WayTotals,
             self._all(
-                f"SELECT a.rehearsal, a.way, count(*) AS proposals, sum({_APPROVED}) AS accepted, {sums}"
+                f"SELECT a.way, count(*) AS proposals, sum({_APPROVED}) AS accepted, {sums}"
                 " FROM proposals a WHERE a.parent IS NULL AND a.way <> 'existing' AND a.created >= ?"
-                " GROUP BY 1, 2 ORDER BY 1, 2",
+                " GROUP BY 1 ORDER BY 1",
                 since,
             ),
         )

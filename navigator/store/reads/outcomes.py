@@ -24,13 +24,12 @@ _REPEATS = (
     "WITH later(id) AS (SELECT id FROM reviews INDEXED BY reviews_again WHERE counted = 0"
     " UNION SELECT r.id FROM proposals a INDEXED BY proposals_again JOIN reviews r ON r.proposal_id = a.id"
     " AND r.role = 'reviewer' WHERE a.attempt > 0 AND a.round = 0),"
-    " pairs AS (SELECT r2.id, min(r1.id) AS one, count(*) AS earlier,"
-    " max(a1.rehearsal OR a2.rehearsal OR r1.rehearsal OR r2.rehearsal) AS rehearsal"
+    " pairs AS (SELECT r2.id, min(r1.id) AS one, count(*) AS earlier"
     " FROM later CROSS JOIN reviews r2 ON r2.id = later.id AND r2.role = 'reviewer' AND r2.self_review = 0 AND r2.at >= ?"
     " JOIN proposals a2 ON a2.id = r2.proposal_id JOIN proposals a1 ON a1.task_id = a2.task_id"
     f" JOIN reviews r1 ON r1.proposal_id = a1.id WHERE {_SAME} GROUP BY r2.id HAVING earlier = 1)"
-    " SELECT r1.verdict AS first, r2.verdict AS second, p.rehearsal, count(*) AS n FROM pairs p"
-    " JOIN reviews r1 ON r1.id = p.one JOIN reviews r2 ON r2.id = p.id GROUP BY 1, 2, 3"
+    " SELECT r1.verdict AS first, r2.verdict AS second, count(*) AS n FROM pairs p"
+    " JOIN reviews r1 ON r1.id = p.one JOIN reviews r2 ON r2.id = p.id GROUP BY 1, 2"
 )
 
 _VERDICT = (
@@ -47,10 +46,9 @@ class OutcomeReads(Queries):
         return from_rows(
             RevisionCount,
             self._all(
-                "SELECT nullif(b.tests, '') AS before, nullif(a.tests, '') AS after,"
-                " (a.rehearsal OR b.rehearsal) AS rehearsal, count(*) AS n"
+                "SELECT nullif(b.tests, '') AS before, nullif(a.tests, '') AS after, count(*) AS n"
                 f" FROM proposals a INDEXED BY proposals_revisions {_BEFORE}"
-                " WHERE a.round > 0 AND a.parent IS NULL AND a.created >= ? GROUP BY 1, 2, 3",
+                " WHERE a.round > 0 AND a.parent IS NULL AND a.created >= ? GROUP BY 1, 2",
                 since,
             ),
         )
@@ -60,12 +58,12 @@ class OutcomeReads(Queries):
         return from_rows(
             FindingTotals,
             self._all(
-                "SELECT a.round, (a.rehearsal OR r.rehearsal) AS rehearsal, count(*) AS revisions,"
+                "SELECT a.round, count(*) AS revisions,"
                 " sum(o.asked) AS asked, sum(r.met) AS met, sum(r.unmet) AS unmet,"
                 " sum(r.verdict = 'UNREVIEWED') AS unread"
                 f" FROM proposals a INDEXED BY proposals_revisions {_BEFORE}"
                 f" JOIN reviews o {_COUNTED.format('o', 'b')} JOIN reviews r {_COUNTED.format('r', 'a')}"
-                " WHERE a.round > 0 AND a.parent IS NULL AND r.self_review = 0 AND r.at >= ? GROUP BY 1, 2",
+                " WHERE a.round > 0 AND a.parent IS NULL AND r.self_review = 0 AND r.at >= ? GROUP BY 1",
                 since,
             ),
         )
@@ -81,12 +79,12 @@ class OutcomeReads(Queries):
             self._all(
                 f"SELECT {_VERDICT} AS verdict, CASE WHEN l.undone THEN 'undone' ELSE coalesce(f.fate, '') END AS fate,"
                 " CASE WHEN l.undone THEN '' ELSE coalesce(f.how, '') END AS how,"
-                " CASE WHEN l.undone THEN '' ELSE coalesce(f.reason, '') END AS reason, a.rehearsal,"
+                " CASE WHEN l.undone THEN '' ELSE coalesce(f.reason, '') END AS reason,"
                 " coalesce(min(f.at), '') AS looked, count(*) AS n"
                 " FROM (SELECT proposal_id, max(state = 'undone') AS undone FROM landings"
                 " WHERE state IN ('landed', 'undone') GROUP BY proposal_id HAVING min(at) >= ?) l"
                 " JOIN proposals a ON a.id = l.proposal_id LEFT JOIN fates f ON f.proposal_id = l.proposal_id"
-                " GROUP BY 1, 2, 3, 4, 5",
+                " GROUP BY 1, 2, 3, 4",
                 since,
             ),
         )

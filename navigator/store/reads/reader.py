@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import Any
 
 from navigator.domain.errors import NotFound
@@ -36,7 +37,7 @@ from navigator.store.reads.outcomes import OutcomeReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
-from navigator.store.schema import TABLES
+from navigator.store.schema import TABLES, WORLD
 
 _CHUNK = 500
 """Ids in one IN list; SQLite's limit of variables is 999 in old builds."""
@@ -76,6 +77,11 @@ class Reader(
     LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExamReads, AgentReads, LookReads
 ):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
+
+    @cached_property
+    def rehearsal(self) -> bool:
+        """Whether everything in this store is simulated; it is so from the beginning, or never."""
+        return bool(self.meta(WORLD, object))
 
     # Projects and tasks
 

@@ -69,8 +69,8 @@ class ReproductionReads(Queries):
         return from_rows(
             ReproductionCount,
             self._all(
-                "SELECT severity, criterion, outcome, revised, rehearsal, count(*) AS n FROM reproductions"
-                " WHERE at >= ? AND outcome NOT IN ('unasked', 'pending') GROUP BY 1, 2, 3, 4, 5",
+                "SELECT severity, criterion, outcome, revised, count(*) AS n FROM reproductions"
+                " WHERE at >= ? AND outcome NOT IN ('unasked', 'pending') GROUP BY 1, 2, 3, 4",
                 since,
             ),
         )
@@ -80,11 +80,11 @@ class ReproductionReads(Queries):
         return from_rows(
             ReproducedDecision,
             self._all(
-                "SELECT d.kind AS decision, x.proved, x.rehearsal, count(*) AS n FROM decisions d JOIN"
-                " (SELECT proposal_id, max(outcome IN ('regression', 'unmet')) AS proved, max(rehearsal) AS rehearsal"
+                "SELECT d.kind AS decision, x.proved, count(*) AS n FROM decisions d JOIN"
+                " (SELECT proposal_id, max(outcome IN ('regression', 'unmet')) AS proved"
                 " FROM reproductions WHERE outcome NOT IN ('unasked', 'pending') GROUP BY proposal_id) x"
                 " ON x.proposal_id = d.proposal_id WHERE d.withdrawn = 0 AND d.at >= ?"
-                " AND NOT EXISTS (SELECT 1 FROM proposals WHERE parent = d.proposal_id) GROUP BY 1, 2, 3",
+                " AND NOT EXISTS (SELECT 1 FROM proposals WHERE parent = d.proposal_id) GROUP BY 1, 2",
                 since,
             ),
         )

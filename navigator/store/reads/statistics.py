@@ -34,29 +34,25 @@ _BATCH = (
 """Whether a call is the work that a batch is made of: a change written, or a review. A look is part of the one it leads to."""
 
 _ENDED = (
-    " FROM calls WHERE rehearsal = ? AND role = ? AND model = ? AND ended >= ?"
+    " FROM calls WHERE role = ? AND model = ? AND ended >= ?"
     " AND outcome NOT IN ('started', 'lost') AND purpose <> 'exam'"
 )
 _SUMS = (
-    f"SELECT role, model, rehearsal, count(*) AS calls, sum(NOT {_ANSWERED}) AS failed,"
+    f"SELECT role, model, count(*) AS calls, sum(NOT {_ANSWERED}) AS failed,"
     " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
     " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds, max(ended) AS newest,"
     f" sum({_BATCH} AND {_WRITTEN}) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens{_ENDED}"
 )
 _KEPT_SUMS = (
-    "SELECT s.role, s.model, s.rehearsal, sum(s.calls) AS calls,"
+    "SELECT s.role, s.model, sum(s.calls) AS calls,"
     f" sum(s.calls * NOT {_ANSWERED}) AS failed, sum(s.prompt_tokens) AS prompt_tokens,"
     " sum(s.completion_tokens) AS completion_tokens, sum(s.cached_tokens) AS cached_tokens,"
     " total(s.seconds) AS seconds, round(max(coalesce(b.seconds, 0)), 3) AS busy_seconds,"
-    " (SELECT c.ended FROM calls c WHERE c.rehearsal = s.rehearsal AND c.role = s.role AND c.model = s.model"
+    " (SELECT c.ended FROM calls c WHERE c.role = s.role AND c.model = s.model"
     " AND c.outcome NOT IN ('started', 'lost') AND c.purpose <> 'exam' ORDER BY c.ended DESC LIMIT 1) AS newest,"
     f" sum(s.calls * ({_BATCH} AND {_WRITTEN})) AS batch_calls, sum({_BATCH} * s.completion_tokens) AS batch_tokens"
-    " FROM call_sums s LEFT JOIN call_busy b USING (rehearsal, role, model)"
-    " WHERE s.outcome <> 'lost' AND s.purpose <> 'exam' GROUP BY 3, 1, 2 HAVING sum(s.calls) > 0 ORDER BY 3, 1, 2"
-)
-_REHEARSED = (
-    "WITH rehearsed(id) AS (SELECT task_id FROM calls INDEXED BY calls_rehearsal WHERE rehearsal = 1 AND task_id IS NOT NULL"
-    " UNION SELECT task_id FROM proposals WHERE parent IS NOT NULL AND rehearsal = 1)"
+    " FROM call_sums s LEFT JOIN call_busy b USING (role, model)"
+    " WHERE s.outcome <> 'lost' AND s.purpose <> 'exam' GROUP BY 1, 2 HAVING sum(s.calls) > 0 ORDER BY 1, 2"
 )
 _ROUND = "task_id = {0}.task_id AND attempt = {0}.attempt AND round = {0}.round"
 _MADE = f"SELECT 1 FROM proposals WHERE {_ROUND.format('f')} AND parent IS NULL AND way <> 'existing'"
@@ -71,28 +67,18 @@ class StatisticsReads(VerdictReads):
         return from_rows(
             VerdictPair,
             self._all(
-                "SELECT o.verdict AS own, r.verdict AS reviewer, (a.rehearsal OR o.rehearsal OR r.rehearsal) AS"
-                " rehearsal, count(*) AS n FROM proposals a JOIN reviews o ON o.proposal_id = a.id"
-                f" AND o.counted = 1 AND o.role = 'generator'{FIRST} AND r.self_review = 0 GROUP BY 1, 2, 3",
+                "SELECT o.verdict AS own, r.verdict AS reviewer, count(*) AS n FROM proposals a"
+                " JOIN reviews o ON o.proposal_id = a.id"
+                f" AND o.counted = 1 AND o.role = 'generator'{FIRST} AND r.self_review = 0 GROUP BY 1, 2",
                 since,
             ),
         )
 
     def task_counts(self, since: str = "") -> list[TaskCount]:
-        """Tasks by state: a rehearsal's where one ever answered for it, or made what it is a part of.
-
-        One that came from a rehearsal's task, and that no model was asked about yet, is not counted.
-        """
+        """Tasks by state."""
         return from_rows(
             TaskCount,
-            self._all(
-                f"{_REHEARSED} SELECT t.state, t.id IN rehearsed AS rehearsal, count(*) AS n FROM tasks t"
-                " WHERE t.updated >= ? AND (t.origin IS NULL OR t.origin NOT IN rehearsed"
-                " OR EXISTS (SELECT 1 FROM calls WHERE task_id = t.id)"
-                " OR EXISTS (SELECT 1 FROM proposals WHERE task_id = t.id AND parent IS NOT NULL))"
-                " GROUP BY 1, 2",
-                since,
-            ),
+            self._all("SELECT state, count(*) AS n FROM tasks WHERE updated >= ? GROUP BY 1", since),
         )
 
     def variant_counts(self, since: str = "") -> list[VariantCount]:
@@ -101,7 +87,7 @@ class StatisticsReads(VerdictReads):
         return from_rows(
             VariantCount,
             self._all(
-                f"SELECT t.variation, (a.rehearsal OR coalesce(r.rehearsal, 0)) AS rehearsal, count(*) AS n,"
+                "SELECT t.variation, count(*) AS n,"
                 f" sum(EXISTS (SELECT 1 FROM tasks x WHERE x.variant_of = t.variant_of AND x.state IN {kept})) AS decided,"
                 f" sum(t.state IN {kept}) AS chosen,"
                 " sum(a.tests IN ('passed', 'failed')) AS tested, sum(a.tests = 'passed') AS passed,"
@@ -110,7 +96,7 @@ class StatisticsReads(VerdictReads):
                 " FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.attempt = 0 AND a.round = 0"
                 " AND a.parent IS NULL LEFT JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1"
                 " AND r.role = 'reviewer' WHERE t.variant_of IS NOT NULL AND a.created >= ?"
-                " GROUP BY 1, 2 ORDER BY min(t.variant), 1",
+                " GROUP BY 1 ORDER BY min(t.variant), 1",
                 since,
             ),
         )
@@ -120,77 +106,65 @@ class StatisticsReads(VerdictReads):
         return from_rows(
             DecisionCount,
             self._all(
-                "SELECT r.verdict, d.kind AS decision, coalesce(r.self_review, 0) AS self_review, a.rehearsal,"
-                f" count(*) AS n FROM decisions d JOIN proposals a ON a.id = d.proposal_id"
+                "SELECT r.verdict, d.kind AS decision, coalesce(r.self_review, 0) AS self_review,"
+                " count(*) AS n FROM decisions d JOIN proposals a ON a.id = d.proposal_id"
                 f" LEFT JOIN reviews r ON r.id = {_NEWEST} WHERE d.withdrawn = 0 AND d.at >= ?"
-                " AND NOT EXISTS (SELECT 1 FROM proposals x WHERE x.parent = a.id) GROUP BY 1, 2, 3, 4",
+                " AND NOT EXISTS (SELECT 1 FROM proposals x WHERE x.parent = a.id) GROUP BY 1, 2, 3",
                 since,
             ),
         )
 
-    def review_totals(self, since: str = "") -> list[ReviewTotals]:
+    def review_totals(self, since: str = "") -> ReviewTotals:
         """Sums over the reviewer's newest review of each proposal, parts left out."""
-        return from_rows(
+        return from_row(
             ReviewTotals,
-            self._all(
-                "SELECT r.rehearsal, count(*) AS reviews, sum(r.parts > 1) AS in_parts,"
-                f" sum(NOT {_READ}) AS unreviewed, sum({_READ} AND r.stated_verdict IS NOT NULL) AS stated,"
-                f" sum({_READ} AND coalesce(r.stated_verdict, r.verdict) <> r.verdict) AS disagreed,"
-                f" sum({_READ} AND a.round > 0) AS later,"
-                f" sum({_READ} AND a.round > 0 AND r.reversals <> '[]') AS reversed,"
-                " sum(json_array_length(r.findings)) AS findings,"
-                f" sum({_UNANCHORED}) AS unanchored,"
-                f" sum({_REMARKS}) AS remarks"
+            *self._all(
+                "SELECT count(*) AS reviews, total(r.parts > 1) AS in_parts,"
+                f" total(NOT {_READ}) AS unreviewed, total({_READ} AND r.stated_verdict IS NOT NULL) AS stated,"
+                f" total({_READ} AND coalesce(r.stated_verdict, r.verdict) <> r.verdict) AS disagreed,"
+                f" total({_READ} AND a.round > 0) AS later,"
+                f" total({_READ} AND a.round > 0 AND r.reversals <> '[]') AS reversed,"
+                " total(json_array_length(r.findings)) AS findings,"
+                f" total({_UNANCHORED}) AS unanchored,"
+                f" total({_REMARKS}) AS remarks"
                 f" FROM proposals a JOIN reviews r ON r.id = {_NEWEST}"
-                " WHERE a.parent IS NULL AND a.way <> 'existing' AND r.at >= ? GROUP BY 1",
+                " WHERE a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?",
                 since,
             ),
         )
 
-    def edit_totals(self, since: str = "") -> list[EditTotals]:
-        """How edits applied, real and rehearsed. A round's time is its proposal's, else that of its last failed edit."""
-        rounds = self._all(
-            "SELECT rehearsal, sum(applied AND NOT failed) AS clean, sum(applied AND failed) AS repaired,"
-            " sum(failed AND NOT applied) AS lost FROM (SELECT rehearsal, edits <> '[]' AS applied,"
+    def edit_totals(self, since: str = "") -> EditTotals:
+        """How edits applied. A round's time is its proposal's, else that of its last failed edit."""
+        (rounds,) = self._all(
+            "SELECT total(applied AND NOT failed) AS clean, total(applied AND failed) AS repaired,"
+            " total(failed AND NOT applied) + (SELECT count(*) FROM (SELECT 1"
+            f" FROM edit_failures f WHERE NOT EXISTS ({_MADE}) GROUP BY task_id, attempt, round HAVING max(at) >= ?))"
+            " AS lost FROM (SELECT edits <> '[]' AS applied,"
             f" EXISTS (SELECT 1 FROM edit_failures WHERE {_ROUND.format('a')}) AS failed"
-            " FROM proposals a WHERE parent IS NULL AND way <> 'existing' AND created >= ?) GROUP BY 1"
-            " UNION ALL SELECT rehearsal, 0, 0, count(*) FROM (SELECT max(f.rehearsal) AS rehearsal"
-            f" FROM edit_failures f WHERE NOT EXISTS ({_MADE}) GROUP BY task_id, attempt, round"
-            " HAVING max(at) >= ?) GROUP BY 1",
+            " FROM proposals a WHERE parent IS NULL AND way <> 'existing' AND created >= ?)",
             since,
             since,
         )
         rungs = self._all(
-            "SELECT a.rehearsal, json_extract(e.value, '$.rung') AS name, count(*) AS n"
+            "SELECT json_extract(e.value, '$.rung'), count(*)"
             " FROM proposals a JOIN json_each(a.edits) e WHERE a.parent IS NULL AND a.way <> 'existing'"
-            " AND a.created >= ? GROUP BY 1, 2",
+            " AND a.created >= ? GROUP BY 1",
             since,
         )
         codes = self._all(
-            "SELECT coalesce(a.rehearsal, f.rehearsal) AS rehearsal, f.code AS name, count(*) AS n"
+            "SELECT f.code, count(*)"
             " FROM edit_failures f LEFT JOIN proposals a ON a.task_id = f.task_id AND a.attempt = f.attempt"
             " AND a.round = f.round AND a.parent IS NULL"
-            f" WHERE coalesce(a.created, {_LAST}) >= ? GROUP BY 1, 2",
+            f" WHERE coalesce(a.created, {_LAST}) >= ? GROUP BY 1",
             since,
         )
-        return [
-            EditTotals(
-                rehearsal=bool(rehearsal),
-                **{
-                    name: sum(row[name] for row in rounds if row["rehearsal"] == rehearsal)
-                    for name in ("clean", "repaired", "lost")
-                },
-                rungs={row["name"]: row["n"] for row in rungs if row["rehearsal"] == rehearsal},
-                codes={row["name"]: row["n"] for row in codes if row["rehearsal"] == rehearsal},
-            )
-            for rehearsal in (0, 1)
-        ]
+        return from_row(EditTotals, rounds, rungs=dict(map(tuple, rungs)), codes=dict(map(tuple, codes)))
 
     def call_totals(self, since: str = "") -> list[CallTotals]:
-        """Sums over ended calls by role and model, real ones first. Those of all time are kept by triggers."""
+        """Sums over ended calls by role and model. Those of all time are kept by triggers."""
         if not since:
             return from_rows(CallTotals, self._all(_KEPT_SUMS))
-        keys = self._all("SELECT DISTINCT rehearsal, role, model FROM calls ORDER BY rehearsal, role, model")
+        keys = self._all("SELECT DISTINCT role, model FROM calls ORDER BY role, model")
         found = []
         for key in keys:
             row = self._all(_SUMS, *key, since)[0]

@@ -18,7 +18,6 @@ _COLUMNS = {
     "block_on": "r.block_on",
 }
 _VERSIONS = ", ".join(f"{column} AS {name}" for name, column in _COLUMNS.items())
-_REHEARSAL = "(a.rehearsal OR r.rehearsal)"
 
 _GROUPS = {
     "": "'all'",
@@ -71,31 +70,31 @@ class VerdictReads(Queries):
             self._all(
                 f'SELECT {_GROUPS[ALIASES.get(by, by)]} AS "group",'
                 f" {_GROUPS['week'] if weekly else _GROUPS['']} AS week, {_VERSIONS}, r.verdict, r.stated_verdict,"
-                f" r.self_review, {_REHEARSAL} AS rehearsal, count(*) AS n FROM proposals a"
+                f" r.self_review, count(*) AS n FROM proposals a"
                 f"{tasks if by in ('kind', 'complexity', 'project') else ''}"
                 f"{_OF_EXISTING if existing else FIRST}"
-                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12",
+                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
                 since,
             ),
         )
 
-    def again_counts(self) -> dict[bool, tuple[int, int]]:
-        """First revisions that were reviewed: how many, and how many were sent back again; by whether they are a rehearsal's."""
+    def again_counts(self) -> tuple[int, int]:
+        """First revisions that were reviewed: how many, and how many were sent back again."""
         again = FIRST.replace("a.round = 0", "a.round = 1")
-        rows = self._all(
-            f"SELECT {_REHEARSAL} AS rehearsal, count(*) AS n, sum(r.verdict = 'REVISE') AS revise FROM proposals a"
-            f"{again} AND r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1",
+        (row,) = self._all(
+            f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a"
+            f"{again} AND r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE')",
             "",
         )
-        return {bool(row["rehearsal"]): (int(row["n"]), int(row["revise"])) for row in rows}
+        return int(row["n"]), int(row["revise"])
 
     def variant_verdicts(self, since: str = "") -> int:
-        """Real first verdicts on further variants of a task, which no rate counts."""
+        """First verdicts on further variants of a task, which no rate counts."""
         return int(
             self._one(
                 "SELECT count(*) FROM proposals a JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1"
                 f" AND r.role = 'reviewer' WHERE {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL"
-                f" AND r.at >= ? AND NOT {_REHEARSAL}",
+                f" AND r.at >= ?",
                 since,
             )
         )
@@ -105,10 +104,10 @@ class VerdictReads(Queries):
         return from_rows(
             VersionCount,
             self._all(
-                f"SELECT {_VERSIONS}, {_REHEARSAL} AS rehearsal, sum(r.verdict = 'REVISE') AS revise,"
+                f"SELECT {_VERSIONS}, sum(r.verdict = 'REVISE') AS revise,"
                 " sum(r.verdict = 'APPROVE') AS approve, min(r.at) AS first, max(r.at) AS last,"
                 f" max(a.id) AS written FROM proposals a{FIRST} AND r.self_review = 0"
-                " AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1, 2, 3, 4, 5, 6, 7",
+                " AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1, 2, 3, 4, 5, 6",
                 "",
             ),
         )
@@ -116,13 +115,13 @@ class VerdictReads(Queries):
     def entropy_ranks(self, since: str = "") -> list[EntropyRanks]:
         """First verdicts against the entropy of the change, by writer and measure; self-reviews are left out."""
         one = (
-            "SELECT model, '{0}' AS measure, rehearsal, sum(revise) AS revise, sum(1 - revise) AS approve,"
+            "SELECT model, '{0}' AS measure, sum(revise) AS revise, sum(1 - revise) AS approve,"
             " total(revise * place) AS revise_ranks, total(revise * bits) AS revise_sum,"
-            " total((1 - revise) * bits) AS approve_sum FROM (SELECT *, rank() OVER (PARTITION BY model, rehearsal"
-            " ORDER BY bits) + (count(*) OVER (PARTITION BY model, rehearsal, bits) - 1) / 2.0 AS place FROM ("
-            f"SELECT a.model, a.entropy_{{0}} AS bits, {_REHEARSAL} AS rehearsal, r.verdict = 'REVISE' AS revise"
+            " total((1 - revise) * bits) AS approve_sum FROM (SELECT *, rank() OVER (PARTITION BY model"
+            " ORDER BY bits) + (count(*) OVER (PARTITION BY model, bits) - 1) / 2.0 AS place FROM ("
+            f"SELECT a.model, a.entropy_{{0}} AS bits, r.verdict = 'REVISE' AS revise"
             f" FROM proposals a{FIRST} AND r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE')"
-            " AND a.entropy_{0} IS NOT NULL)) GROUP BY 1, 2, 3"
+            " AND a.entropy_{0} IS NOT NULL)) GROUP BY 1, 2"
         )
         return [
             row
@@ -130,29 +129,25 @@ class VerdictReads(Queries):
             for row in from_rows(EntropyRanks, self._all(one.format(name), since))
         ]
 
-    def sent_back_above(self, model: str, bits: float, *, rehearsal: bool = False) -> tuple[int, int]:
+    def sent_back_above(self, model: str, bits: float) -> tuple[int, int]:
         """Of one writer's changes with a mean entropy above `bits`: first verdicts, and those with REVISE; as `entropy_ranks`."""
         row = self._all(
             f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a{FIRST} AND r.self_review = 0"
-            f" AND r.verdict IN ('REVISE', 'APPROVE') AND a.entropy_mean > ? AND a.model = ? AND {_REHEARSAL} = ?",
+            f" AND r.verdict IN ('REVISE', 'APPROVE') AND a.entropy_mean > ? AND a.model = ?",
             "",
             bits,
             model,
-            rehearsal,
         )[0]
         return int(row["n"]), int(row["revise"])
 
-    def verdicts_of(
-        self, versions: Versions, *, rehearsal: bool = False, since: str = "", until: str = "~"
-    ) -> list[bool]:
+    def verdicts_of(self, versions: Versions, *, since: str = "", until: str = "~") -> list[bool]:
         """The verdicts that `version_counts` counts in one row, in order: whether each was REVISE. `until` is included."""
         rows = self._all(
             f"SELECT r.verdict = 'REVISE' FROM proposals a{FIRST} AND r.at <= ? AND r.self_review = 0"
-            f" AND r.verdict IN ('REVISE', 'APPROVE') AND {_REHEARSAL} = ?"
+            " AND r.verdict IN ('REVISE', 'APPROVE')"
             f" AND {' AND '.join(f'{column} = ?' for column in _COLUMNS.values())} ORDER BY r.at, r.id",
             since,
             until,
-            rehearsal,
             *(getattr(versions, name) for name in _COLUMNS),
         )
         return [bool(row[0]) for row in rows]

@@ -44,7 +44,6 @@ class LedgerWrites(TransactionCore):
         prompt_version: str = "",
         prompt_hash: str = "",
         model: str = "",
-        rehearsal: bool = False,
     ) -> int:
         """Record a model call before it is sent.
 
@@ -80,7 +79,6 @@ class LedgerWrites(TransactionCore):
             model=model,
             outcome=STARTED,
             repeat=repeat,
-            rehearsal=rehearsal,
             started=utc_now(),
         )
         call_id = self._insert("calls", call, ended=None)
@@ -97,7 +95,6 @@ class LedgerWrites(TransactionCore):
         answer: str | None = None,
         prompt_hash: str | None = None,
         model: str | None = None,
-        rehearsal: bool | None = None,
         error_code: str = "",
         uncertainty: Uncertainty | None = None,
     ) -> None:
@@ -106,7 +103,7 @@ class LedgerWrites(TransactionCore):
         Args:
             outcome: "ok", or a word for the failure; not "started".
             answer: the model's text, kept compressed so that a repair or a revision can quote it.
-            prompt_hash, model, rehearsal: None leaves what `begin_call` said.
+            prompt_hash, model: None leaves what `begin_call` said.
 
         Raises:
             NotFound: no such call is running.
@@ -118,8 +115,6 @@ class LedgerWrites(TransactionCore):
             raise NotFound(f"There is no running call {call_id}.", hint="It was ended before.")
         given = {"prompt_hash": prompt_hash, "model": model}
         values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if rehearsal is not None:
-            values["rehearsal"] = int(rehearsal)
         if answer is not None:
             values["answer"] = packed(answer)
         ended = {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
@@ -222,7 +217,6 @@ class LedgerWrites(TransactionCore):
         path: str = "",
         *,
         model: str = "",
-        rehearsal: bool = False,
     ) -> int:
         """Keep one reason why an answer's edits did not apply."""
         self._task_row(task_id)
@@ -233,7 +227,6 @@ class LedgerWrites(TransactionCore):
             code=EditCode(code),
             path=path,
             model=model,
-            rehearsal=rehearsal,
             # One moment for all failures of one answer: they are counted as one try per file.
             at=self.at,
         )

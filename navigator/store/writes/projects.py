@@ -318,7 +318,7 @@ class TaskWrites(TransactionCore):
         if not self._run("SELECT 1 FROM suggestions WHERE id = ?", (suggestion.id,)).fetchone():
             raise NotFound(
                 f"{suggestion.task_id} has no suggestion {suggestion.rank}.",
-                hint=f"`navigator task suggestions {suggestion.task_id}` lists them.",
+                hint=f"`navigator task show {suggestion.task_id}` lists them.",
             )
         self._update("suggestions", suggestion.id, encoded(Suggestion, values))
 

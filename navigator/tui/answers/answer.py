@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.cascade.dependencies import is_rehearsal
 from navigator.domain.models import Suggestion, Task
 from navigator.domain.states import Role
 from navigator.tui.data.deck_snapshot import short_model
@@ -65,6 +64,4 @@ def _makers(answer: AnswerText) -> list[Piece]:
         pieces.append((f"  {tokens} in {usage.seconds:.1f} s", "muted"))
     if task.attempt:
         pieces.append((f"  attempt {task.attempt + 1}", "muted"))
-    if is_rehearsal(cost.model):
-        pieces.append(("  REHEARSAL", "warn"))
     return pieces

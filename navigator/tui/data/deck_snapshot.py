@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
-    """A project and how many of its tasks are where. `rate` is of real reviews, else of the rehearsal's.
+    """A project and how many of its tasks are where.
 
     `seconds`: until all of its tasks are expected to wait for the developer; None where nothing is to do, or nothing is known.
     """
@@ -31,7 +31,6 @@ class ProjectRow:
     work: int = 0
     waiting: int = 0
     rate: RateRow | None = None
-    rehearsed_rate: bool = False
     seconds: float | None = None
 
     @property
@@ -57,7 +56,6 @@ class Figured:
     """What is counted rarely, because counting it reads everything: rates, measured figures."""
 
     rates: Mapping[str, RateRow] = field(default_factory=dict)
-    rehearsed_rates: Mapping[str, RateRow] = field(default_factory=dict)
     figures: Figures = PUBLISHED
     finish: Finish | None = None
 
@@ -77,6 +75,7 @@ class DeckSnapshot:
         swaps: newest first.
         resident: the role last noted ("generator", "reviewer", "both"), or "".
         resident_at: when that was noted, UTC; "" if never.
+        rehearsal: everything in it is simulated.
         problem: why the store could not be read when it was last looked at, or "".
     """
 
@@ -90,6 +89,7 @@ class DeckSnapshot:
     swaps: tuple[Swap, ...] = ()
     resident: str = ""
     resident_at: str = ""
+    rehearsal: bool = False
     problem: str = ""
     figured: Figured = Figured()
 
@@ -102,11 +102,6 @@ class DeckSnapshot:
     def ended_counts(self) -> dict[TaskState, int]:
         """How many ended today, by state."""
         return dict(Counter(card.state for card in self.ended))
-
-    @property
-    def rehearsal(self) -> bool:
-        """Whether the newest thing known came from a rehearsal."""
-        return bool(self.swaps and self.swaps[0].rehearsal)
 
     def card(self, identifier: str) -> Card | None:
         """The card of a task or a proposal, if it is in the picture."""
@@ -146,6 +141,7 @@ class LiveStatus:
     """What the conductor tells while it works. `conductor` is "absent", "starting" or "here"."""
 
     conductor: str = "absent"
+    rehearsal: bool = False
     problem: str = ""
     tasks: Mapping[str, TaskProgress] = field(default_factory=dict)
     swap: SwapProgress | None = None
@@ -171,6 +167,7 @@ def make_snapshot(
     resident: str,
     resident_at: str,
     figured: Figured,
+    rehearsal: bool = False,
 ) -> DeckSnapshot:
     """One picture from what was read."""
     counts: Counter[tuple[int, str]] = Counter()
@@ -203,6 +200,7 @@ def make_snapshot(
         resident=resident,
         resident_at=resident_at,
         figured=figured,
+        rehearsal=rehearsal,
     )
 
 
@@ -230,15 +228,12 @@ def overlaps_of(cards: Iterable[Card]) -> dict[str, tuple[str, ...]]:
 
 
 def _project_row(project: Project, counts: Counter[tuple[int, str]], figured: Figured) -> ProjectRow:
-    rate = figured.rates.get(project.name)
-    rehearsed = rate is None
     return ProjectRow(
         project,
         counts[project.id, "queued"],
         counts[project.id, "work"],
         counts[project.id, "waiting"],
-        figured.rehearsed_rates.get(project.name) if rehearsed else rate,
-        rehearsed,
+        figured.rates.get(project.name),
         figured.finish.expected.by_project.get(project.id) if figured.finish else None,
     )
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from navigator.cascade.acting import open_reading
 from navigator.config.paths import StatePaths
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, Finish, make_snapshot
@@ -79,6 +80,7 @@ class Follower:
             resident=str(resident.data.get("role", "")) if resident else "",
             resident_at=resident.at if resident else "",
             figured=self._figured,
+            rehearsal=self._reader.rehearsal,
         )
 
     def _catch_up(self, midnight: str) -> None:
@@ -131,10 +133,9 @@ def count_figures(reader: Reader) -> Figured:
     from navigator.evidence.rates import revise_rate
 
     tables = revise_rate(reader.verdict_counts("project"))
-    figures, names = measured_figures(reader, with_rehearsal=True)
+    figures, names = measured_figures(reader)
     return Figured(
         {row.group: row for row in tables.rows},
-        {row.group: row for row in tables.rehearsal},
         figures,
         _finish(reader, figures, names),
     )
@@ -146,7 +147,7 @@ def _finish(reader: Reader, figures: ForecastFigures, names: Sequence[str]) -> F
     from navigator.config.settings import load_settings
 
     settings = load_settings()
-    if settings.swap.strategy == "rehearsal" and not set(names) >= NEEDED:
+    if reader.rehearsal and not set(names) >= NEEDED:
         return None
     expected = time_to_finish(reader, settings, figures)
     return None if expected is None else Finish(expected, time.monotonic())
@@ -227,18 +228,3 @@ class DataFeed:
         if self._reader is None:
             self._reader = Reader(open_reading(self._paths))
         return question(self._reader)
-
-
-def open_reading(paths: StatePaths) -> sqlite3.Connection:
-    """A read-only connection to the state folder's database, which is made if absent."""
-    from navigator.store.database import open_reader, open_writer
-    from navigator.store.lock import StateLock
-
-    if not paths.database.exists():
-        lock = StateLock(paths)
-        lock.acquire(blocking=True)
-        try:
-            open_writer(paths.database).close()
-        finally:
-            lock.release()
-    return open_reader(paths.database)

@@ -121,11 +121,11 @@ def _count(number: int, width: int) -> str:
 
 
 def rate_text(row: ProjectRow, *, long: bool) -> str:
-    """` 38% [21–58] n24` in columns; a dash where nothing was reviewed, `~` before a rehearsal's rate."""
+    """` 38% [21–58] n24` in columns; a dash where nothing was reviewed."""
     rate = row.rate
     if rate is None or rate.rate is None:
         return right("–", 6)
-    percent = f"{'~' if row.rehearsed_rate else ''}{percent_of(rate.rate)}%"
+    percent = f"{percent_of(rate.rate)}%"
     interval = f"[{percent_of(rate.low)}–{percent_of(rate.high)}]"
     return f"{right(percent, 6)} {interval:<8}" + (f"{right(f'n{rate.n}', 4)} " if long else "")
 

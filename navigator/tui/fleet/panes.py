@@ -17,7 +17,7 @@ from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.data.meter import meanwhile, swap_bar
-from navigator.tui.statistics.draw import rehearsal_heading, table_lines
+from navigator.tui.statistics.draw import table_lines
 from navigator.tui.statistics.plot import named_parts
 from navigator.tui.widgets.cells import (
     Piece,
@@ -237,14 +237,7 @@ def _brief(seconds: float) -> str:
 def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
     if not swaps:
         return [[], [("SWAPS", "title")], [], [("No swaps measured yet.", "muted")]]
-    rows = swap_stats(swaps)
-    real = [row for row in rows if not row.rehearsal]
-    rehearsed = [row for row in rows if row.rehearsal]
-    newest = f"the newest {len(swaps)}"
-    lines = table_lines(swap_table(real), width, period=newest) if real else []
-    if rehearsed:
-        lines += [*rehearsal_heading(width), *table_lines(swap_table(rehearsed), width, period=newest)]
-    return lines
+    return table_lines(swap_table(swap_stats(swaps)), width, period=f"the newest {len(swaps)}")
 
 
 def _forecast(view: FleetView, width: int) -> list[Line]:
@@ -308,8 +301,6 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
             head.append((f"  {clip(words.replace('_', ' '), 28)}", "bad"))
         if swap.weight_bytes:
             head.append((f"  {100 * min(1.0, swap.warm_bytes / swap.weight_bytes):.0f}% warm", "muted"))
-        if swap.rehearsal:
-            head.append(("  rehearsal", "warn"))
         phases = named_parts([(phase.name, phase.seconds) for phase in swap.phases], width)
         if width >= 110:
             lines.append(cropped([*head, ("   ", ""), *phases], width))

@@ -145,7 +145,7 @@ def _share(run: LabRun) -> float:
 
 
 def _command(run: LabRun) -> str:
-    return f"navigator lab resume {run.name}" if run.state not in ("complete", "running") else ""
+    return f"navigator lab runs {run.name} --resume" if run.state not in ("complete", "running") else ""
 
 
 def _fact(name: str, text: str, width: int) -> list[Line]:

@@ -207,8 +207,6 @@ def warning_lines(
     ]
     lines += _review_lines(shown.review, context.worth.get(shown.id, ""))
     notes: list[Piece] = []
-    if shown.rehearsal or (shown.review is not None and shown.review.rehearsal):
-        notes.append(("REHEARSAL", "warn"))
     if shown.review is not None and shown.review.self_review:
         notes.append(("self-reviewed: the model that wrote it reviewed it", "warn"))
     notes += [(_beside(name, review), "warn") for name, review in _others(shown)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from navigator.cascade.views.statistics.chart import chart
-from navigator.cascade.views.statistics.page import REHEARSAL, Column, Row, StatisticsPage, Table
+from navigator.cascade.views.statistics.page import Column, Row, StatisticsPage, Table
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.statistics.plot import axis, interval, parts
@@ -32,26 +32,14 @@ _READABLE = 120
 
 
 def page_lines(page: StatisticsPage[Any], found: Any, width: int, *, period: str = "") -> list[Line]:
-    """The whole page, the rehearsal's tables under a heading of their own. `period` is the span of time it covers."""
-    real, rehearsed = (page.tables(found, rehearsal) for rehearsal in (False, True))
-    if not real and not rehearsed:
+    """The whole page. `period` is the span of time it covers."""
+    tables = page.tables(found)
+    if not tables:
         return [[], [(page.missing, "title")]]
-    every = (*real, *rehearsed)
     lines: list[Line] = []
-    for number, table in enumerate(real):
-        lines += table_lines(table, width, period=period if number == 0 else "", beside=every)
-    if not real:
-        lines += [[], [(page.title.upper(), "title"), ("   nothing measured with a real model yet", "muted")]]
-    if rehearsed:
-        lines += rehearsal_heading(width)
-    for table in rehearsed:
-        lines += table_lines(table, width, beside=every)
+    for number, table in enumerate(tables):
+        lines += table_lines(table, width, period=period if number == 0 else "", beside=tables)
     return lines
-
-
-def rehearsal_heading(width: int) -> list[Line]:
-    """The heading above a rehearsal's figures."""
-    return [[], cropped([("REHEARSAL", "warn"), (f"   {REHEARSAL}", "muted")], width)]
 
 
 def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[Table] = ()) -> list[Line]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.cascade.views.statistics.page import StatisticsPage
 from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figure_rows
-from navigator.tui.statistics.draw import page_lines
 from navigator.tui.widgets.page import Line
 
 ENDINGS = (".csv", ".jsonl", ".json", ".txt", ".html")
 """What a page can be written as; `.html` is the report, with every page."""
 
-_WIDTH = 100
+WIDTH = 100
+"""Cells of a line of text."""
 
 
 def as_text(lines: Sequence[Line]) -> str:
@@ -22,12 +21,12 @@ def as_text(lines: Sequence[Line]) -> str:
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines).lstrip("\n")
 
 
-def contents(page: StatisticsPage[Any], found: Any, ending: str, period: str) -> str:
-    """One page in the format of an ending other than `.html`."""
+def contents(page: str, document: Mapping[str, Any], lines: Sequence[Line], ending: str) -> str:
+    """One page, as its JSON document and as it is drawn, in the format of an ending other than `.html`."""
     if ending == ".csv":
-        return as_csv(figure_rows(page, found))
+        return as_csv(figure_rows(page, document))
     if ending == ".jsonl":
-        return as_json_lines(figure_rows(page, found))
+        return as_json_lines(figure_rows(page, document))
     if ending == ".json":
-        return json.dumps(page.document(found), indent=2, ensure_ascii=True) + "\n"
-    return as_text(page_lines(page, found, _WIDTH, period=period))
+        return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+    return as_text(lines)

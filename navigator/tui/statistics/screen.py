@@ -21,17 +21,19 @@ from textual.worker import Worker
 
 from navigator.cascade.views.statistics.comparison import RateComparison, compare_rates, comparison_table
 from navigator.cascade.views.statistics.page import Question, StatisticsPage, utc_text
-from navigator.cascade.views.statistics.pages import PAGES
+from navigator.cascade.views.statistics.pages import PAGES, REVIEWER
+from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.config.paths import write_new
 from navigator.domain.errors import NavigatorError, NotFound
+from navigator.domain.text import SIMULATED
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs.file import FileDialog
 from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.statistics.draw import page_lines, rehearsal_heading, table_lines
-from navigator.tui.statistics.export import ENDINGS, as_text, contents
+from navigator.tui.statistics.draw import page_lines, table_lines
+from navigator.tui.statistics.export import ENDINGS, WIDTH, as_text, contents
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
 
@@ -39,8 +41,8 @@ PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 day
 """Spans of time to choose from, with their days; 0 for everything."""
 
 _GROUPS = tuple(name for name in GROUPINGS if name != "week")
-_GROUPED = next(place for place, page in enumerate(PAGES) if page.name == "revise-rate")
-"""The page that is grouped."""
+_GROUPED = PAGES.index(REVIEWER)
+"""The page with the rates that are grouped."""
 
 _PAUSE = 3.0
 """Seconds between two countings of a store that keeps changing."""
@@ -183,13 +185,13 @@ class StatsScreen(NavScreen):
         if page.name not in self._counted:
             return [[], [("counting …", "muted")]]
         lines = page_lines(page, self._counted[page.name], width, period=self._period)
+        if self.app.snapshot.rehearsal:
+            lines = [[(SIMULATED, "warn")], *lines]
         if page is not PAGES[_GROUPED] or self._compared is None:
             return lines
         if isinstance(self._compared, str):
             return [[], [(self._compared, "muted")], *lines]
-        heading = rehearsal_heading(width) if self._compared.rehearsal else []
-        table = table_lines(comparison_table(self._compared), width, period=self._period)
-        return [*heading, *table, *lines]
+        return [*table_lines(comparison_table(self._compared), width, period=self._period), *lines]
 
     def action_to_page(self, page: int) -> None:
         """To one page."""
@@ -214,14 +216,14 @@ class StatsScreen(NavScreen):
     @work
     async def action_compare(self) -> None:
         """Ask for two groups, and show them above the revise rate; take the comparison away where one is shown."""
-        rates = self._counted.get(PAGES[_GROUPED].name)
-        if rates is None:
+        counted = self._counted.get(REVIEWER.name)
+        if counted is None:
             return
+        rates = counted[REVISE_RATE.name]
         if self._compared is not None:
             self._pair = None
         else:
-            tables = rates.grouped
-            names = list(dict.fromkeys(row.group for row in (*tables.rows, *tables.rehearsal)))
+            names = [row.group for row in rates.grouped.rows]
             title = f"Mark two to compare, by {rates.by.replace('-', ' ')}"
             chosen = await self.app.push_screen_wait(PickDialog(title, names, empty="No verdict yet."))
             if chosen is None:
@@ -269,7 +271,10 @@ class StatsScreen(NavScreen):
             if path.suffix == ".html":
                 text = await self.app.feed.read(self._report)
             else:
-                text = contents(page, self._counted[page.name], path.suffix, self._period)
+                document = page.document(self._counted[page.name]) | {
+                    "rehearsal": self.app.snapshot.rehearsal
+                }
+                text = contents(page.name, document, self._lines(WIDTH), path.suffix)
             write_new(path, text.encode())
         except NavigatorError as error:
             self.app.toast(str(error), "error")

@@ -73,7 +73,8 @@ def strip_lines(
 
 
 def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) -> list[Piece]:
-    warning: list[Piece] = [("⚠ tests run without a sandbox   ", "warn")] if facts.unsandboxed else []
+    warning: list[Piece] = [("REHEARSAL   ", "warn")] if snapshot.rehearsal else []
+    warning += [("⚠ tests run without a sandbox   ", "warn")] if facts.unsandboxed else []
     if live.swap is not None:
         shown = swap_bar(live.swap, snapshot.swaps, time.monotonic())
         left = f"{shown.seconds:.0f} s of ~{shown.expected:.0f} s"
@@ -114,8 +115,6 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
     if failed:
         return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT ANSWERING", "bad")]
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
-    if _rehearsed(snapshot, facts):
-        pieces.append(("  rehearsal", "warn"))
     if live.streams:
         speed = live.chars_per_second / CHARS_PER_TOKEN
         pieces.append((f"  ~{thousands(speed)} tok/s", ""))
@@ -126,21 +125,15 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
 
 def _last_known(snapshot: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
     queued = sum(card.state is TaskState.QUEUED for card in snapshot.work)
-    rehearsed: list[Piece] = [("  rehearsal", "warn")] if _rehearsed(snapshot, facts) else []
     if queued:
         words = f"not running, {queued} task{'s' if queued != 1 else ''} queued: "
-        return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", ""), *rehearsed]
-    pieces: list[Piece] = [("○ ", "warn"), ("not running", "warn"), *rehearsed]
+        return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", "")]
+    pieces: list[Piece] = [("○ ", "warn"), ("not running", "warn")]
     if wide and snapshot.resident and snapshot.resident_at:
         age = duration(seconds_since(snapshot.resident_at))
         held = "both" if snapshot.resident == "both" else facts.name(snapshot.resident)
         pieces.append((f"  last loaded {held}, {age} ago", "muted"))
     return pieces
-
-
-def _rehearsed(snapshot: DeckSnapshot, facts: StripFacts) -> bool:
-    """Whether the work on the screen is a rehearsal's, conductor or not."""
-    return snapshot.rehearsal or facts.strategy == "rehearsal"
 
 
 def _failed_servers(live: LiveStatus) -> dict[str, str]:

@@ -380,7 +380,7 @@ def require_same(facts: RepoFacts, project: Project) -> None:
     if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
         raise RepositoryError(
             f"{facts.path} holds a different repository than {project.name}.",
-            hint=f"Move it back, or give its new path: `navigator project move {project.name} PATH`.",
+            hint=f"Move it back, or give its new path: `navigator project set {project.name} --path PATH`.",
         )
 
 

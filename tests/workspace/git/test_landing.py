@@ -260,14 +260,10 @@ def test_a_base_that_the_user_lost_still_lands_or_is_refused(world: World) -> No
     assert stale.value.paths == ("only-there.py",)
 
 
-def test_refusals_of_policy_rehearsal_and_identity(world: World, tmp_path: Path) -> None:
+def test_refusals_of_policy_and_identity(world: World, tmp_path: Path) -> None:
     link = world.propose({"src/util.py": FileChange(b"/etc/passwd", "120000")})
     with pytest.raises(LandingRefused, match="symbolic link"):
         prepare_landing(world.project, world.facts, world.private, link, "B1", "x")
-    played = world.propose({"a": b"a\n"}, rehearsal=True)
-    with pytest.raises(LandingRefused, match="rehearsal"):
-        prepare_landing(world.project, world.facts, world.private, played, "B1", "x")
-    prepare_landing(world.project, world.facts, world.private, played, "B1", "x", allow_rehearsal=True)
     other = world.project.model_copy(update={"root_commit": "1" * 40})
     real = world.propose({"a": b"a\n"})
     with pytest.raises(LandingRefused, match="holds a different repository than"):

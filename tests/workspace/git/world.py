@@ -54,6 +54,7 @@ def commit(repo: Path, files: Mapping[str, bytes | None], message: str = "change
 def make_repo(path: Path, files: Mapping[str, bytes] | None = None, *init: str) -> Path:
     path.mkdir(parents=True, exist_ok=True)
     git(path, "init", "-q", "-b", "main", *init)
+    git(path, "config", "navigator.sample", "true")
     commit(path, FILES if files is None else files, "first")
     return path
 
@@ -101,8 +102,6 @@ class World:
         changes: Mapping[str, bytes | FileChange | None],
         number: int = 1,
         base: str = "",
-        *,
-        rehearsal: bool = False,
     ) -> Proposal:
         """A kept proposal on `base` (HEAD when not given)."""
         on = base or self.facts.head_commit
@@ -120,5 +119,4 @@ class World:
             round=0,
             base_commit=on,
             tree=tree,
-            rehearsal=rehearsal,
         )

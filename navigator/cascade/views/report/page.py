@@ -1,4 +1,4 @@
-"""The page: the three answers, then every page of statistics, the rehearsal's figures marked as simulated."""
+"""The page: the three answers, then every page of statistics; a rehearsal's says that it is simulated."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from navigator.cascade.views.report.svg import (
     text,
 )
 from navigator.cascade.views.statistics.page import (
-    REHEARSAL,
     Question,
     RatePlot,
     Row,
     StatisticsPage,
     Table,
 )
-from navigator.cascade.views.statistics.pages import PAGES
+from navigator.cascade.views.statistics.pages import PAGES, REVIEWER
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.domain import patterns
+from navigator.domain.text import SIMULATED
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
@@ -44,20 +44,13 @@ def report(reader: Reader, question: Question, *, written: str, period: str) -> 
     """
     with reader.snapshot():
         found = [(page, page.read(reader, question)) for page in PAGES]
-        groups = {rehearsal: _groups(reader, question, rehearsal) for rehearsal in (False, True)}
-    any_real = any(page.tables(counts, False) for page, counts in found)
+        groups = _groups(reader, question)
     links = " ".join(f'<a href="#{page.name}">{text(page.title)}</a>' for page, _ in found)
     sections = "".join(
-        _section(
-            page,
-            *(
-                (*page.tables(counts, kind), *(groups[kind] if page is REVISE_RATE else ()))
-                for kind in (False, True)
-            ),
-        )
+        _section(page, (*page.tables(counts), *(groups if page is REVIEWER else ())))
         for page, counts in found
     )
-    only = "" if any_real else f'<p class="simulated">Every figure of this report is {REHEARSAL}.</p>'
+    simulated = f'<p class="simulated">{SIMULATED}</p>' if reader.rehearsal else ""
     style = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -66,34 +59,26 @@ def report(reader: Reader, question: Question, *, written: str, period: str) -> 
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>Navigator report, {text(written)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f"<header><h1>Navigator report</h1><p>Written {text(written)}. Covers {text(period)}."
-        f" Brackets hold 95 % intervals; a rate of fewer than {ANECDOTAL_BELOW} is anecdotal.</p>{only}"
+        f" Brackets hold 95 % intervals; a rate of fewer than {ANECDOTAL_BELOW} is anecdotal.</p>{simulated}"
         f"<nav>{links}</nav></header>\n<main>\n{sections}</main>\n</body>\n</html>\n"
     )
 
 
-def _groups(reader: Reader, question: Question, rehearsal: bool) -> tuple[Table, ...]:
+def _groups(reader: Reader, question: Question) -> tuple[Table, ...]:
     """The revise rate by every other property than the one asked about."""
     made: list[Table] = []
     for by in GROUPINGS:
         if by not in (question.by, "week"):
             counts = REVISE_RATE.read(reader, replace(question, by=by))
-            made += [
-                table for table in REVISE_RATE.tables(counts, rehearsal) if table.title.startswith("BY ")
-            ]
+            made += [table for table in REVISE_RATE.tables(counts) if table.title.startswith("BY ")]
     return tuple(made)
 
 
-def _section(page: StatisticsPage[Any], real: Sequence[Table], rehearsed: Sequence[Table]) -> str:
+def _section(page: StatisticsPage[Any], tables: Sequence[Table]) -> str:
     made = [f'<section id="{page.name}"><h2>{text(page.title)}</h2><p class="about">{text(page.help)}</p>']
-    if not real and not rehearsed:
+    if not tables:
         made.append(f"<p>{_said(page.missing)}</p>")
-    elif not real:
-        made.append("<p>Nothing is measured with a real model yet.</p>")
-    made += [_table(table) for table in real]
-    if rehearsed:
-        made.append(f'<div class="rehearsal"><p class="simulated"><b>Rehearsal</b> {text(REHEARSAL)}</p>')
-        made += [_table(table) for table in rehearsed]
-        made.append("</div>")
+    made += [_table(table) for table in tables]
     return "".join(made) + "</section>\n"
 
 

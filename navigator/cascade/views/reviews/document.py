@@ -11,11 +11,12 @@ from typing import Any
 from navigator.domain.models import Finding, Proposal, Task
 from navigator.domain.secrets import Redactor
 from navigator.domain.states import Severity, TaskState, Verdict
+from navigator.store.reads.reader import Reader
 
 _BY_WEIGHT = tuple(Severity)
 
 
-def review_document(task: Task, proposal: Proposal, redact: Redactor) -> dict[str, Any]:
+def review_document(reader: Reader, task: Task, proposal: Proposal, redact: Redactor) -> dict[str, Any]:
     """One review. `verdict` is None where there is none, and `reason` then says why.
 
     Args:
@@ -41,7 +42,7 @@ def review_document(task: Task, proposal: Proposal, redact: Redactor) -> dict[st
         "findings": [_finding(one, redact) for one in review.findings] if review else [],
         "model": review.model if review else "",
         "prompt_version": review.prompt_version if review else "",
-        "rehearsal": proposal.rehearsed,
+        "rehearsal": reader.rehearsal,
         "at": review.at if review else "",
     }
 

@@ -1,5 +1,5 @@
 """The pages of statistics: one entry each, rendered by `navigator stats NAME` and by the Statistics screen.
 
-A page reads its counts from the store and lays them out as tables of plain data. Real figures and the rehearsal's are laid
-out separately. What a client draws (columns of text, intervals, bars) is its own business.
+A page reads its counts from the store and lays them out as tables of plain data.
+What a client draws (columns of text, intervals, bars) is its own business.
 """

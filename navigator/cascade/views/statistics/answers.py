@@ -73,7 +73,7 @@ def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions, tested
     examined = score is not None and score.decided > 0
     figures = _exam_figures(score) if score is not None and examined else {}
     if tested.all.reproduced.n:
-        figures["findings_reproduced"] = of_share(tested.all.reproduced, "findings")
+        figures["findings_reproduced"] = of_share(tested.all.reproduced, "reviewer")
     figures |= {
         name: of_share(found, "outcomes")
         for name, found in (
@@ -100,14 +100,16 @@ def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions, tested
 
 def _exam_figures(score: ExamScore) -> dict[str, Figure]:
     figures = {
-        "known_faults_caught": of_share(score.sensitivity, "exam"),
-        "clean_changes_passed": of_share(score.specificity, "exam"),
+        "known_faults_caught": of_share(score.sensitivity, "reviewer"),
+        "clean_changes_passed": of_share(score.specificity, "reviewer"),
     }
     if score.named.n:
-        figures["findings_at_the_fault"] = of_share(score.named, "exam")
+        figures["findings_at_the_fault"] = of_share(score.named, "reviewer")
     if score.youden is not None:
         found = score.youden
-        figures["better_than_chance"] = Figure(found.value, score.decided, found.low, found.high, "J", "exam")
+        figures["better_than_chance"] = Figure(
+            found.value, score.decided, found.low, found.high, "J", "reviewer"
+        )
     if score.genuine_share is not None:
         found = score.genuine_share
         figures["revise_that_is_right"] = Figure(
@@ -129,9 +131,9 @@ def better(changed: Sequence[Watched], weeks: Sequence[RateRow]) -> Answer:
     now = newest.watch
     before, since = share(newest.former_revise, newest.former_n), share(now.revise, now.n)
     figures = {
-        "revise_rate_before": of_share(before, "revise-rate"),
-        "revise_rate_since": of_share(since, "revise-rate"),
-        "evidence_of_a_change": Figure(now.evidence, now.n, unit="odds", source="revise-rate"),
+        "revise_rate_before": of_share(before, "reviewer"),
+        "revise_rate_since": of_share(since, "reviewer"),
+        "evidence_of_a_change": Figure(now.evidence, now.n, unit="odds", source="reviewer"),
     }
     what = change_words(newest.change)
     rates = f"{_counted(before)} before, {_counted(since)} since"
@@ -151,8 +153,8 @@ def better(changed: Sequence[Watched], weeks: Sequence[RateRow]) -> Answer:
 def _better_by_week(weeks: Sequence[RateRow]) -> Answer:
     recent, before = _pooled(weeks[-RECENT_WEEKS:]), _pooled(weeks[:-RECENT_WEEKS])
     figures = {
-        "revise_rate_before": of_share(before, "revise-rate"),
-        "revise_rate_recent": of_share(recent, "revise-rate"),
+        "revise_rate_before": of_share(before, "reviewer"),
+        "revise_rate_recent": of_share(recent, "reviewer"),
     }
     if min(recent.n, before.n) < ANECDOTAL_BELOW:
         said = (
@@ -185,7 +187,7 @@ def price(spent: Cost, trips: Sequence[RoundTrip] = ()) -> Answer:
     }
     if trips:
         took = max((trip.seconds for trip in trips), key=lambda seconds: seconds.n)
-        figures["swap_round_trip_median"] = Figure(took.median, took.n, unit="s", source="swaps")
+        figures["swap_round_trip_median"] = Figure(took.median, took.n, unit="s", source="cost")
     if not n:
         spans = f"the models worked {_time(spent.model_time.total)} and swaps took {_time(spent.swaps.seconds.total)}"
         return Answer(f"Nothing was accepted yet; so far {spans}.", False, figures)

@@ -17,18 +17,19 @@ from navigator.store.reads.verdicts import GROUPINGS
 
 _COLUMNS = (Column("rate", 6), Column("95 %", 10), Column("n", 7), Column("revise", 8))
 
-ONE_LOOK = "interval and p hold for one look; `navigator stats revise-rate` has evidence for a look after every review"
+ONE_LOOK = (
+    "interval and p hold for one look; `navigator stats reviewer` has evidence for a look after every review"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RateComparison:
-    """Two rows of the revise rate, grouped by `by`, and their difference; simulated ones where `rehearsal`."""
+    """Two rows of the revise rate, grouped by `by`, and their difference."""
 
     by: str
     first: RateRow
     second: RateRow
     found: Comparison
-    rehearsal: bool
 
 
 def compare_rates(reader: Reader, first: str, second: str, by: str = "", since: str = "") -> RateComparison:
@@ -41,20 +42,17 @@ def compare_rates(reader: Reader, first: str, second: str, by: str = "", since: 
 
     Raises:
         UsageError: both names are the same.
-        NotFound: no property has both names, in real reviews or in a rehearsal's.
+        NotFound: no property has both names.
     """
     if first == second:
         raise UsageError(f"{first!r} is one group.", hint="Name two.")
     known: list[str] = []
     for name in (by,) if by else GROUPINGS:
-        tables = revise_rate(reader.verdict_counts(name, since))
-        for rehearsal, rows in ((False, tables.rows), (True, tables.rehearsal)):
-            groups = {row.group: row for row in rows}
-            known += [group for group in groups if group not in known]
-            if first in groups and second in groups:
-                one, other = groups[first], groups[second]
-                found = compared(one.revise, one.n, other.revise, other.n)
-                return RateComparison(name, one, other, found, rehearsal)
+        groups = {row.group: row for row in revise_rate(reader.verdict_counts(name, since)).rows}
+        known += [group for group in groups if group not in known]
+        if first in groups and second in groups:
+            one, other = groups[first], groups[second]
+            return RateComparison(name, one, other, compared(one.revise, one.n, other.revise, other.n))
     for name in (first, second):
         if name not in known:
             raise NotFound(f"No first-round verdict belongs to {name!r}.", hint=_hint(by, known))
@@ -64,9 +62,7 @@ def compare_rates(reader: Reader, first: str, second: str, by: str = "", since: 
 def _hint(by: str, known: Iterable[str]) -> str:
     if by:
         return f"There are: {', '.join(known) or 'none'}."
-    return (
-        "`navigator stats revise-rate --by writer-prompt` lists the prompt versions; --by names the property."
-    )
+    return "`navigator stats reviewer --by writer-prompt` lists the prompt versions; --by names the property."
 
 
 def comparison_table(compared_rates: RateComparison) -> Table:
@@ -119,5 +115,4 @@ def comparison_document(found: RateComparison) -> dict[str, Any]:
         "high": found.found.high,
         "p": found.found.p,
         "p_missing": found.found.p_missing,
-        "rehearsal": found.rehearsal,
     }

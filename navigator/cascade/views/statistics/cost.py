@@ -14,10 +14,9 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.domain.costs import SwapTotals
 from navigator.domain.states import Role
 from navigator.evidence.cost import Amount, Cost, WorkCost, cost
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Tables
+from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.store.reads.reader import Reader
 
 _COLUMNS = (
@@ -29,25 +28,18 @@ _COLUMNS = (
 _WORK = {"write": "writing", "review": "reviewing", "final": "final review", "exam": "exam"}
 
 
-def read_costs(reader: Reader, question: Question) -> Tables[Cost]:
+def read_costs(reader: Reader, question: Question) -> Cost:
     """What the work of the time in question cost, and what came out of it."""
     since = question.since
-    work, calls = reader.work_totals(since), reader.call_totals(since)
-    swaps = reader.swap_totals(since)
-
-    def of(rehearsal: bool) -> Cost:
-        return cost(
-            reader.work_yield(since, rehearsal=rehearsal),
-            [row for row in work if row.rehearsal is rehearsal],
-            [row for row in calls if row.rehearsal is rehearsal],
-            next((row for row in swaps if row.rehearsal is rehearsal), SwapTotals(rehearsal=rehearsal)),
-        )
-
-    return Tables(of(False), of(True))
+    return cost(
+        reader.work_yield(since),
+        reader.work_totals(since),
+        reader.call_totals(since),
+        reader.swap_totals(since),
+    )
 
 
-def _cost_tables(found: Tables[Cost], rehearsal: bool) -> Sequence[Table]:
-    spent = found.of(rehearsal)
+def _cost_tables(spent: Cost) -> Sequence[Table]:
     if not spent.work and not spent.swaps.n:
         return ()
     return (
@@ -128,7 +120,7 @@ def _cells(one: Amount, digits: int = 0, *, written: bool = False) -> tuple[str,
     )
 
 
-PAGE: StatisticsPage[Tables[Cost]] = StatisticsPage(
+PAGE: StatisticsPage[Cost] = StatisticsPage(
     name="cost",
     title="Cost",
     help="What an accepted change costs in tokens, seconds of the models and swaps.",

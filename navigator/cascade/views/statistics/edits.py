@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from navigator.cascade.views.statistics.page import SHARE_COLUMNS, StatisticsPage, Table, bars, share_rows
-from navigator.evidence.intervals import Tables
 from navigator.evidence.outcomes import EditStats, edit_stats
 
 
-def _edit_tables(found: Tables[EditStats], rehearsal: bool) -> Sequence[Table]:
-    edits = found.of(rehearsal)
+def _edit_tables(edits: EditStats) -> Sequence[Table]:
     if not edits.clean_first.n:
         return ()
     rounds = f"{edits.repaired:,} repaired, {edits.lost:,} lost, of {edits.clean_first.n:,} rounds that asked for edits"
@@ -28,7 +26,7 @@ def _edit_tables(found: Tables[EditStats], rehearsal: bool) -> Sequence[Table]:
     )
 
 
-PAGE: StatisticsPage[Tables[EditStats]] = StatisticsPage(
+PAGE: StatisticsPage[EditStats] = StatisticsPage(
     name="edits",
     title="Edits",
     help="On which rung edits applied, why they failed, and how often the first answer was clean.",

@@ -41,9 +41,8 @@ def _read(reader: Reader, question: Question) -> Exam:
     return Exam(scores(reader, question.since), faulty, len(items) - faulty)
 
 
-def _tables(found: Exam, rehearsal: bool) -> Sequence[Table]:
-    mine = [score for score in found.scores if score.rehearsal is rehearsal]
-    return tuple(table for score in mine for table in _score_tables(score))
+def _tables(found: Exam) -> Sequence[Table]:
+    return tuple(table for score in found.scores for table in _score_tables(score))
 
 
 def _score_tables(score: ExamScore) -> Sequence[Table]:
@@ -111,7 +110,7 @@ def _size_rows(row: SizeScore) -> Sequence[Row]:
 
 
 def _document(found: Exam) -> dict[str, Any]:
-    """The newest real reviewer's exam, a rehearsal's where there is no other; `reviewers` has all of them."""
+    """The newest reviewer's exam; `reviewers` has all of them."""
     every = [score_document(score) for score in found.scores]
     first = every[0] if every else score_document(_NOBODY)
     return {**first, "prepared": {"faulty": found.faulty, "clean": found.clean}, "reviewers": every}
@@ -120,7 +119,6 @@ def _document(found: Exam) -> dict[str, Any]:
 _NOBODY = ExamScore(
     model="",
     prompt_version="",
-    rehearsal=False,
     answers=0,
     unreviewed=0,
     basis="",
@@ -149,7 +147,6 @@ def score_document(score: ExamScore) -> dict[str, Any]:
     return {
         "model": score.model,
         "prompt_version": score.prompt_version,
-        "rehearsal": score.rehearsal,
         "items": score.answers,
         "unreviewed": score.unreviewed,
         "counted_from": score.basis,

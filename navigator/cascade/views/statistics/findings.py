@@ -15,7 +15,7 @@ from navigator.cascade.views.statistics.page import (
     percent,
     share_rows,
 )
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Tables
+from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.evidence.reproductions import FindingTests, Proved, finding_tests
 
 _COLUMNS = (
@@ -26,8 +26,7 @@ _COLUMNS = (
 )
 
 
-def _tables(found: Tables[FindingTests], rehearsal: bool) -> Sequence[Table]:
-    tests = found.of(rehearsal)
+def _tables(tests: FindingTests) -> Sequence[Table]:
     if not tests.all.reproduced.n and not tests.all.could_not:
         return ()
     rows = [_row(tests.all)]
@@ -81,7 +80,7 @@ def _anecdotal(rows: Sequence[Row]) -> tuple[str, ...]:
     return (f"anecdotal, n below {ANECDOTAL_BELOW}: {', '.join(few)}",) if few else ()
 
 
-PAGE: StatisticsPage[Tables[FindingTests]] = StatisticsPage(
+PAGE: StatisticsPage[FindingTests] = StatisticsPage(
     name="findings",
     title="Findings",
     help="How many findings a test reproduced, by severity and criterion, and what followed.",

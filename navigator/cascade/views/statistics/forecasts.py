@@ -38,7 +38,7 @@ class Forecasts:
     errors: tuple[ForecastError, ...]
 
 
-def _tables(found: Forecasts, rehearsal: bool) -> Sequence[Table]:
+def _tables(found: Forecasts) -> Sequence[Table]:
     rows = tuple(
         Row(
             _FROM[row.source],
@@ -56,7 +56,6 @@ def _tables(found: Forecasts, rehearsal: bool) -> Sequence[Table]:
             note="anecdotal" if row.n < ANECDOTAL_BELOW else "",
         )
         for row in found.errors
-        if row.rehearsal is rehearsal
     )
     notes = (
         "error: a share of the actual time; bias above zero: forecasts too long",

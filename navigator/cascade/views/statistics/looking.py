@@ -16,7 +16,6 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.evidence.intervals import Tables
 from navigator.evidence.looking import KindOfLook, Looking, WayCost, looking
 
 _KINDS = (Column("shown", 7), Column("95 %", 10), Column("of", 14), Column("tokens", 10))
@@ -28,8 +27,7 @@ _WAYS = (
 )
 
 
-def _tables(found: Tables[Looking], rehearsal: bool) -> Sequence[Table]:
-    here = found.of(rehearsal)
+def _tables(here: Looking) -> Sequence[Table]:
     if not here.ways and not here.rounds:
         return ()
     return (_looks(here), bars("WHAT BECAME OF THEM", _words(here), "no look yet"), _ways(here.ways))
@@ -84,7 +82,7 @@ def _way_row(one: WayCost) -> Row:
     return Row(one.way, cells, share=one.accepted)
 
 
-PAGE: StatisticsPage[Tables[Looking]] = StatisticsPage(
+PAGE: StatisticsPage[Looking] = StatisticsPage(
     name="looking",
     title="Looking",
     help="What writers looked at before they wrote, and what a change takes by the way it is written.",

@@ -26,8 +26,7 @@ from navigator.cascade.views.statistics.page import (
     percent,
     share_rows,
 )
-from navigator.evidence.agreement import Retest, repeats
-from navigator.evidence.intervals import Tables
+from navigator.evidence.agreement import Retest, retest
 from navigator.evidence.outcomes import Outcomes, VerdictDecisions, outcomes
 from navigator.evidence.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
 from navigator.evidence.revisions import FindingsMet, Landed, Revisions, findings_met, landed, revisions
@@ -45,14 +44,14 @@ _DECISION_COLUMNS = (
 class Results:
     """What became of tasks, decisions, revisions and landed commits, and of reviews as such."""
 
-    outcomes: Tables[Outcomes]
-    quality: Tables[ReviewQuality]
-    self_reviews: Tables[SelfReviews]
-    revisions: Tables[Revisions]
-    findings: Tables[tuple[FindingsMet, ...]]
-    landed: Tables[Landed]
-    repeats: Tables[Retest]
-    exam_repeats: Tables[Retest]
+    outcomes: Outcomes
+    quality: ReviewQuality
+    self_reviews: SelfReviews
+    revisions: Revisions
+    findings: tuple[FindingsMet, ...]
+    landed: Landed
+    repeats: Retest
+    exam_repeats: Retest
 
 
 def _read_results(reader: Reader, question: Question) -> Results:
@@ -64,24 +63,24 @@ def _read_results(reader: Reader, question: Question) -> Results:
         revisions=revisions(reader.revision_counts(since)),
         findings=findings_met(reader.finding_totals(since)),
         landed=landed(reader.fate_counts(since)),
-        repeats=repeats(reader.repeat_counts(since)),
-        exam_repeats=repeats(reader.exam_repeats(since)),
+        repeats=retest(reader.repeat_counts(since)),
+        exam_repeats=retest(reader.exam_repeats(since)),
     )
 
 
-def _result_tables(found: Results, rehearsal: bool) -> Sequence[Table]:
-    decided = found.outcomes.of(rehearsal)
+def _result_tables(found: Results) -> Sequence[Table]:
+    decided = found.outcomes
     if not decided.states:
         return ()
     states = {name.replace("_", " "): count for name, count in decided.states.items()}
     return (
         *_decision_tables(decided),
-        *revision_table(found.revisions.of(rehearsal)),
-        *finding_table(found.findings.of(rehearsal)),
-        *landed_table(found.landed.of(rehearsal)),
-        *_quality_tables(found.quality.of(rehearsal), found.self_reviews.of(rehearsal)),
-        *repeat_table(found.repeats.of(rehearsal)),
-        *exam_repeat_table(found.exam_repeats.of(rehearsal)),
+        *revision_table(found.revisions),
+        *finding_table(found.findings),
+        *landed_table(found.landed),
+        *_quality_tables(found.quality, found.self_reviews),
+        *repeat_table(found.repeats),
+        *exam_repeat_table(found.exam_repeats),
         bars("TASKS BY STATE", states, "no task yet"),
     )
 
@@ -158,7 +157,7 @@ def _result_document(found: Results) -> dict[str, Any]:
         "readings": asdict(found.quality),
         "own_readings": asdict(found.self_reviews),
         "revisions": asdict(found.revisions),
-        "findings_met": asdict(found.findings),
+        "findings_met": [asdict(row) for row in found.findings],
         "landed": asdict(found.landed),
         "repeats": asdict(found.repeats),
         "exam_repeats": asdict(found.exam_repeats),

@@ -12,9 +12,6 @@ from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, percent_of
 from navigator.evidence.rates import RateRow
 from navigator.store.reads.reader import Reader
 
-REHEARSAL = "simulated; says nothing about a real model"
-
-
 _T = TypeVar("_T")
 
 
@@ -123,7 +120,7 @@ class StatisticsPage(Generic[_T]):
         help: of the command: one sentence, then what it says, if anything.
         missing: said where nothing was counted at all.
         read: counts it from the store.
-        tables: lays it out, the real figures or the rehearsal's; () where there are none.
+        tables: lays it out; () where there is nothing.
         document: the JSON of the command.
     """
 
@@ -132,7 +129,7 @@ class StatisticsPage(Generic[_T]):
     help: str
     missing: str
     read: Callable[[Reader, Question], _T]
-    tables: Callable[[_T, bool], Sequence[Table]]
+    tables: Callable[[_T], Sequence[Table]]
     document: Callable[[_T], dict[str, Any]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from navigator.cascade.views.statistics import (
@@ -19,22 +20,66 @@ from navigator.cascade.views.statistics import (
     uncertainty,
     variants,
 )
-from navigator.cascade.views.statistics.page import StatisticsPage
+from navigator.cascade.views.statistics.page import Question, StatisticsPage, Table
+from navigator.store.reads.reader import Reader
 
-PAGES: tuple[StatisticsPage[Any], ...] = (
-    summary.PAGE,
+Counted = dict[str, Any]
+"""What each part of a page counted, by the part's name."""
+
+
+def _page(name: str, title: str, help: str, *parts: StatisticsPage[Any]) -> StatisticsPage[Counted]:
+    """One page of several parts: their tables one after the other, their documents by name."""
+
+    def read(reader: Reader, question: Question) -> Counted:
+        return {part.name: part.read(reader, question) for part in parts}
+
+    def tables(found: Counted) -> Sequence[Table]:
+        made = [(part, part.tables(found[part.name])) for part in parts]
+        if not any(tables for _, tables in made):
+            return ()
+        return tuple(
+            table
+            for part, tables in made
+            for table in (tables or [Table(part.title.upper(), empty=part.missing)])
+        )
+
+    def document(found: Counted) -> dict[str, Any]:
+        return {part.name.replace("-", "_"): part.document(found[part.name]) for part in parts}
+
+    return StatisticsPage(name, title, help, parts[0].missing, read, tables, document)
+
+
+REVIEWER = _page(
+    "reviewer",
+    "Reviewer",
+    "How often first proposals are sent back, what the reviewer's exam says of that, and what findings with tests came to.",
     revise_rate.PAGE,
     exam.PAGE,
     findings.PAGE,
-    outcomes.PAGE,
-    cost.PAGE,
-    swaps.PAGE,
-    throughput.PAGE,
-    edits.PAGE,
-    looking.PAGE,
-    forecasts.PAGE,
-    variants.PAGE,
     uncertainty.PAGE,
 )
-"""Every page, in the order of the screen's tabs. A new one is one entry here; its counts come from
+
+PAGES: tuple[StatisticsPage[Any], ...] = (
+    summary.PAGE,
+    REVIEWER,
+    outcomes.PAGE,
+    _page(
+        "cost",
+        "Cost",
+        "What an accepted change costs: tokens, seconds of the models, swaps; and how far off forecasts were.",
+        cost.PAGE,
+        swaps.PAGE,
+        throughput.PAGE,
+        forecasts.PAGE,
+    ),
+    _page(
+        "writing",
+        "Writing",
+        "How edits applied, what writers looked at, and which of several proposals were chosen.",
+        edits.PAGE,
+        looking.PAGE,
+        variants.PAGE,
+    ),
+)
+"""Every page, in the order of the screen's tabs. A new part is one entry here; its counts come from
 `store.reads.statistics`, its arithmetic from `evidence`."""

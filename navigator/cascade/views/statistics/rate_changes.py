@@ -19,14 +19,12 @@ _MODELS = ("writer_model", "model")
 _LARGE = 1000
 
 
-def watched(
-    reader: Reader, counts: Sequence[VersionCount], *, rehearsal: bool = False
-) -> tuple[Watched, ...]:
-    """The newest change of each writer, real or rehearsed, with what the verdicts since then say."""
+def watched(reader: Reader, counts: Sequence[VersionCount]) -> tuple[Watched, ...]:
+    """The newest change of each writer, with what the verdicts since then say."""
     found = []
-    for change in changes([row for row in counts if row.rehearsal is rehearsal]):
-        before = reader.verdicts_of(change.former, rehearsal=rehearsal, until=change.since)
-        since = reader.verdicts_of(change.current, rehearsal=rehearsal, since=change.since)
+    for change in changes(counts):
+        before = reader.verdicts_of(change.former, until=change.since)
+        since = reader.verdicts_of(change.current, since=change.since)
         found.append(Watched(change, sum(before), len(before), watch(sum(before), len(before), since)))
     return tuple(found)
 
@@ -85,7 +83,6 @@ def document(found: Watched) -> dict[str, Any]:
         "strongest": now.strongest,
         "shown": now.shown_at is not None,
         "shown_at": now.shown_at,
-        "rehearsal": change.current.rehearsal,
     }
 
 

@@ -65,7 +65,7 @@ def _read_rates(reader: Reader, question: Question) -> Rates:
         by=question.by,
         existing=revise_rate(reader.verdict_counts(since=question.since, existing=True), whole=True),
         versions=tuple(versions),
-        watched=(*watched(reader, versions), *watched(reader, versions, rehearsal=True)),
+        watched=watched(reader, versions),
     )
 
 
@@ -82,10 +82,9 @@ _RATE_COLUMNS = (
 )
 
 
-def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
+def _rate_tables(found: Rates) -> Sequence[Table]:
     whole, grouped, weeks, existing = (
-        table.rehearsal if rehearsal else table.rows
-        for table in (found.whole, found.grouped, found.weeks, found.existing)
+        table.rows for table in (found.whole, found.grouped, found.weeks, found.existing)
     )
     others = (_existing_table(existing),) if existing else ()
     if not whole:
@@ -94,9 +93,9 @@ def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
     left = ", ".join(
         f"{count} {why.replace('_', ' ')}" for why, count in sorted(found.whole.excluded.items())
     )
-    changed = facts([one for one in found.watched if one.change.current.rehearsal is rehearsal])
+    changed = facts(found.watched)
     rows = (_rate_row("all", row),)
-    notes = (*few_notes(rows), *((f"not counted: {left}",) if left and not rehearsal else ()))
+    notes = (*few_notes(rows), *((f"not counted: {left}",) if left else ()))
     tables = [
         Table(
             "REVISE RATE",
@@ -112,7 +111,7 @@ def _rate_tables(found: Rates, rehearsal: bool) -> Sequence[Table]:
         title = f"BY {found.by.replace('-', ' ').upper()}"
         groups = tuple(_rate_row(one.group, one) for one in grouped)
         tables.append(Table(title, _RATE_COLUMNS, groups, notes=few_notes(groups)))
-    weekly = _by_week(weeks, [row for row in found.versions if row.rehearsal is rehearsal])
+    weekly = _by_week(weeks, found.versions)
     return (*tables, *others, weekly)
 
 
@@ -218,21 +217,12 @@ def _day(day: date) -> str:
 def _rate_document(found: Rates) -> dict[str, Any]:
     return {
         "rows": [asdict(row) for row in found.grouped.rows],
-        "rehearsal": [asdict(row) for row in found.grouped.rehearsal],
         "excluded": found.grouped.excluded,
         "existing": [asdict(row) for row in found.existing.rows],
-        "rehearsal_existing": [asdict(row) for row in found.existing.rehearsal],
         "weeks": [asdict(row) for row in found.weeks.rows],
-        "rehearsal_weeks": [asdict(row) for row in found.weeks.rehearsal],
-        "marks": _marks(found, rehearsal=False),
-        "rehearsal_marks": _marks(found, rehearsal=True),
+        "marks": [{"at": at, "label": label} for at, label in marks(found.versions)],
         "changes": [document(one) for one in found.watched],
     }
-
-
-def _marks(found: Rates, *, rehearsal: bool) -> list[dict[str, str]]:
-    versions = [row for row in found.versions if row.rehearsal is rehearsal]
-    return [{"at": at, "label": label} for at, label in marks(versions)]
 
 
 PAGE: StatisticsPage[Rates] = StatisticsPage(

@@ -6,10 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from navigator.cascade.views.statistics.page import StatisticsPage
 from navigator.domain.text import safe_line
 
 _LIMITS = ("low", "high")
@@ -17,8 +16,8 @@ _ABOUT = ("k", "n", *_LIMITS, "unit", "source")
 _MAIN = ("rate", "value", "estimate")
 """Which field of a record with limits they belong to."""
 
-_TABLES = ("real", "rehearsal", "rows")
-"""Names that say which table a record is of, and nothing about the figure."""
+_ROWS = "rows"
+"""The name of a list that says nothing about the figures in it."""
 
 _NUMBERED = ("round",)
 """Numbers that say what a record is about, as a text does."""
@@ -38,7 +37,7 @@ class FigureRow:
         n: observations behind it; None for plain counts.
         low: lower limit of its 95 % interval; None where it has none.
         high: upper limit.
-        rehearsal: simulated.
+        rehearsal: whether it is simulated.
     """
 
     page: str
@@ -48,15 +47,16 @@ class FigureRow:
     n: float | None
     low: float | None
     high: float | None
-    rehearsal: bool
+    rehearsal: bool = False
 
 
 COLUMNS = tuple(field.name for field in fields(FigureRow))
 
 
-def figure_rows(page: StatisticsPage[Any], found: Any) -> list[FigureRow]:
+def figure_rows(page: str, document: Mapping[str, Any]) -> list[FigureRow]:
     """Every figure of a page's JSON document, in its order."""
-    return list(_walk(page.document(found), page.name, (), "", False))
+    figures = {name: value for name, value in document.items() if name != "rehearsal"}
+    return [replace(row, rehearsal=document["rehearsal"]) for row in _walk(figures, page, (), "")]
 
 
 def as_csv(rows: Iterable[FigureRow]) -> str:
@@ -83,17 +83,17 @@ def _cell(value: object) -> object:
 
 
 def _walk(
-    node: Any, page: str, subject: tuple[str, ...], path: str, rehearsal: bool, *, listed: bool = False
+    node: Any, page: str, subject: tuple[str, ...], path: str, *, listed: bool = False
 ) -> Iterator[FigureRow]:
     if isinstance(node, Mapping):
-        yield from _record(node, page, subject, path, rehearsal, listed=listed)
+        yield from _record(node, page, subject, path, listed=listed)
     elif isinstance(node, (list, tuple)):
         for place, item in enumerate(node):
             plain = not isinstance(item, Mapping)
             where = f"{path}.{place}" if plain and path else path
-            yield from _walk(item, page, subject, where, rehearsal, listed=True)
+            yield from _walk(item, page, subject, where, listed=True)
     else:
-        yield FigureRow(page, "; ".join(subject), path, _plain(node), None, None, None, rehearsal)
+        yield FigureRow(page, "; ".join(subject), path, _plain(node), None, None, None)
 
 
 def _record(
@@ -101,12 +101,9 @@ def _record(
     page: str,
     subject: tuple[str, ...],
     path: str,
-    rehearsal: bool,
     *,
     listed: bool,
 ) -> Iterator[FigureRow]:
-    if isinstance(node.get("rehearsal"), bool):
-        rehearsal = node["rehearsal"]
     if listed:  # what an item of a list is about comes first in it, as text
         for name, value in node.items():
             if value is not None and not isinstance(value, str) and name not in _NUMBERED:
@@ -118,8 +115,6 @@ def _record(
     for name, value in node.items():
         if name in named and (value is None or isinstance(value, str) or name in _NUMBERED):
             continue
-        if name == "rehearsal" and isinstance(value, bool):
-            continue
         if (
             name == "n"
             and main is None
@@ -128,22 +123,15 @@ def _record(
             continue  # beside the others
         nested = isinstance(value, (Mapping, list, tuple))
         if nested:
-            table = name in _TABLES
-            where = path if table else _dotted(path, name)
-            is_rehearsal = rehearsal or (table and name == "rehearsal")
-            yield from _walk(value, page, subject, where, is_rehearsal)
+            yield from _walk(value, page, subject, path if name == _ROWS else _dotted(path, name))
         elif name == main:
             where = path if alone and path else _dotted(path, name)
             low, high = (node[limit] for limit in _LIMITS)
-            yield FigureRow(
-                page, "; ".join(subject), where, _plain(value), node.get("n"), low, high, rehearsal
-            )
+            yield FigureRow(page, "; ".join(subject), where, _plain(value), node.get("n"), low, high)
         elif main is None or name not in _ABOUT:
             # Without limits, n is that of every figure beside it; with them, of the main one alone.
             n = node.get("n") if main is None and name != "n" else None
-            yield FigureRow(
-                page, "; ".join(subject), _dotted(path, name), _plain(value), n, None, None, rehearsal
-            )
+            yield FigureRow(page, "; ".join(subject), _dotted(path, name), _plain(value), n, None, None)
 
 
 def _main_figure(node: Mapping[str, Any]) -> str | None:

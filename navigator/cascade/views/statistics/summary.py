@@ -19,7 +19,7 @@ from navigator.cascade.views.statistics.page import (
     percent,
 )
 from navigator.cascade.views.statistics.rate_changes import odds, watched
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, Tables
+from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
 from navigator.evidence.outcomes import outcomes
 from navigator.evidence.rates import RateTables, revise_rate
 from navigator.evidence.reproductions import finding_tests
@@ -45,7 +45,7 @@ class Summary:
     counted: bool
 
 
-def _read(reader: Reader, question: Question) -> Tables[Summary]:
+def _read(reader: Reader, question: Question) -> Summary:
     since = question.since
     decided = outcomes((), reader.decision_counts(since))
     revised = revisions(reader.revision_counts(since))
@@ -54,23 +54,19 @@ def _read(reader: Reader, question: Question) -> Tables[Summary]:
     versions = reader.version_counts()
     spent = read_costs(reader, question)
     trips = round_trips(reader.swaps(_SWAPS, since=since))
-    changed = {kind: watched(reader, versions, rehearsal=kind) for kind in (False, True)}
-    weeks = RateTables((), ())
-    if any(row.rehearsal is kind for row in versions for kind in changed if not changed[kind]):
+    changed = watched(reader, versions)
+    weeks = RateTables(())
+    if versions and not changed:
         weeks = revise_rate(reader.verdict_counts("week", since))
 
-    def of(rehearsal: bool) -> Summary:
-        score = next((score for score in examined if score.rehearsal is rehearsal), None)
-        cost = spent.of(rehearsal)
-        answers = {
-            "worth": worth(score, decided.of(rehearsal), revised.of(rehearsal), tested.of(rehearsal)),
-            "better": better(changed[rehearsal], weeks.rehearsal if rehearsal else weeks.rows),
-            "cost": price(cost, [trip for trip in trips if trip.rehearsal is rehearsal]),
-        }
-        counted = score is not None or any((cost.proposals, cost.work, cost.swaps.n))
-        return Summary(answers, counted)
-
-    return Tables(of(False), of(True))
+    score = next(iter(examined), None)
+    answers = {
+        "worth": worth(score, decided, revised, tested),
+        "better": better(changed, weeks.rows),
+        "cost": price(spent, trips),
+    }
+    counted = score is not None or any((spent.proposals, spent.work, spent.swaps.n))
+    return Summary(answers, counted)
 
 
 _COLUMNS = (Column("", 9), Column("95 %", 16), Column("n", 8), Column("page", 13))
@@ -88,8 +84,7 @@ _LABELS = {
 }
 
 
-def _tables(found: Tables[Summary], rehearsal: bool) -> Sequence[Table]:
-    summary = found.of(rehearsal)
+def _tables(summary: Summary) -> Sequence[Table]:
     if not summary.counted:
         return ()
     return tuple(_answered(title, summary.answers[name]) for name, title in QUESTIONS.items())
@@ -137,14 +132,11 @@ def _text(figure: Figure) -> str:
     return number(figure.value)
 
 
-def _document(found: Tables[Summary]) -> dict[str, Any]:
-    return {
-        kind: {name: asdict(answer) for name, answer in found.of(kind == "rehearsal").answers.items()}
-        for kind in ("real", "rehearsal")
-    }
+def _document(found: Summary) -> dict[str, Any]:
+    return {name: asdict(answer) for name, answer in found.answers.items()}
 
 
-PAGE: StatisticsPage[Tables[Summary]] = StatisticsPage(
+PAGE: StatisticsPage[Summary] = StatisticsPage(
     name="summary",
     title="Summary",
     help="Is the reviewer worth it, is it getting better, what does it cost.",

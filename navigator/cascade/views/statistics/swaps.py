@@ -17,7 +17,7 @@ from navigator.cascade.views.statistics.page import (
     percent,
 )
 from navigator.domain.models import Swap
-from navigator.evidence.intervals import Summary, Tables
+from navigator.evidence.intervals import Summary
 from navigator.evidence.spread import Spread, spread
 from navigator.evidence.swaps import Direction, RoundTrip, durations, round_trips, swap_stats
 from navigator.store.reads.reader import Reader
@@ -41,7 +41,7 @@ class Swaps:
 
     directions: tuple[Direction, ...]
     trips: tuple[RoundTrip, ...]
-    spreads: Tables[Spread | None]
+    spread: Spread | None
 
 
 def _read_swaps(reader: Reader, question: Question) -> Swaps:
@@ -50,8 +50,7 @@ def _read_swaps(reader: Reader, question: Question) -> Swaps:
 
 def figures_of(swaps: Sequence[Swap]) -> Swaps:
     """The figures of some swaps."""
-    spreads = Tables(*(spread(durations(swaps, kind)) for kind in (False, True)))
-    return Swaps(swap_stats(swaps), round_trips(swaps), spreads)
+    return Swaps(swap_stats(swaps), round_trips(swaps), spread(durations(swaps)))
 
 
 def swap_table(directions: Sequence[Direction], trips: Sequence[RoundTrip] = ()) -> Table:
@@ -112,12 +111,10 @@ def _seconds(took: Summary | None, *, rough: bool = True) -> tuple[str, ...]:
     return (f"{took.n:,}", f"{took.mean:.1f}", f"{took.median:.1f}", f"{mark}{took.p95:.1f}")
 
 
-def _swap_tables(found: Swaps, rehearsal: bool) -> Sequence[Table]:
-    rows = [row for row in found.directions if row.rehearsal is rehearsal]
-    trips = [trip for trip in found.trips if trip.rehearsal is rehearsal]
-    shape = found.spreads.of(rehearsal)
+def _swap_tables(found: Swaps) -> Sequence[Table]:
+    shape = found.spread
     plot = SpreadPlot(shape.start, shape.step, tuple(shape.counts.items())) if shape else None
-    return (replace(swap_table(rows, trips), plot=plot),) if rows else ()
+    return (replace(swap_table(found.directions, found.trips), plot=plot),) if found.directions else ()
 
 
 def document(found: Swaps) -> dict[str, Any]:

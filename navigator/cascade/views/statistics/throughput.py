@@ -19,7 +19,7 @@ _SPEED_COLUMNS = (
 )
 
 
-def _speed_tables(found: tuple[Throughput, ...], rehearsal: bool) -> Sequence[Table]:
+def _speed_tables(found: tuple[Throughput, ...]) -> Sequence[Table]:
     rows = tuple(
         Row(
             f"{row.role.value}  {row.model}",
@@ -34,7 +34,6 @@ def _speed_tables(found: tuple[Throughput, ...], rehearsal: bool) -> Sequence[Ta
             ),
         )
         for row in found
-        if row.rehearsal is rehearsal
     )
     about = "measured by the client, waiting for the first token included"
     return (Table("THROUGHPUT", _SPEED_COLUMNS, rows, about=about),) if rows else ()

@@ -26,8 +26,8 @@ class Uncertainties:
     relations: tuple[Relation, ...]
 
 
-def _tables(found: Uncertainties, rehearsal: bool) -> Sequence[Table]:
-    mine = [one for one in found.relations if one.rehearsal is rehearsal]
+def _tables(found: Uncertainties) -> Sequence[Table]:
+    mine = found.relations
     if not mine:
         return ()
     notes = [

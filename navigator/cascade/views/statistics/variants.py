@@ -12,12 +12,11 @@ from navigator.cascade.views.statistics.page import (
     few_notes,
     share_rows,
 )
-from navigator.evidence.intervals import Tables
 from navigator.evidence.variants import Variants, variant_shares
 
 
-def _tables(found: Tables[Variants], rehearsal: bool) -> Sequence[Table]:
-    ways = found.of(rehearsal).ways
+def _tables(found: Variants) -> Sequence[Table]:
+    ways = found.ways
     if not ways:
         return ()
     tables = (
@@ -32,7 +31,7 @@ def _tables(found: Tables[Variants], rehearsal: bool) -> Sequence[Table]:
     )
 
 
-PAGE: StatisticsPage[Tables[Variants]] = StatisticsPage(
+PAGE: StatisticsPage[Variants] = StatisticsPage(
     name="variants",
     title="Variants",
     help="Several proposals for one task: how often each way of writing is chosen, passes the tests and gets APPROVE.",

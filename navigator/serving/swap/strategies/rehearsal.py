@@ -69,7 +69,7 @@ class RehearsalStrategy(SwapStrategy):
 
     name = "rehearsal"
     about = "the embedded stand-in plays both servers; what it writes lands only in the demo's repositories"
-    rehearsal = True
+    embedded = True
     restarts_servers = True
     checks_files = False
 

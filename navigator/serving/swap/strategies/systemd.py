@@ -50,7 +50,7 @@ _HINTS: dict[Failure, str] = {
     "no_memory": "Free GPU memory, or give the server less (--mem-fraction-static, context, running requests).",
     "port_taken": "Stop the process that holds the port, or give the role another port.",
     "unit_failed": "Check the unit's log: journalctl, with --user for your own units.",
-    "timeout": "If the model needs longer, raise the phase's seconds under [swap.systemd].",
+    "timeout": "If the model needs longer, raise load_seconds or health_seconds under [swap.systemd].",
     "wrong_model": "Use the same model in the unit and in the role's `model`.",
     "disk_full": "Free space on the disk.",
     "refused": "Check the server's key: `api_key_env` of the role.",

@@ -54,7 +54,6 @@ def prepare_landing(
     mode: Mode | None = None,
     trailers: Mapping[str, str] | None = None,
     landed: Collection[str] | None = None,
-    allow_rehearsal: bool = False,
 ) -> LandingPlan:
     """Decide how an approved proposal lands, and make its commit. Writes into the private repository only.
 
@@ -65,12 +64,11 @@ def prepare_landing(
         mode: how to land; the project's setting by default.
         trailers: further trailers, such as models and prompt versions.
         landed: commits of this batch's earlier landings, to find its branches; None finds them by the batch's trailer.
-        allow_rehearsal: land a rehearsal's proposal outside of a demo repository.
 
     Raises:
         StaleBase, LandingRefused: touched paths differ at the target, or something else prevents it.
     """
-    _require_landable(project, facts, proposal, allow_rehearsal=allow_rehearsal)
+    _require_landable(project, facts, proposal)
     raw = _landable_changes(private, proposal)
     chosen: Mode = mode or ("current" if project.landing == "current" else "branch")
     ref, old, parent = _target(project, facts, chosen, batch, landed)
@@ -105,19 +103,7 @@ def prepare_landing(
     )
 
 
-ALLOW_REHEARSAL = "--allow-rehearsal-landing"
-"""The option of `navigator approve` and `navigator run`; a refusal that names it is lifted by it."""
-
-
-def _require_landable(
-    project: Project, facts: RepoFacts, proposal: Proposal, *, allow_rehearsal: bool
-) -> None:
-    if proposal.rehearsal and not project.demo and not allow_rehearsal:
-        raise LandingRefused(
-            f"{proposal.id} was written by a rehearsal model.",
-            hint="It lands only in repositories that `navigator demo` made. To land it anyway: "
-            f"`navigator approve {proposal.id} {ALLOW_REHEARSAL}`.",
-        )
+def _require_landable(project: Project, facts: RepoFacts, proposal: Proposal) -> None:
     try:
         require_same(facts, project)
     except RepositoryError as error:

@@ -1,0 +1,108 @@
+"""A state folder is real or a rehearsal from its first moment, and nothing of the other kind ever gets into it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from navigator.cascade.acting import reading
+from navigator.cascade.socket.alone import locked_dependencies
+from navigator.config.paths import CONFIG_VARIABLE, StatePaths
+from navigator.config.settings import Settings
+from navigator.domain.errors import Conflict
+from navigator.store.database import open_reader, open_writer
+from navigator.store.errors import OtherWorld
+from navigator.store.reads.reader import Reader
+from navigator.store.schema import WORLD
+from tests.cascade.support import git, make_repository
+
+REAL = '[swap]\nstrategy = "resident"\n'
+REHEARSAL = '[swap]\nstrategy = "rehearsal"\n'
+SIMULATED_MODEL = REAL + '[reviewer]\nmodel = "rehearsal/big"\n'
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "config.toml"
+    monkeypatch.setenv(CONFIG_VARIABLE, str(path))
+    return path
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> StatePaths:
+    return StatePaths(tmp_path / "state").ensure()
+
+
+def test_the_settings_say_which_world_they_are_for() -> None:
+    def rehearsal(**sections: dict[str, str]) -> bool | None:
+        return Settings.model_validate(sections).rehearsal
+
+    assert rehearsal() is None
+    assert rehearsal(swap={"strategy": "systemd"}) is False
+    assert rehearsal(swap={"strategy": "rehearsal"}) is True
+    assert rehearsal(swap={"strategy": "systemd"}, final={"model": "rehearsal/big"}) is True
+
+
+@pytest.mark.parametrize(
+    ("made", "opened", "advice"),
+    [
+        (REAL, REHEARSAL, "Set NAVIGATOR_STATE to another folder for the rehearsal"),
+        (REAL, SIMULATED_MODEL, "Set NAVIGATOR_STATE to another folder for the rehearsal"),
+        ("", REHEARSAL, "Set NAVIGATOR_STATE to another folder for the rehearsal"),
+        (REHEARSAL, REAL, "Set NAVIGATOR_STATE to another folder for real work"),
+    ],
+)
+def test_a_folder_refuses_settings_of_the_other_world(
+    paths: StatePaths, config: Path, made: str, opened: str, advice: str
+) -> None:
+    config.write_text(made)
+    with reading(paths) as store:
+        assert store.rehearsal is (made == REHEARSAL)
+    config.write_text(opened)
+    before = paths.database.read_bytes()
+    with pytest.raises(OtherWorld, match=advice), reading(paths):
+        pass
+    with pytest.raises(OtherWorld, match=advice), locked_dependencies(paths):
+        pass
+    assert paths.database.read_bytes() == before
+    # Settings that name no strategy belong to neither: the folder can be looked at.
+    config.write_text("")
+    with reading(paths) as store:
+        assert store.rehearsal is (made == REHEARSAL)
+
+
+@pytest.mark.parametrize("rehearsal", [True, False])
+def test_nothing_changes_the_world_of_a_database(paths: StatePaths, rehearsal: bool) -> None:
+    with closing(open_writer(paths.database, rehearsal=rehearsal)) as connection:
+        for statement in ("UPDATE meta SET value = 'x' WHERE key = ?", "DELETE FROM meta WHERE key = ?"):
+            with pytest.raises(sqlite3.IntegrityError, match="for good"):
+                connection.execute(statement, (WORLD,))
+    with closing(open_writer(paths.database)) as connection:
+        assert Reader(connection).rehearsal is rehearsal
+    with closing(open_reader(paths.database, rehearsal=rehearsal)) as connection:
+        assert Reader(connection).rehearsal is rehearsal
+
+
+def test_a_rehearsal_takes_sample_repositories_only(paths: StatePaths, config: Path, tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "code", {"a.py": b"a = 1\n"})
+    git(repository, "config", "--unset", "navigator.sample")
+    from navigator.cascade.acting import act
+    from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+
+    config.write_text(REHEARSAL)
+    with pytest.raises(Conflict, match="sample repositories only"):
+        act(paths, AddProject(), AddProjectArgs(path=str(repository)))
+    config.write_text(f'{REHEARSAL}[[project]]\npath = "{repository}"\n')
+    problems: list[str] = []
+    with locked_dependencies(paths, on_problem=problems.append) as deps:
+        assert deps.reader.projects() == []
+    assert len(problems) == 1 and "sample repositories only" in problems[0]
+    git(repository, "config", "navigator.sample", "true")
+    with locked_dependencies(paths) as deps:
+        assert [os.path.realpath(held.path) for held in deps.reader.projects()] == [
+            os.path.realpath(repository)
+        ]

@@ -1,0 +1,81 @@
+"""Every benchmark runs, at its smallest size, and prints its figure. What the figure is worth is not tested here."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cascade.support import git, make_repository
+from tests.conftest import ROOT
+from tests.workspace.sandbox.support import needs_sandbox
+
+BENCHMARKS = ROOT.parent / "benchmarks"
+MODULES = {"mechanical_looker", "size", "workloads"}
+"""What the others import."""
+
+FIGURES = {
+    "compare_known": r"order found: ",
+    "context_recall": r"contained − newest: .*(times|∞)\)",
+    "diff_view": r"[\d.]+×.*[\d.]+×",
+    "evidence_simulation": r"revise rate, n 30 .*\d%",
+    "findings_that_run": r"true findings reproduced: \d+ of \d+",
+    "forecast": r"error: median [\d.]+%",
+    "forecast_rehearsal": r"\d+ forecasts in \d+ sessions",
+    "gpu_idle": r"idle share less by ",
+    "hook": r"Navigator's hook( +[\d.-]+){4}",
+    "inflight": r"shares after 6 +found +\d+",
+    "looking_cost": r"accepted \d+ of \d+",
+    "own_cost": r"[\d.]+ times the bare calls",
+    "prefix_order": r"600,000 +[\d.]+% +[\d.]+%",
+    "read_ahead": r"ratio cold / warm: [\d.]+|nothing to compare",
+    "repo_map": r"cold .*[\d.]+ times the reference",
+    "store_scale": r"deck: first picture .*[\d.]+ times the reference",
+    "swap": r"ratio [\d.]+|Not measured: ",
+    "syntax_gate": r"ratio [\d.]+",
+    "tui_scale": r"key to paint.* [\d.]+×",
+    "tui_startup": r"the deck .*[\d.]+×",
+    "uncertainty": r"AUC ",
+}
+NEED_A_SANDBOX = {"compare_known", "findings_that_run"}
+READ_A_REPOSITORY = {"context_recall": "--repo=own={}", "repo_map": "{}", "syntax_gate": "{}"}
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    """A repository with a few commits in a language that is read by a grammar."""
+    source = "function sum(a, b) {\n  return a + b;\n}\n"
+    made = make_repository(tmp_path / "own", {"src/sum.js": source.encode(), "src/other.js": source.encode()})
+    for number in range(4):
+        (made / "src" / "sum.js").write_text(source.replace("a + b", f"a + b + {number}"))
+        git(made, "commit", "-qam", f"Add {number} to the sum")
+    return made
+
+
+def test_each_has_its_figure() -> None:
+    assert {path.stem for path in BENCHMARKS.glob("*.py")} == {*FIGURES, *MODULES}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[needs_sandbox, pytest.mark.sandbox] if name in NEED_A_SANDBOX else [])
+        for name in sorted(FIGURES)
+    ],
+)
+def test_it_runs(name: str, history: Path) -> None:
+    words = [READ_A_REPOSITORY[name].format(history)] if name in READ_A_REPOSITORY else []
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / f"{name}.py"), "--tiny", *words],
+        cwd=BENCHMARKS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    assert re.search(FIGURES[name], done.stdout), done.stdout
