@@ -44,7 +44,7 @@ class Idle:
                     log.exception("the look for reverted commits broke")
 
     def _due(self) -> bool:
-        last = self._deps.reader.meta(LOOKED)
+        last = self._deps.reader.meta(LOOKED, str)
         if not isinstance(last, str):
             return True
         return datetime.now(UTC) - datetime.fromisoformat(last.replace("Z", "+00:00")) >= EVERY

@@ -83,8 +83,8 @@ async def take_in(deps: Dependencies, project: Project) -> Queued:
     """
     folder = deps.paths.commits / str(project.id)
     noted = noted_commits(folder)[:MOST_AT_ONCE]
-    seen = deps.reader.meta(_SEEN + str(project.id))
-    tips = dict(seen) if isinstance(seen, dict) else {}
+    seen = deps.reader.meta(_SEEN + str(project.id), dict)
+    tips = dict(seen or {})
     branches = _Branches({}, (), 0)
     if project.review_branches:
         async with deps.project_lock(project.id):

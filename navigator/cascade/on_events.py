@@ -59,7 +59,7 @@ class OnEvents:
     def begin(self) -> None:
         """Begin after what ran already; with `[on]` new in the settings, from now on."""
         latest = self._deps.reader.last_seq()
-        held = self._deps.reader.meta(SEEN)
+        held = self._deps.reader.meta(SEEN, int)
         self._seen = latest if held is None else max(int(held), latest - MOST_LATE)
         used = bool(self._settings.events)
         if used or held is not None:

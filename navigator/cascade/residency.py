@@ -70,7 +70,7 @@ class Residency:
         """Find out what is really loaded, whatever was last written down."""
         if wrong := await self._deps.strategy.prepare():
             log.warning("not everything could be prepared: %s", wrong)
-        known = self._deps.reader.meta("resident")
+        known = self._deps.reader.meta("resident", str)
         before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
         try:
             found = self._live.resident = await self._deps.strategy.resident()
@@ -253,7 +253,7 @@ class Residency:
         Nothing was swapped, so no swap is written down, unless the developer asked for it and waits for what becomes of it.
         """
         deps, live = self._deps, self._live
-        tries = _TRIES_WITHOUT_CONNECTION if deps.reader.meta(UNTIL) else None
+        tries = _TRIES_WITHOUT_CONNECTION if deps.reader.meta(UNTIL, str) else None
         live.failed(to, began=began, give_up_after=tries)
         self.note_outage(problem)
         if live.wanted is to:

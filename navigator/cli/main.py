@@ -100,12 +100,19 @@ def _of_the_database(error: Exception) -> NavigatorError | None:
     """What SQLite raised, in words that name the newest backup where the file is damaged; None for any other error."""
     import sqlite3
 
-    if not isinstance(error, sqlite3.Error):
-        return None
     from navigator.cli.session import state_paths
     from navigator.store.database import translated
 
-    return translated(error, state_paths().database)
+    database = state_paths().database
+    if not isinstance(error, sqlite3.Error):
+        from navigator.store.damage import damaged_row
+        from navigator.store.rows import DamagedRow
+
+        found = damaged_row(database) if database.exists() else ""
+        if not found:
+            return None
+        error = DamagedRow(found)
+    return translated(error, database)
 
 
 def _document(words: Sequence[str], message: str, hint: str, code: str) -> None:

@@ -179,7 +179,7 @@ def _show(paths: StatePaths, newest: int, round_trips: int, watch: _Watch, as_js
     resident = None
     with reading(paths) as store:
         made = [swap for swap in store.swaps(watch.made + 10) if swap.id > newest]
-        resident, rehearsal = store.meta("resident"), store.rehearsal
+        resident, rehearsal = store.meta("resident", str), store.rehearsal
     found = figures_of(made)
     if as_json:
         output.print_json(

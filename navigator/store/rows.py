@@ -54,8 +54,8 @@ def decoded(model: type[BaseModel], row: sqlite3.Row) -> dict[str, Any]:
             for name in row.keys()  # noqa: SIM118 - iterating a Row gives its values
             if name in kinds and row[name] is not None
         }
-    except (TypeError, ValueError) as error:
-        raise DamagedRow(f"a row of {model.__name__} cannot be read") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _damaged(model, row) from error
 
 
 def _value(kind: str, column: Any) -> Any:
@@ -72,7 +72,12 @@ def from_row(model: type[_M], row: sqlite3.Row, **more: Any) -> _M:
     try:
         return model.model_validate(values)
     except ValueError as error:
-        raise DamagedRow(f"a row of {model.__name__} cannot be read") from error
+        raise _damaged(model, row) from error
+
+
+def _damaged(model: type[BaseModel], row: sqlite3.Row) -> DamagedRow:
+    number = f" {row['id']}" if "id" in row.keys() else ""  # noqa: SIM118 - iterating a Row gives its values
+    return DamagedRow(f"row{number} of {model.__name__} cannot be read")
 
 
 def from_rows(model: type[_M], found: Iterable[sqlite3.Row]) -> list[_M]:

@@ -252,11 +252,11 @@ def test_a_refusal_that_no_repetition_changes_ends_the_session_soon(
     assert len(models.written) <= 2 * len(tasks)
     (event,) = [event for event in room.read().events(0, limit=10_000) if event.kind == "server_problem"]
     assert event.data["role"] == "generator" and f"HTTP {status}" in str(event.data["problem"])
-    assert room.read().meta("resident") == ""
+    assert room.read().meta("resident", str) == ""
     models.write = lambda messages: edit("return x * 2")
     room.work()
     assert {room.task(task).state for task in tasks} == {TaskState.AWAITING_APPROVAL}
-    assert room.read().meta("resident") == "both"
+    assert room.read().meta("resident", str) == "both"
 
 
 def test_an_objection_that_quotes_nothing_shown_cannot_cause_a_revision(room: Room, models: Models) -> None:

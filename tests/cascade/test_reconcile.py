@@ -165,11 +165,11 @@ def room_queue(ask: Any, text: str = "Make double() multiply") -> str:
 def test_a_swap_that_was_made_while_navigator_was_away(room: Room, models: Models, tmp_path: Path) -> None:
     room.queue()
     room.work()
-    assert room.read().meta("resident") == "reviewer"
+    assert room.read().meta("resident", str) == "reviewer"
     (tmp_path / "loaded").write_text("generator")
     room.work()
     assert swaps(room)[-1] == ("reviewer", "generator", "done", "outside")
-    assert room.read().meta("resident") == "generator"
+    assert room.read().meta("resident", str) == "generator"
 
 
 def test_a_server_that_dies_while_it_writes_is_started_again_and_the_task_is_written(

@@ -126,9 +126,9 @@ async def test_an_idle_conductor_looks_and_not_again_soon(
         while not stored(bench):
             await asyncio.sleep(0.01)
         assert stored(bench) == {bench.waiting[0]: ("kept", "", "")}
-        seen, looked = len(looks), world.reader.meta(idle.LOOKED)
+        seen, looked = len(looks), world.reader.meta(idle.LOOKED, str)
         while len(looks) < seen + 3:
             await asyncio.sleep(0.01)
-        assert world.reader.meta(idle.LOOKED) == looked
+        assert world.reader.meta(idle.LOOKED, str) == looked
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

@@ -72,7 +72,7 @@ def test_a_transaction_without_events_tells_nothing(store: Store) -> None:
     with store.transaction() as tx:
         tx.set_meta("resident", "generator")
     assert told == []
-    assert store.read.meta("resident") == "generator"
+    assert store.read.meta("resident", str) == "generator"
 
 
 def test_readers_see_committed_state_only(store: Store, task: Task, paths: StatePaths) -> None:
@@ -120,21 +120,21 @@ def test_transactions_do_not_nest(store: Store) -> None:
         pass
     with store.transaction() as tx:
         tx.set_meta("a", 1)
-    assert store.read.meta("a") == 1
+    assert store.read.meta("a", int) == 1
 
 
 def test_threads_take_turns(store: Store, task: Task) -> None:
     def work() -> None:
         for _ in range(20):
             with store.transaction() as tx:
-                tx.set_meta("n", (tx.read.meta("n") or 0) + 1)
+                tx.set_meta("n", (tx.read.meta("n", int) or 0) + 1)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert store.read.meta("n") == 80
+    assert store.read.meta("n", int) == 80
 
 
 def test_a_full_disk_is_reported_and_what_was_committed_is_kept(store: Store, task: Task) -> None:

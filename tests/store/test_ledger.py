@@ -225,9 +225,9 @@ def test_drafts_and_meta_values(store: Store) -> None:
     assert store.read.drafts("note:") == {"note:P1": "bb"}
     # A prefix is text, not a pattern.
     assert store.read.drafts("%") == {}
-    assert store.read.meta("audit:1") == {"n": [1, None]}
-    assert store.read.meta("audit:2") is None
-    assert store.read.meta("none") is None
+    assert store.read.meta("audit:1", dict) == {"n": [1, None]}
+    assert store.read.meta("audit:2", dict) is None
+    assert store.read.meta("none", str) is None
 
 
 def test_comments_on_lines(store: Store, task: Task, answer: AnswerMaker) -> None:

@@ -122,7 +122,7 @@ class ExamQueue:
         return _Open(first, second, frozenset(answered), seconds)
 
     def _seed(self) -> str:
-        known = self._deps.reader.meta(SEED)
+        known = self._deps.reader.meta(SEED, str)
         if known:
             return str(known)
         seed = secrets.token_hex(8)

@@ -80,7 +80,7 @@ def again(
 
 def _ring(deps: Dependencies) -> KeyRing:
     """Keys that are the same after a restart, so that an interrupted agent is asked the same again."""
-    secret = deps.reader.meta(_SECRET)
+    secret = deps.reader.meta(_SECRET, str)
     if not isinstance(secret, str):
         secret = secrets.token_hex(16)
         with deps.store.transaction() as tx:

@@ -208,7 +208,7 @@ def _swap_lines(reader: Reader, args: EscalateArgs) -> list[str]:
     lines = (
         ["It comes back to you with another verdict beside the first, whatever that says."] if again else []
     )
-    if reader.meta("resident") in (Role.REVIEWER.value, "both"):
+    if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
         return [f"The reviewer is loaded: no swap, about {count * each:.0f} s to read.", *lines]
     counts = reader.counts()["tasks"]
     others = int(counts[TaskState.AWAITING_REVIEW.value]) - (count - again)

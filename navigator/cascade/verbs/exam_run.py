@@ -45,7 +45,7 @@ class RunExam(Verb[ExamRunArgs, ExamAsked]):
         return Conflict("There are no exam items.", hint="`navigator exam prepare` makes them.")
 
     def question(self, reader: Reader, args: ExamRunArgs) -> Question | None:
-        if reader.meta("resident") in (Role.REVIEWER.value, "both"):
+        if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
             return None
         from navigator.cascade.views.figures import measured_figures
 

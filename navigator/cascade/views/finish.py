@@ -48,11 +48,11 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
 
 
 def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Plan:
-    resident, until = reader.meta("resident"), reader.meta(UNTIL)
+    resident, until = reader.meta("resident", str), reader.meta(UNTIL, str)
     roles = {role.value: role for role in (Role.GENERATOR, Role.REVIEWER)}
     return Plan(
         resident=roles.get(str(resident)),
-        swapping_to=roles.get(str(reader.meta(SWAPPING_TO))),
+        swapping_to=roles.get(str(reader.meta(SWAPPING_TO, str))),
         both_resident=resident == "both" or settings.swap.strategy == "resident",
         streams=(settings.generator.max_inflight, settings.reviewer.max_inflight),
         revisions=settings.batch.revisions,

@@ -56,8 +56,7 @@ def remember_part_base(tx: Transaction, commit: str, part: str, words: str, *, l
 
 
 def _part_record(reader: Reader, commit: str) -> dict[str, Any] | None:
-    held = reader.meta(_KEY + commit) if commit else None
-    return held if isinstance(held, dict) else None
+    return reader.meta(_KEY + commit, dict) if commit else None
 
 
 def part_at_base(reader: Reader, commit: str) -> Proposal | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from navigator.domain.errors import NotFound
 from navigator.domain.ids import number_of
@@ -11,8 +11,11 @@ from navigator.domain.json_text import read_json
 from navigator.domain.models import Canary, Event, Swap, Usage
 from navigator.domain.records import Batch, Comment, ForecastRecord, JournalEntry, Look, ModelCall
 from navigator.domain.states import Role
-from navigator.store.reads.queries import WRITTEN, Queries, limited
-from navigator.store.rows import decoded, from_row, from_rows, unpacked
+from navigator.store.database import translated
+from navigator.store.reads.queries import WRITTEN, Queries, database_of, limited
+from navigator.store.rows import DamagedRow, decoded, from_row, from_rows, unpacked
+
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,23 @@ class LedgerReads(Queries):
         """The newest event's number, 0 when nothing happened yet."""
         return int(self._one("SELECT coalesce(max(seq), 0) FROM events"))
 
-    def meta(self, key: str) -> Any:
-        """A small stored value (JSON), or None."""
+    def meta(self, key: str, kind: type[_V]) -> _V | None:
+        """A small stored value (JSON), or None.
+
+        Raises:
+            DatabaseCorrupt: it is no `kind`.
+        """
         found = self._all("SELECT value FROM meta WHERE key = ?", key)
-        return read_json(found[0]["value"]) if found else None
+        try:
+            value = read_json(found[0]["value"]) if found else None
+        except (ValueError, TypeError):
+            value = ...
+        if value is None:
+            return None
+        if isinstance(value, kind):
+            return value
+        damaged = DamagedRow(f"row {key!r} of meta cannot be read")
+        raise translated(damaged, database_of(self._connection)) from None
 
     def drafts(self, prefix: str = "") -> dict[str, str]:
         """Unfinished texts by key, of the keys that begin with `prefix`."""

@@ -81,7 +81,7 @@ class Reader(
     @cached_property
     def rehearsal(self) -> bool:
         """Whether everything in this store is simulated; it is so from the beginning, or never."""
-        return bool(self.meta(WORLD))
+        return bool(self.meta(WORLD, object))
 
     # Projects and tasks
 
@@ -307,7 +307,7 @@ class Reader(
             "unreviewed": self._open_with(f"r.verdict = '{Verdict.UNREVIEWED.value}'"),
             "advice": self._open_with("r.advice <> ''"),
             "last_swap": swaps[0].model_dump(mode="json", by_alias=True) if swaps else None,
-            "resident": self.meta("resident"),
+            "resident": self.meta("resident", str),
             "last_seq": self.last_seq(),
         }
 
