@@ -34,7 +34,6 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.size import sized
@@ -50,6 +49,7 @@ from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.domain.states import ProposalState
+from navigator.process.runner import Process
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 from navigator.workspace.git import runner
@@ -92,49 +92,46 @@ class Recorder:
 
 def _recording(recorder: Recorder) -> None:
     """Have the runner's git processes recorded, with the processor time that each took."""
+    run, took = runner.run, threading.local()
 
-    class Recorded(subprocess.Popen[bytes]):
-        def __init__(self, command: list[str], *, env: dict[str, str], **options: Any) -> None:
-            # Dates are named, so that a commit made again is the same commit.
-            env = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"} | env
-            index = Path(env.get("GIT_INDEX_FILE", "/nowhere"))
-            self.call = {
-                "order": time.monotonic_ns(),
-                "stage": _stage.get(),
-                "command": command,
-                "env": env,
-                "cwd": str(options.get("cwd") or "/"),
-                "index": index.read_bytes() if index.exists() else None,
-                "feed": None,
-                "files": {},
-            }
-            super().__init__(command, env=env, **options)
+    def waited(process: Process, flags: int) -> tuple[int, int]:
+        try:
+            pid, status, used = os.wait4(process.pid, flags)
+        except ChildProcessError:
+            return process.pid, 0
+        took.cpu = used.ru_utime + used.ru_stime
+        return pid, status
 
-        def _try_wait(self, wait_flags: int) -> tuple[int, int]:
-            try:
-                pid, status, used = os.wait4(self.pid, wait_flags)
-            except ChildProcessError:
-                return self.pid, 0
+    def polled(process: Process, *_: Any, **__: Any) -> int | None:
+        if process.returncode is None:
+            pid, status = waited(process, os.WNOHANG)
             if pid:
-                self.call["cpu"] = used.ru_utime + used.ru_stime
-                self.call["status"] = os.waitstatus_to_exitcode(status)
-                recorder.git_call(self.call)
-            return pid, status
+                process._handle_exitstatus(status)  # type: ignore[attr-defined]
+        return process.returncode
 
-    talk = runner._talk
+    def recorded(command: list[str], seconds: float, *, env: dict[str, str], **options: Any) -> Any:
+        # Dates are named, so that a commit made again is the same commit.
+        env = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"} | env
+        index, feed = Path(env.get("GIT_INDEX_FILE", "/nowhere")), options.get("given")
+        call = {
+            "order": time.monotonic_ns(),
+            "stage": _stage.get(),
+            "command": command,
+            "env": env,
+            "cwd": str(options.get("cwd") or "/"),
+            "index": index.read_bytes() if index.exists() else None,
+            "feed": feed,
+            "files": {},
+        }
+        if "hash-object" in command and feed:
+            folder = Path(env["GIT_DIR"])
+            call["files"] = {str(folder / n): (folder / n).read_bytes() for n in feed.decode().split()}
+        result = run(command, seconds, env=env, **options)
+        recorder.git_call(call | {"cpu": took.cpu, "status": result.code})
+        return result
 
-    def talked(process: Any, feed: bytes | None, *rest: Any) -> Any:
-        process.call["feed"] = feed
-        if "hash-object" in process.call["command"] and feed:
-            folder = Path(process.call["env"]["GIT_DIR"])
-            process.call["files"] = {
-                str(folder / n): (folder / n).read_bytes() for n in feed.decode().split()
-            }
-        return talk(process, feed, *rest)
-
-    runner._talk = talked
-    real = {name: getattr(subprocess, name) for name in ("DEVNULL", "PIPE", "TimeoutExpired", "run")}
-    runner.subprocess = SimpleNamespace(Popen=Recorded, **real)  # type: ignore[assignment]
+    Process._try_wait, Process._internal_poll = waited, polled  # type: ignore[attr-defined]
+    runner.run = recorded  # type: ignore[attr-defined]
 
 
 def _timed(

@@ -29,7 +29,7 @@ FIGURES = {
     "hook": r"Navigator's hook( +[\d.-]+){4}",
     "inflight": r"shares after 6 +found +\d+",
     "looking_cost": r"accepted \d+ of \d+",
-    "own_cost": r"[\d.]+ times the bare calls",
+    "own_cost": r"[1-9]\d* landed(.|\n)*[\d.]+ times the bare calls",
     "prefix_order": r"600,000 +[\d.]+% +[\d.]+%",
     "read_ahead": r"ratio cold / warm: [\d.]+|nothing to compare",
     "repo_map": r"cold .*[\d.]+ times the reference",
