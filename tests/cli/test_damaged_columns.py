@@ -16,10 +16,7 @@ from navigator.config.paths import StatePaths
 from navigator.store.schema import SCHEMA
 from tests.tui.world import fill
 
-STATISTICS = (
-    *("edits", "exam", "findings", "forecast", "looking", "outcomes", "revise-rate"),
-    *("summary", "swaps", "throughput", "uncertainty", "variants"),
-)
+STATISTICS = ("summary", "reviewer", "outcomes", "cost", "writing")
 COMMANDS = (
     ["status"],
     ["project", "list"],
