@@ -45,7 +45,7 @@ def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connect
 
     Args:
         path: made with mode 0600 if absent; a daily copy goes to `backups/` beside it.
-        rehearsal: whether what is to be stored is simulated, which a new database keeps for good (None: it is not). One of
+        rehearsal: whether what is to be stored is simulated, which an empty database keeps for good (None: nothing is said). One of
             the other kind is refused; None opens both.
 
     Raises:
@@ -65,9 +65,10 @@ def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connect
     try:
         _check(connection, path)
         _configure_writer(connection, path)
-        if not _create(connection, bool(rehearsal)):
+        if not _create(connection):
             _require_world(connection, path, rehearsal)
             _copy_daily(connection, path)
+        _settle_world(connection, rehearsal)
         _renew_triggers(connection)
     except sqlite3.Error as error:
         connection.close()
@@ -233,7 +234,7 @@ def _other_schema(path: Path, present: int) -> OtherSchema:
     )
 
 
-def _create(connection: sqlite3.Connection, rehearsal: bool) -> bool:
+def _create(connection: sqlite3.Connection) -> bool:
     """Make the tables of an empty database, all or none; whether it was empty."""
     if schema_version(connection) == SCHEMA_VERSION:
         return False
@@ -243,7 +244,6 @@ def _create(connection: sqlite3.Connection, rehearsal: bool) -> bool:
         if schema_version(connection) != SCHEMA_VERSION:
             for statement in SCHEMA:
                 connection.execute(statement)
-            connection.execute("INSERT INTO meta VALUES (?, ?)", (WORLD, "true" if rehearsal else "false"))
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
     except BaseException:
@@ -259,10 +259,23 @@ def _copy_daily(connection: sqlite3.Connection, path: Path) -> None:
         back_up(connection, folder, label="daily")
 
 
+def _world(connection: sqlite3.Connection) -> bool | None:
+    """Whether the database holds a rehearsal; None while it holds nothing, and no settings have said what it is for."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (WORLD,)).fetchone()
+    if row is not None:
+        return bool(row[0] == "true")
+    return False if connection.execute("SELECT EXISTS (SELECT 1 FROM projects)").fetchone()[0] else None
+
+
+def _settle_world(connection: sqlite3.Connection, rehearsal: bool | None) -> None:
+    """Write down for good what the database is for, once settings say it."""
+    if rehearsal is not None and _world(connection) is None:
+        connection.execute("INSERT INTO meta VALUES (?, ?)", (WORLD, "true" if rehearsal else "false"))
+
+
 def _require_world(connection: sqlite3.Connection, path: Path, rehearsal: bool | None) -> None:
-    (kept,) = connection.execute("SELECT value FROM meta WHERE key = ?", (WORLD,)).fetchone()
-    held = kept == "true"
-    if rehearsal is None or rehearsal == held:
+    held = _world(connection)
+    if None in (rehearsal, held) or rehearsal == held:
         return
     if held:
         raise OtherWorld(

@@ -52,7 +52,6 @@ def test_the_settings_say_which_world_they_are_for() -> None:
     [
         (REAL, REHEARSAL, "Set NAVIGATOR_STATE to another folder for the rehearsal"),
         (REAL, SIMULATED_MODEL, "Set NAVIGATOR_STATE to another folder for the rehearsal"),
-        ("", REHEARSAL, "Set NAVIGATOR_STATE to another folder for the rehearsal"),
         (REHEARSAL, REAL, "Set NAVIGATOR_STATE to another folder for real work"),
     ],
 )
@@ -73,6 +72,35 @@ def test_a_folder_refuses_settings_of_the_other_world(
     config.write_text("")
     with reading(paths) as store:
         assert store.rehearsal is (made == REHEARSAL)
+
+
+@pytest.mark.parametrize("settings", [REAL, REHEARSAL])
+def test_a_folder_that_was_only_looked_at_belongs_to_the_first_settings_that_name_a_strategy(
+    paths: StatePaths, config: Path, settings: str
+) -> None:
+    """The first screen offers the rehearsal before there are settings."""
+    config.write_text("")
+    with reading(paths) as store:
+        assert not store.rehearsal
+    config.write_text(settings)
+    with locked_dependencies(paths) as deps:
+        assert deps.reader.rehearsal is (settings == REHEARSAL)
+    config.write_text(REAL if settings == REHEARSAL else REHEARSAL)
+    with pytest.raises(OtherWorld), reading(paths):
+        pass
+
+
+def test_a_folder_with_a_project_is_real_where_no_settings_said_so(
+    paths: StatePaths, config: Path, tmp_path: Path
+) -> None:
+    from navigator.cascade.acting import act
+    from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+
+    config.write_text("")
+    act(paths, AddProject(), AddProjectArgs(path=str(make_repository(tmp_path / "code", {"a.py": b"a = 1\n"}))))
+    config.write_text(REHEARSAL)
+    with pytest.raises(OtherWorld, match="holds real work"), reading(paths):
+        pass
 
 
 @pytest.mark.parametrize("rehearsal", [True, False])
