@@ -28,7 +28,13 @@ def damaged_row(database: Path) -> str:
                 sound.execute(statement)
         tables = [name for (name,) in sound.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:
-            if not table.startswith("sqlite_") and (found := _in_table(held, sound, table)):
+            if table.startswith("sqlite_"):
+                continue
+            try:
+                found = _in_table(held, sound, table)
+            except (sqlite3.Error, UnicodeDecodeError) as error:  # a page of it is damaged, or its name
+                return f"table {table}: {error}"
+            if found:
                 return found
     return ""
 

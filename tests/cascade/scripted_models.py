@@ -93,7 +93,7 @@ class Models:
     @property
     def settings(self) -> str:
         """A settings file that has both roles on this server."""
-        return settings(self.url, self.url)
+        return settings(self.url, self.url, self.names)
 
     def answer(self, body: dict[str, Any]) -> str | Said | Refusal:
         """What the model that was asked for says. One at a time, so that scripts may count."""
@@ -108,11 +108,11 @@ class Models:
             return self.write(body["messages"])
 
 
-def settings(generator: str, reviewer: str) -> str:
+def settings(generator: str, reviewer: str, names: tuple[str, str] = (WRITER, READER)) -> str:
     """A settings file with strategy `resident` on two addresses."""
     return (
-        f'[generator]\nmodel = "{WRITER}"\nbase_url = "{generator}"\n'
-        f'[reviewer]\nmodel = "{READER}"\nbase_url = "{reviewer}"\n'
+        f'[generator]\nmodel = "{names[0]}"\nbase_url = "{generator}"\n'
+        f'[reviewer]\nmodel = "{names[1]}"\nbase_url = "{reviewer}"\n'
         '[swap]\nstrategy = "resident"\n'
     )
 

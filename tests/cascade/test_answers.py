@@ -77,7 +77,7 @@ def test_a_reviewer_that_tells_faulty_from_clean_is_worth_it() -> None:
     found = judged(score(45, 5, 46, 4))
     assert found.known and found.sentence.startswith("Yes. When this reviewer says REVISE it is right")
     caught = found.figures["known_faults_caught"]
-    assert (caught.value, caught.n, caught.source) == (0.9, 50, "exam")
+    assert (caught.value, caught.n, caught.source) == (0.9, 50, "reviewer")
     assert caught.low is not None and caught.high is not None and caught.low < 0.9 < caught.high
     j = found.figures["better_than_chance"]
     assert j.value == pytest.approx(0.82) and j.low is not None and j.low > 0

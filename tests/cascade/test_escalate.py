@@ -171,7 +171,7 @@ def test_the_final_model_reads_what_was_shown_and_its_price_is_counted(place: Pl
     (proposal,) = room.proposals()
     assert proposal.review is not None and proposal.final_review is not None
     assert proposal.final_review.price == pytest.approx((2 * 3_000 + 10 * 400) / 1e6)
-    spent = read_costs(room.read(), Question()).of(False)
+    spent = read_costs(room.read(), Question())
     assert (spent.final_reviews, spent.final_price.total) == (1, proposal.final_review.price)
     assert place.state() is TaskState.AWAITING_APPROVAL
 

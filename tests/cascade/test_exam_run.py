@@ -412,8 +412,13 @@ def rehearsing(role: str, *options: str) -> Iterator[str]:
     ("skill", "verdict"), [((0.95, 0.95), "worth it"), ((0.0, 1.0), "no better than chance")]
 )
 def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
-    room: Room, skill: tuple[float, float], verdict: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skill: tuple[float, float], verdict: str
 ) -> None:
+    hurry(monkeypatch)
+    # Its state is a rehearsal's from the start.
+    room = Room(
+        tmp_path, Models(str, url="http://127.0.0.1:9", names=("rehearsal/w", "rehearsal/r")), monkeypatch
+    )
     pairs = 18
     with locked_dependencies(room.paths) as deps:
         for number in range(pairs):
@@ -444,7 +449,7 @@ def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
         room.work()
     reader = room.read()
     document = PAGE.document(PAGE.read(reader, Question()))
-    assert document["rehearsal"] is True
+    assert reader.rehearsal
     assert document["items"] == 2 * pairs
     assert document["faulty"]["n"] + document["clean"]["n"] + document["unreviewed"] == 2 * pairs
     assert document["sensitivity"]["low"] <= skill[0] <= document["sensitivity"]["high"]

@@ -255,7 +255,7 @@ def test_whole_sessions_killed_with_every_git(tmp_path: Path) -> None:
         ):
             kills += 1
             scene.assert_nothing_twice()
-        scene.desk.json(*RUN[:-2], codes=(0, 1))
+        scene.desk.json(*RUN[:-1], codes=(0, 1))
         assert set(scene.states()) <= ENDED, scene.states()
         with scene.desk.reading() as store:
             reasons = [task.reason for task in store.tasks() if "Navigator could not go on" in task.reason]

@@ -167,7 +167,7 @@ def test_a_session_killed_ten_times_ends_as_if_it_had_not_been(tmp_path: Path) -
         # One that serves, and at most one more that was started and not yet written down.
         assert len(scene.servers()) <= 2
         scene.assert_nothing_twice()
-    session = scene.desk.json(*RUN[:-2], codes=(0, 1))
+    session = scene.desk.json(*RUN[:-1], codes=(0, 1))
 
     assert set(scene.states()) <= ENDED, scene.states()
     assert sum(scene.states().values()) == 30
@@ -202,7 +202,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     while kills < 10 and scene.killed_soon(chance.randint(3, 40), chance.randint(0, 12), *RUN):
         kills += 1
         scene.assert_nothing_twice()
-    scene.desk.json(*RUN[:-2], codes=(0, 1))
+    scene.desk.json(*RUN[:-1], codes=(0, 1))
     assert kills
     assert set(scene.states()) <= ENDED
     scene.assert_nothing_twice()
@@ -214,7 +214,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("seed", "landing"), [(31, "branch"), (32, "current")])
 def test_landings_killed_at_any_moment(tmp_path: Path, seed: int, landing: str) -> None:
     scene = Scene(tmp_path, projects=3, tasks=14, seed=seed, landing=landing)
-    scene.desk.json(*RUN[:-2], codes=(0, 1))
+    scene.desk.json(*RUN[:-1], codes=(0, 1))
     with scene.desk.reading() as store:
         ready = {proposal.id for proposal in batch_choice(waiting_proposals(store)).taken}
     chance = random.Random(seed)
@@ -287,7 +287,7 @@ def test_sessions_told_to_stop_end_and_the_next_continues(tmp_path: Path) -> Non
         scene.assert_nothing_twice()
         scene.assert_all_let_go()
     assert stopped
-    scene.desk.json(*RUN[:-2], codes=(0, 1))
+    scene.desk.json(*RUN[:-1], codes=(0, 1))
     assert set(scene.states()) <= ENDED
     scene.assert_nothing_twice()
     scene.assert_all_let_go()
@@ -299,7 +299,7 @@ def test_sessions_told_to_stop_end_and_the_next_continues(tmp_path: Path) -> Non
 def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) -> None:
     scene = Scene(tmp_path, projects=3, tasks=14, seed=5, landing=landing)
     desk = scene.desk
-    desk.json(*RUN[:-2], codes=(0, 1))
+    desk.json(*RUN[:-1], codes=(0, 1))
     with desk.reading() as store:
         ready = [proposal.id for proposal in batch_choice(waiting_proposals(store)).taken]
     assert len(ready) >= 6
@@ -336,7 +336,7 @@ def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) 
     wait_for_conductor(desk, conductor)
     desk.run(*approve, *ready[5:], codes=(0, 1))
     assert conductor.wait(timeout=PATIENCE) == -signal.SIGKILL
-    session = desk.json(*RUN[:-2], codes=(0, 1))
+    session = desk.json(*RUN[:-1], codes=(0, 1))
     assert scene.assert_landed_once() == len(ready)
     assert session["states"]["landed"] == len(ready)
     for repository in scene.repositories.values():
@@ -350,7 +350,7 @@ def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) 
 def test_a_repository_that_went_away_in_the_middle_of_a_landing_holds_up_nothing_else(tmp_path: Path) -> None:
     scene = Scene(tmp_path, projects=2, tasks=6, seed=9)
     desk = scene.desk
-    desk.json(*RUN[:-2], codes=(0, 1))
+    desk.json(*RUN[:-1], codes=(0, 1))
     with desk.reading() as store:
         ready = batch_choice(waiting_proposals(store)).taken
     first = ready[0]

@@ -149,7 +149,7 @@ def report_on(desk: Desk, session: dict[str, Any], decisions: list[dict[str, Any
         "rungs": dict(
             Counter(edit.rung.value for proposal in proposals for edit in proposal.edits).most_common()
         ),
-        "edit_codes": {code: count for row in edits for code, count in row.codes.items()},
+        "edit_codes": dict(edits.codes),
         "verdicts": session["verdicts"],
         "rounds": session["rounds"],
         "swaps": session["swaps"],

@@ -236,7 +236,7 @@ def test_json_of_an_empty_state_is_one_document_each(command: Command) -> None:
     assert command.json("task", "list") == {"tasks": []}
     assert command.json("proposals") == {"proposals": []}
     assert command.json("stats", "reviewer")["revise_rate"]["rows"] == []
-    assert command.json("swap", "log") == {"swaps": []}
+    assert command.json("swap", "log") == {"swaps": [], "rehearsal": True}
     assert command.json("status")["waiting"] == 0
     assert command.json("forecast", "--batch", "30")["forecast"]["swap_each"] == pytest.approx(75.4 / 30)
 

@@ -56,7 +56,7 @@ def test_a_slip_in_a_key_is_said_before_what_it_makes_missing(
     ("words", "exit_code", "code", "says"),
     [
         (("task", "show", "T7"), 2, "not_found", "There is no task T7."),
-        (("stop",), 1, "no_conductor", "No conductor is running."),
+        (("run", "--stop"), 1, "no_conductor", "No conductor is running."),
         (("approve", "P7"), 2, "not_found", "There is no proposal P7."),
         (("task", "add", "thing", "Do it", "--kind", "nosuch"), 2, "usage", "nosuch"),
     ],

@@ -16,6 +16,7 @@ from tests.tui import world
 
 @pytest.fixture
 def filled(command: Command) -> Command:
+    command.config.write_text('[swap]\nstrategy = "resident"\n')
     world.fill(StatePaths(command.state).ensure())
     return command
 
@@ -44,7 +45,7 @@ def test_without_a_name_the_three_questions_are_answered(filled: Command) -> Non
     said = filled.run("stats").stdout
     places = [said.index(words) for words in ("WORTH IT?", "GETTING BETTER?", "COST?")]
     assert places == sorted(places)
-    assert set(filled.json("stats")["real"]) == {"worth", "better", "cost"}
+    assert set(filled.json("stats")) == {"worth", "better", "cost", "rehearsal"}
     assert filled.json("stats") == filled.json("stats", "summary")
 
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,7 +63,8 @@ def document(*findings: Finding, verdict: Verdict = Verdict.REVISE, **fields: An
         id="P1", task_id="T1", project_id=1, project="code", attempt=0, round=0, base_commit="b" * 40, tree="c" * 40,
         written_by=Role.GENERATOR, title=HOSTILE, review=review,
     )  # fmt: skip
-    return review_document(task, held, Redactor())
+    real: Any = SimpleNamespace(rehearsal=False)
+    return review_document(real, task, held, Redactor())
 
 
 EVERY = [

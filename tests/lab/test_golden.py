@@ -32,6 +32,14 @@ def speedup_with_traffic(
     return formulas.speedup(alpha, gamma, draft_cost, extra_cost=extra_gigabytes / step_gigabytes)
 
 
+def one_task_seconds(revisions: int = 0, back: bool = False, reviewed: bool = False) -> float:
+    """One task alone. The papers leave the last revision's review out unless `reviewed`; `back` counts the swap back."""
+    used = figures()
+    steps = forecast.task_steps(used, revisions=revisions)
+    counted = steps[: len(steps) if reviewed or not revisions else -2]
+    return sum(step.seconds for step in counted) + (used.swap_back if back and not revisions else 0.0)
+
+
 def experts_in_words(config: Mapping[str, Any]) -> str:
     found = routing(config)
     return found.in_words() if found else "no experts"
@@ -39,7 +47,7 @@ def experts_in_words(config: Mapping[str, Any]) -> str:
 
 FORMULAS: dict[str, Callable[..., Any]] = {
     "break_even_alpha": formulas.break_even_alpha,
-    "break_even_tokens": lambda figures_: forecast.break_even_tokens(figures(figures_)),
+    "break_even_tokens": lambda figures_: forecast.break_even(figures(figures_)).tokens,
     "coverage": formulas.coverage,
     "design_runs": design_runs,
     "distinct_experts": distinct_experts,
@@ -47,8 +55,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
         1000 * formulas.drafting_seconds(gamma, sum(speeds) / len(speeds))
     ),
     "floor_milliseconds": lambda **given: 1000 * formulas.floor_seconds(**given),
-    "one_task_against_single": lambda: forecast.one_task_seconds() / PUBLISHED.single_seconds,
-    "one_task_seconds": lambda **given: forecast.one_task_seconds(figures(), **given),
+    "one_task_against_single": lambda: one_task_seconds() / PUBLISHED.single_seconds,
+    "one_task_seconds": one_task_seconds,
     "rate_from_alpha": formulas.rate_from_alpha,
     "round_trip": lambda **given: figures(given).round_trip,
     "routing": experts_in_words,

@@ -70,7 +70,6 @@ def examined(seed: int, se: float, sp: float, items: int = ITEMS, proposals: int
         ExamCount(
             model="rehearsal/r",
             prompt_version="v",
-            rehearsal=True,
             source=ExamSource.MUTANT if fault else ExamSource.CLEAN,
             faulty=fault,
             verdict=verdict(reviewer, number, fault=fault),
@@ -83,7 +82,6 @@ def examined(seed: int, se: float, sp: float, items: int = ITEMS, proposals: int
         VerdictCount(
             model="rehearsal/r",
             prompt_version="v",
-            rehearsal=True,
             verdict=verdict(reviewer, 1_000 + number, fault=number < FAULTY * proposals),
         )
         for number in range(proposals)

@@ -66,11 +66,9 @@ def test_a_project_is_read_as_it_was_added(store: Store) -> None:
             conventions="HOUSE.md",
             root_commit="abc",
             source="config",
-            demo=True,
         )
     assert store.read.project("thing") == made == store.read.project(made.id)
     assert made.include == ("a", "b")
-    assert made.demo is True
 
 
 def test_names_and_paths_are_taken_once(store: Store, task: Task) -> None:

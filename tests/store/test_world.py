@@ -97,7 +97,11 @@ def test_a_folder_with_a_project_is_real_where_no_settings_said_so(
     from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
 
     config.write_text("")
-    act(paths, AddProject(), AddProjectArgs(path=str(make_repository(tmp_path / "code", {"a.py": b"a = 1\n"}))))
+    act(
+        paths,
+        AddProject(),
+        AddProjectArgs(path=str(make_repository(tmp_path / "code", {"a.py": b"a = 1\n"}))),
+    )
     config.write_text(REHEARSAL)
     with pytest.raises(OtherWorld, match="holds real work"), reading(paths):
         pass
