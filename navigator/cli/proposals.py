@@ -186,7 +186,7 @@ def _show(
     findings = list(proposal.review.findings) if proposal.review and other is None else []
     for finding in findings:
         if not finding.anchored:
-            output.say(f"  does not count, {finding.unanchored}:", fg="magenta")
+            output.say(f"  does not count, {finding.why_unanchored}:", fg="magenta")
             _say_finding(finding)
     if other is not None and not files:
         output.say(f"\nNo difference from {other.id}.")

@@ -308,6 +308,11 @@ class Finding(Model):
     reproduction: Reproduction | None = None
 
     @property
+    def why_unanchored(self) -> str:
+        """Why it does not count, in words; "" where it is anchored."""
+        return "" if self.anchored else self.unanchored or "its quote was not found"
+
+    @property
     def asked_for(self) -> bool:
         """Whether a revision answers it: its quote is anchored, and it is more than taste or a later remark."""
         return self.anchored and not self.remark and self.severity is not Severity.NIT

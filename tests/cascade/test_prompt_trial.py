@@ -179,10 +179,14 @@ def test_what_cannot_be_tried_says_why(room: Room, models: Models) -> None:
         CliRunner().invoke(prompts, ["try", task], catch_exceptions=False)
 
 
-def test_a_role_whose_model_is_not_there_is_not_asked(room: Room, models: Models) -> None:
+def test_a_role_whose_model_is_not_there_is_not_asked(
+    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models.names = ("rehearsal/writer", "rehearsal/reader")
+    room = Room(tmp_path, models, monkeypatch)
     task = room.queue()
     text = models.settings.replace('strategy = "resident"', 'strategy = "rehearsal"')
-    room.config.write_text(text.replace('"scripted/', '"rehearsal/'), encoding="utf-8")
+    room.config.write_text(text, encoding="utf-8")
     with pytest.raises(MissingPart, match="nothing is resident, but the prompt is for the generator"):
         CliRunner().invoke(prompts, ["try", task, "--send"], catch_exceptions=False)
     assert models.written == []

@@ -21,7 +21,7 @@ class LookReads(Queries):
             LookCount,
             self._all(
                 "SELECT kind, outcome, count(*) AS n, sum(tokens) AS tokens FROM looks"
-                " WHERE role <> '' AND at >= ? GROUP BY 1 ORDER BY 1",
+                " WHERE role <> '' AND at >= ? GROUP BY 1, 2 ORDER BY 1, 2",
                 since,
             ),
         )

@@ -53,7 +53,7 @@ def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool)
         ]
     about = f" · {finding.criterion.value} · {finding.kind.value}"
     if not finding.anchored:
-        about += f" · {finding.unanchored}"
+        about += f" · {finding.why_unanchored}"
     lines = [_headline((Piece(label, severity), Piece(about, "muted")), _who(note), width)]
     if elsewhere and (place := _place(finding)):
         lines.append((Piece(fit(place, width), "muted"),))

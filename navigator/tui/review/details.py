@@ -132,7 +132,7 @@ def _own_review(review: Review) -> Section:
     lines = [review.summary or "no summary"]
     for finding in review.findings:
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "nowhere in the diff"
-        loose = "" if finding.anchored else f", {finding.unanchored}"
+        loose = "" if finding.anchored else f", {finding.why_unanchored}"
         lines.append(f"{finding.severity.value} at {where}{loose}: {finding.message}")
     return f"writer's own review (does not count) {review.model}  {review.verdict.value}", "\n".join(lines)
 

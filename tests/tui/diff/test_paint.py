@@ -125,7 +125,7 @@ def test_a_finding_about_the_task_is_on_top_and_quotes_it() -> None:
     painter, layout = painted(FILES, FINDINGS)
     lines = [" ".join(text.split()) for text in texts(painter, layout)[:4]]
     assert lines == [
-        "┃ ○ minor · completeness · missing · unanchored 122B, round 2",
+        "┃ ○ minor · completeness · missing · its quote was not found 122B, round 2",
         "┃ about the task",
         "┃ The task asks for a changelog entry; there is none.",
         "┃ asked for: mention it in the changelog",

@@ -61,7 +61,7 @@ def _finding(finding: Finding, redact: Redactor) -> dict[str, Any]:
         "trigger": redact.outgoing(finding.trigger),
         "message": redact.outgoing(finding.message),
         "anchored": finding.anchored,
-        "unanchored": finding.unanchored,
+        "unanchored": finding.why_unanchored,
         "reproduction": told.outcome.value if told else None,
     }
 
