@@ -277,7 +277,7 @@ def test_everything_leaves_as_json_lines(store: Store, task: Task, answer: Answe
     assert lines["proposals"][0]["edits"] == []
     assert lines["calls"][0]["answer"] == "ünï"
     assert lines["projects"][0]["removed"] is False
-    assert lines["meta"] == [{"key": "m", "value": {"a": 1}}, {"key": "rehearsal", "value": False}]
+    assert lines["meta"] == [{"key": "m", "value": {"a": 1}}]
     assert lines["journal"][0]["plan"] == {"a": 1}
     assert len(lines["events"]) == store.read.last_seq()
     known = store._connection.execute(
