@@ -43,7 +43,7 @@ def test_a_session_outlives_lost_connections(
     config = tmp_path / "navigator.toml"
     text = settings(desk, "llama").replace("http://127.0.0.1", "http://127.0.0.2")
     text = text.replace("edit | words | more", "edit", 1)  # so that few tasks are enough for a review
-    text = text.replace("[swap.systemd]\n", f'[swap.systemd]\nhost = "{HOST}"\nstop_seconds = 5\n')
+    text = text.replace("[swap.systemd]\n", f'[swap.systemd]\nhost = "{HOST}"\n')
     config.write_text(text.replace("[swap]\n", f'[swap]\nscript = "{SCRIPT}"\n'), "utf-8")
     environment = os.environ | box.client
     environment |= {"NAVIGATOR_CONFIG": str(config), "NAVIGATOR_STATE": str(tmp_path / "state")}
