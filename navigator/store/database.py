@@ -45,7 +45,7 @@ def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connect
 
     Args:
         path: made with mode 0600 if absent; a daily copy goes to `backups/` beside it.
-        rehearsal: whether what is to be stored is simulated, which an empty database keeps for good (None: nothing is said). One of
+        rehearsal: whether what is to be stored is simulated, which an empty database keeps for good (None: not said). One of
             the other kind is refused; None opens both.
 
     Raises:

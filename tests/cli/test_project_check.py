@@ -44,7 +44,9 @@ def test_a_command_is_kept_and_tried(command: Command, repository: Path) -> None
 @needs_sandbox
 def test_it_says_what_it_runs_before_it_does(command: Command, repository: Path) -> None:
     add(command, repository, check="true")
-    assert command.run("project", "check", "thing").stderr.endswith("Running the tests on the base: `true` …\n")
+    assert command.run("project", "check", "thing").stderr.endswith(
+        "Running the tests on the base: `true` …\n"
+    )
     done = command.run("project", "check", "thing", "--set", "exit 0", "--json")
     assert done.stderr.endswith("Running the tests on the base: `exit 0` …\n")
     assert command.run("project", "check", "thing", "--set", "", code=3).stderr.count("Running") == 0
