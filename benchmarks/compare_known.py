@@ -173,7 +173,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = (chosen.state or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        clones = {clone.name: clone for clone in chosen.repo} or {"own": own_repository(folder)}
+        clones = {clone.name: clone for clone in chosen.repo}
+        if not clones:
+            clones["own"] = own_repository(folder)
+            chosen.checks[clones["own"]] = "python3 -m unittest -q"
         done = compared(folder, clones, chosen)
     print("\n".join(report(done)))
     if chosen.json:
