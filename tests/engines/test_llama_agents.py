@@ -83,7 +83,7 @@ def test_what_a_real_model_said_lands_through_an_agent(room: Room, server: Llama
     room.decide("approve", proposal)
     room.work()
     assert commits_of_proposals(room.repository) == [proposal.id]
-    landed = git(room.repository, "log", "--branches", "--format=%H", "-1")
+    landed = git(room.repository, "log", "--branches", "--grep=^Navigator-Proposal:", "--format=%H", "-1")
     assert re.fullmatch(r"note: [a-z]{8}", git(room.repository, "show", f"{landed}:notes.txt"))
 
 
@@ -111,7 +111,7 @@ def test_a_real_agent_lands_what_a_real_model_was_made_to_say(
         room.decide("approve", proposal)
         room.work()
     assert commits_of_proposals(room.repository) == [proposal.id]
-    landed = git(room.repository, "log", "--branches", "--format=%H", "-1")
+    landed = git(room.repository, "log", "--branches", "--grep=^Navigator-Proposal:", "--format=%H", "-1")
     written = git(room.repository, "show", f"{landed}:app.py")
     assert re.fullmatch(rf"def double\(x\):\n    return {NEW_LINE}", written)
 

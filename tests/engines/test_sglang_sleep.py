@@ -87,14 +87,13 @@ async def test_its_mark_is_its_own(server: sglang.SglangServer, tmp_path: Path) 
     await sleeper.aclose()
 
 
-async def test_it_ends_itself_when_it_is_to_resume_what_it_did_not_release(
-    server: sglang.SglangServer,
-) -> None:
-    """What all the care is for. The last test of the file: the server is gone after it."""
-    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
-        with contextlib.suppress(httpx.HTTPError):  # its process is ending already
-            await http.post(f"{server.url}/resume_memory_occupation", json={"tags": ["weights"]})
-    deadline = time.monotonic() + 120
-    while server.process.poll() is None:
-        assert time.monotonic() < deadline, "it lives on"
-        await asyncio.sleep(0.1)
+async def test_it_ends_itself_when_it_is_to_resume_what_it_did_not_release(tmp_path: Path) -> None:
+    """What all the care is for."""
+    with sglang.sglang_server(tmp_path) as server:
+        async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
+            with contextlib.suppress(httpx.HTTPError):  # its process is ending already
+                await http.post(f"{server.url}/resume_memory_occupation", json={"tags": ["weights"]})
+        deadline = time.monotonic() + 120
+        while server.process.poll() is None:
+            assert time.monotonic() < deadline, "it lives on"
+            await asyncio.sleep(0.1)
