@@ -117,13 +117,13 @@ def take_a_part() -> int:
     """Split one proposal, as a developer does who wants only some of its hunks; returns how many parts were made.
 
     Splits the first hunk off the first proposal of several hunks that the reviewer wants revised, else off the first of
-    several hunks. The rest is written again on top of it. Does nothing in a folder that has a part already.
+    several hunks. The rest becomes a proposal of its own. Does nothing in a folder that has a part already.
     """
     from navigator.cascade.acting import reading
     from navigator.cascade.verbs.split import Split, SplitArgs
-    from navigator.cascade.views.inbox import waiting_proposals
     from navigator.cli.session import act
     from navigator.domain.states import Verdict
+    from navigator.sheet.marks import waiting_proposals
     from navigator.workspace.git.hunks import all_labels
     from navigator.workspace.git.private import PrivateRepo
 

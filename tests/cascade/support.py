@@ -19,7 +19,9 @@ import pytest
 
 from navigator.cascade import conductor_state as live
 from navigator.config.paths import StatePaths
+from navigator.domain.models import Proposal
 from navigator.serving.client.retry import RetryPolicy
+from navigator.sheet.marks import Facts, left_out
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 
@@ -46,6 +48,12 @@ def hurry(monkeypatch: pytest.MonkeyPatch, retries: int | None = None) -> None:
         return 0.001 if attempt < most else None
 
     monkeypatch.setattr(RetryPolicy, "delay", delay)
+
+
+def why_left_out(proposal: Proposal, confirmed: tuple[str, ...] = ()) -> str:
+    """Why a batch approval leaves out a proposal that was looked at; "" where it covers it."""
+    mark = left_out(Facts.of(proposal), confirmed, unseen=True)
+    return mark.words if mark else ""
 
 
 Print = tuple[str, int, int, str]

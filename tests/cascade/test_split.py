@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.cascade.views.parts import part_at_base
 from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.states import CheckOutcome, LandingState, ProposalState, TaskState, Verdict
+from navigator.sheet.marks import batch_choice
 from navigator.workspace.git.hunks import ChoiceRefused
 from tests.cascade.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
 from tests.cascade.support import git
@@ -176,7 +176,7 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
     parent = bench.waiting(verdict=Verdict.APPROVE)
     part = bench.split(parent, "H4", drop_rest=True)["part"]["id"]
     with bench.desk.reading() as store:
-        choice = batch_choice(waiting_proposals(store))
+        choice = batch_choice(store, unseen=True)
         verdicts = store.verdict_counts()
         decided, edits = store.decision_counts(), store.edit_totals()
     assert choice.taken == ()

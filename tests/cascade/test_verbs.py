@@ -40,7 +40,6 @@ from navigator.cascade.verbs.suggestions import Settled
 from navigator.cascade.verbs.task_add import AddedTasks, UnknownFile
 from navigator.cascade.verbs.task_verbs import Tasks, TasksArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs, Undone, UndoneRow
-from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.domain.errors import Conflict, NavigatorError, UsageError
 from navigator.domain.exam import PreparedProject
 from navigator.domain.models import (
@@ -55,6 +54,7 @@ from navigator.domain.models import (
     Task,
 )
 from navigator.domain.states import CheckOutcome, DecisionKind, LandingState, Role, TaskKind, TaskState
+from navigator.sheet.marks import batch_choice
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
 from navigator.workspace.git.landing.commits import unknown_person
@@ -409,8 +409,7 @@ def test_a_batch_takes_a_shared_item_only_by_proposal(
     bench = SplitBench(tmp_path, monkeypatch)
     first, second = (bench.waiting({"Makefile": text}, policed=True) for text in (b"all:\n", b"all: x\n"))
     with bench.desk.reading() as store:
-        waiting = waiting_proposals(store)
-        short = batch_choice(waiting, confirmed=frozenset({"build:Makefile"}))
+        short = batch_choice(store, {"build:Makefile"}, unseen=True)
     assert {proposal.id for proposal, _ in short.left_out} == {first, second}
 
 

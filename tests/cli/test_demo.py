@@ -35,7 +35,7 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     (part,) = (row for row in rows if row["parent"])
     (whole,) = (row for row in rows if row["id"] == part["parent"])
     assert (part["review"], part["state"], whole["state"]) == (None, "open", "superseded")
-    left_out = there.json("approve", "--all-reviewed", "--yes")["left_out"]
+    left_out = there.json("approve", "--all-reviewed", "--include-unseen", "--yes")["left_out"]
     assert {"id": part["id"], "reason": f"part of {whole['id']}: approve it separately"} in left_out
     decided = there.json("approve", part["id"], "--yes")["decisions"]
     assert [row["landing"] for row in decided] == ["landed"]
@@ -88,7 +88,7 @@ def test_a_batch_approval_lands_one_commit_a_proposal(command: Command, tmp_path
         str(state),
     )
     there = Command(state, state / "demo.toml")
-    result = there.json("approve", "--all-reviewed", "--yes")
+    result = there.json("approve", "--all-reviewed", "--include-unseen", "--yes")
     assert result["decisions"]
     assert all(row["landing"] == "landed" for row in result["decisions"])
     by_id = {row["id"]: row for row in there.json("proposals")["proposals"]}

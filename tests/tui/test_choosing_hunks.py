@@ -13,9 +13,11 @@ from navigator.cascade.stages.check_dispatch import check
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Proposal
 from navigator.domain.states import ProposalState, TaskState
+from navigator.sheet.marks import Facts
+from navigator.sheet.waiting import row_head
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
-from navigator.tui.deck.rows import flags_of, waiting_word
+from navigator.tui.deck.rows import flags_of
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.review.split import SplitDialog
@@ -245,5 +247,6 @@ async def test_the_deck_says_what_is_a_part(reviewing: Reviewing) -> None:
         part = part_of(at, "P2")
     (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])
     assert card.parent == "P2"
-    assert waiting_word(card)[0] == "◪ PART"
-    assert ("part of P2", "muted") in flags_of(card, {}, short=False)
+    facts = Facts.of_card(card)
+    assert str(row_head(card, facts)) == "◪ PART"
+    assert ("part of P2", "muted") in flags_of(card, facts, short=False)

@@ -10,9 +10,10 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.domain.models import Landing, Task
 from navigator.domain.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
+from navigator.sheet.marks import overlapping, places_of
 from navigator.store.database import open_reader, open_writer
 from navigator.store.writes.writer import Store
-from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, LiveStatus, overlaps_of, short_model
+from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, LiveStatus, short_model
 from navigator.tui.data.feed import Follower
 from tests.tui import world
 
@@ -45,7 +46,11 @@ def test_a_day_is_sorted_into_its_lists(state: StatePaths) -> None:
     assert (loader.queued, loader.work, loader.waiting) == (0, 1, 2)
     assert loader.rate is not None and (loader.rate.n, loader.rate.revise) == (26, 7)
     revise = next(card for card in snapshot.inbox if card.verdict is Verdict.REVISE)
-    assert (revise.blocking, revise.findings, revise.confirm) == (1, 2, ("packaging:pyproject.toml",))
+    assert (revise.blocking, revise.findings, [item[:2] for item in revise.confirm]) == (
+        1,
+        2,
+        [("packaging", "pyproject.toml")],
+    )
     overlapping = {name for names in snapshot.overlaps.values() for name in names}
     assert len(overlapping) == 2
 
@@ -159,9 +164,9 @@ def test_three_on_one_path_overlap_each_other(state: StatePaths) -> None:
     three = [
         replace(card, proposal=name, task=f"T{name[1:]}", paths=("a", "b")) for name in ("P9", "P10", "P2")
     ]
-    assert overlaps_of(three)["P2"] == ("P9", "P10")
+    assert overlapping(places_of(three))["P2"] == ("P9", "P10")
     elsewhere = replace(three[0], project_id=card.project_id + 1)
-    assert "P9" not in overlaps_of([elsewhere, *three[1:]])
+    assert "P9" not in overlapping(places_of([elsewhere, *three[1:]]))
 
 
 @pytest.mark.parametrize(
