@@ -28,7 +28,7 @@ from navigator.cascade.verbs.keep_tests import TestsKept
 from navigator.cascade.verbs.measure import Measuring, MeasuringStopped
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
 from navigator.cascade.verbs.project_check import CheckLimits, ProjectChecked, SandboxFound
-from navigator.cascade.verbs.projects import ProjectDone, RemovedProjects
+from navigator.cascade.verbs.projects import ProjectDone, RemovedProject, RemovedProjects
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.retry import Retry
@@ -153,7 +153,7 @@ RESULTS: dict[str, list[Model]] = {
     "project.add": [ProjectDone(project=PROJECT)],
     "project.set": [ProjectDone(project=PROJECT)],
     "project.move": [ProjectDone(project=PROJECT)],
-    "project.remove": [RemovedProjects(removed=("code",))],
+    "project.remove": [RemovedProjects(removed=("code",), projects=(RemovedProject(name="code"),))],
     "project.check": [
         ProjectChecked(
             project="code",
