@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from navigator.serving.client.adapters import keys_by_list, keys_by_number
+from navigator.serving.client.client import ModelClient
 from navigator.serving.swap.strategies.rehearsal import RehearsalStrategy
+from tests.serving.conftest import question
+from tests.serving.scripted import Request, Wire, answer, models, routes, serving
 
 BASE = {"id": "Qwen/Qwen3", "owned_by": "sglang", "parent": None}
 ADAPTER = {"id": "write", "owned_by": "sglang", "parent": "Qwen/Qwen3"}
@@ -47,3 +52,45 @@ def test_by_llamas_numbers(payload: object, wanted: str, number: int | None) -> 
 def test_rehearsed_swaps_of_different_speeds_are_kept_apart(tmp_path: Any) -> None:
     names = [RehearsalStrategy(tmp_path / "r", time_scale=scale).recorded for scale in (1.0, 0.25, 0)]
     assert names == ["rehearsal", "rehearsal ×0.25", "rehearsal ×0"]
+
+
+async def test_two_first_requests_to_an_adapter_do_not_take_it_from_each_other(
+    connect: Callable[..., ModelClient],
+) -> None:
+    """llama.cpp answers under the base's name: whoever forgets the adapter meanwhile takes the answer for another model's."""
+    asked, answered = asyncio.Event(), asyncio.Event()
+    lists = looks = 0
+
+    async def listed(request: Request, wire: Wire) -> None:
+        nonlocal lists
+        lists += 1
+        if (
+            lists > 2
+        ):  # once to know the server, then each of the two: the second gets it when the first has asked
+            await asked.wait()
+        await wire.json(models("org/model", owned_by="llamacpp"))
+
+    async def adapters(request: Request, wire: Wire) -> None:
+        nonlocal looks
+        looks += 1
+        if looks > 1:  # the second request learns it only after the first was answered
+            await answered.wait()
+        await wire.json(NUMBERED)
+
+    async def chat(request: Request, wire: Wire) -> None:
+        asked.set()
+        while looks < 2 and not answered.is_set():
+            await asyncio.sleep(0.01)
+        await answer("yes")(request, wire)
+
+    async with serving(routes(chat, models=listed, **{"lora-adapters": adapters})) as server:
+        client = connect(server.url, model="read")
+        async with client:
+            first, second = (
+                asyncio.create_task(client.chat(question())),
+                asyncio.create_task(client.chat(question())),
+            )
+            said = await first
+            answered.set()
+            assert [said.text, (await second).text] == ["yes", "yes"]
+    assert [chat.json["lora"] for chat in server.chats] == [[{"id": 1, "scale": 1.0}]] * 2

@@ -20,6 +20,7 @@ from navigator.domain.errors import Conflict, NavigatorError
 from navigator.domain.models import Event
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.conductor_link import ConductorLink, in_brief
+from navigator.tui.dialogs.confirm import QuitDialog
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
 from tests.tui.driving import loaded, until
@@ -225,3 +226,18 @@ def test_a_short_hint_is_said_whole() -> None:
     said = "navigator: The conductor did not start: navigator: Another one works here. End it first."
     assert in_brief(said) == ("Another one works here.", "End it first.")
     assert in_brief("no sentence") == ("no sentence", "")
+
+
+async def test_to_stop_a_conductor_that_is_gone_leaves_the_screens(empty_state: StatePaths) -> None:
+    """The key pressed once more, a moment after the conductor ended."""
+    desk = Desk(empty_state)
+    await desk.server.start()
+    app = NavigatorApp(Settings(), empty_state, autostart=False)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.link.here)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, QuitDialog) and app.screen.ready)
+        await desk.server.close()
+        await until(pilot, lambda: not app.link.here)
+        await pilot.press("s")
+        await until(pilot, lambda: app._exit)

@@ -451,8 +451,10 @@ class ModelClient:
             ServingError: the server cannot be asked.
         """
         if self._adapter is None and kind in ("sglang", "llamacpp"):
-            self._adapter = keys_by_list(await self._listed(), self.settings.model)
-            if self._adapter is None and kind == "llamacpp":
+            keys = keys_by_list(await self._listed(), self.settings.model)
+            if keys is not None:
+                self._adapter = keys
+            elif kind == "llamacpp":  # another request may have found it meanwhile, and be under way with it
                 await self._numbered_adapter()
 
     async def _numbered_adapter(self) -> bool:

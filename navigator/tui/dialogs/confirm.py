@@ -120,8 +120,9 @@ class QuitDialog(Dialog, inherit_bindings=False):
         try:
             await self.app.link.request("stop")
         except NavigatorError as error:
-            self.app.toast(str(error), "error")
-            return
+            if self.app.link.here:  # else it has ended, as it does between two presses of the key
+                self.app.toast(str(error), "error")
+                return
         deadline = asyncio.get_running_loop().time() + _STOP_WAIT
         while self.app.link.here and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.05)
