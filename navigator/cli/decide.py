@@ -23,9 +23,9 @@ from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
 from navigator.cli import output
 from navigator.cli.session import act, ask, carry_out, complete_proposals, reading, report
-from navigator.domain.errors import NavigatorError, UsageError
-from navigator.domain.models import tests_outcome
-from navigator.domain.states import DecisionKind
+from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.models import tests_outcome
+from navigator.model.states import DecisionKind
 from navigator.sheet.marks import Kind, batch_choice
 
 

@@ -21,11 +21,11 @@ from navigator.cli.session import (
     reading,
     state_paths,
 )
-from navigator.domain.diff import FileDiff, choices, what_happens
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.models import CheckResult, Finding, Proposal, Review
-from navigator.domain.states import CheckOutcome, ProposalState, Role, Verdict
-from navigator.domain.text import safe_line
+from navigator.model.diff import FileDiff, choices, what_happens
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import CheckResult, Finding, Proposal, Review
+from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
+from navigator.model.text import safe_line
 from navigator.sheet.base import tips
 from navigator.sheet.marks import Facts, Kind, facts_of, head, labels, marks, waiting_proposals
 from navigator.sheet.waiting import Waiting, mark_document, row_head, what_to_do
@@ -150,7 +150,7 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     from navigator.cascade.views.agents import agent_words, turns_of
     from navigator.cascade.views.looks import looks_of, looks_words
     from navigator.cascade.views.repairs import mended_words
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.git.private import PrivateRepo
 
     paths = state_paths()
     documents: list[dict[str, Any]] = []
@@ -263,7 +263,7 @@ def _outcome(check: CheckResult) -> str:
         return check.outcome.value
     if check.name != "tests":
         return "failed before"
-    from navigator.workspace.sandbox.compare import tests_words
+    from navigator.sandbox.compare import tests_words
 
     return tests_words(check)
 

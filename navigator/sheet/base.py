@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from navigator.domain.errors import NavigatorError
-from navigator.domain.states import TaskState
-from navigator.workspace.git.facts import WORKTREE, read_base
+from navigator.git.facts import WORKTREE, read_base
+from navigator.model.errors import NavigatorError
+from navigator.model.states import TaskState
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader

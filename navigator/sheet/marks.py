@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from navigator.domain.ids import PART_BASE
-from navigator.domain.models import EXISTING, CheckResult, tests_outcome
-from navigator.domain.states import CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
+from navigator.model.ids import PART_BASE
+from navigator.model.models import EXISTING, CheckResult, tests_outcome
+from navigator.model.states import CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Proposal, Review
+    from navigator.model.models import Proposal, Review
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from navigator.domain.states import TaskState
+from navigator.model.states import TaskState
 from navigator.sheet.marks import Facts, Head, Mark, has_moved, head, labels, marks, overlapping, places_of
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from navigator.cascade import conductor_state as live
+from navigator.client.retry import RetryPolicy
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Proposal
-from navigator.serving.client.retry import RetryPolicy
+from navigator.model.models import Proposal
 from navigator.sheet.marks import Facts, left_out
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from navigator.domain.models import CheckResult, PolicyItem, Proposal, Review
-from navigator.domain.states import CheckOutcome, PolicyAction, Role, TaskState, Verdict
+from navigator.model.models import CheckResult, PolicyItem, Proposal, Review
+from navigator.model.states import CheckOutcome, PolicyAction, Role, TaskState, Verdict
 from navigator.sheet.marks import Facts, Kind, head, labels, left_out, marks, overlapping, to_confirm
 from navigator.sheet.waiting import Waiting, row_head, what_to_do
 from navigator.store.reads.cards import Card

@@ -16,9 +16,9 @@ from navigator.cascade.verbs.deciding import (
     DecisionRow,
     not_waiting,
 )
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Landing, Project, Proposal, utc_now
-from navigator.domain.states import DecisionKind, LandingState, TaskState
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Landing, Project, Proposal, utc_now
+from navigator.model.states import DecisionKind, LandingState, TaskState
 from navigator.sheet.base import tips
 from navigator.sheet.marks import (
     Facts,
@@ -33,9 +33,9 @@ from navigator.sheet.marks import (
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.git.facts import RepoFacts
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
-    from navigator.workspace.git.facts import RepoFacts
 
 log = logging.getLogger(__name__)
 
@@ -184,8 +184,8 @@ def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
 
 def _nobody(projects: Iterable[Project]) -> list[str]:
     """In which of them nothing can land, because git does not know who commits."""
-    from navigator.workspace.git.facts import read_facts
-    from navigator.workspace.git.landing.commits import why_nobody
+    from navigator.git.facts import read_facts
+    from navigator.landing.commits import why_nobody
 
     lines = []
     for project in projects:
@@ -195,8 +195,8 @@ def _nobody(projects: Iterable[Project]) -> list[str]:
 
 
 def _where(project: Project, batch: str) -> list[str]:
-    from navigator.workspace.git.facts import read_facts
-    from navigator.workspace.git.landing.commits import why_nobody
+    from navigator.git.facts import read_facts
+    from navigator.landing.commits import why_nobody
 
     try:
         facts = read_facts(project.path)
@@ -214,6 +214,6 @@ def destination(project: Project, batch: str, facts: RepoFacts) -> str:
     """The branch an approval goes to, in words."""
     if project.landing == "current":
         return facts.branch or "the current branch (HEAD is detached: the landing will be refused)"
-    from navigator.workspace.git.landing.land import branch_name
+    from navigator.landing.land import branch_name
 
     return branch_name(batch) if batch else "navigator/…"

@@ -6,11 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
 from navigator.cascade.verbs.base import Told, Verb
-from navigator.domain.models import Model
+from navigator.model.models import Model
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
-    from navigator.workspace.git.facts import RepoFacts
+    from navigator.git.facts import RepoFacts
 
 
 def take_hook(facts: RepoFacts) -> tuple[str, bool]:
@@ -19,7 +19,7 @@ def take_hook(facts: RepoFacts) -> tuple[str, bool]:
     Raises:
         NavigatorError: there is none, or it cannot be removed.
     """
-    from navigator.workspace.git.hook import hook_state, remove_hook
+    from navigator.git.hook import hook_state, remove_hook
 
     kept = hook_state(facts).kept
     return str(remove_hook(facts).path), kept
@@ -49,8 +49,8 @@ class _HookVerb(Verb[HookArgs, HookDone]):
         folder = deps.paths.commits / str(project.id)
 
         def change() -> tuple[str, bool]:
-            from navigator.workspace.git.facts import read_facts
-            from navigator.workspace.git.hook import install_hook
+            from navigator.git.facts import read_facts
+            from navigator.git.hook import install_hook
 
             facts = read_facts(project.path)
             if self.installs:

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.cascade.verbs.base import Question, Told, Verb, plural
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.models import Model, Project
-from navigator.domain.standing import FOR_DEVELOPER, LOOP_TASK_STATES
-from navigator.domain.states import ProposalState, TaskState
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import Model, Project
+from navigator.model.standing import FOR_DEVELOPER, LOOP_TASK_STATES
+from navigator.model.states import ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.git.facts import RepoFacts
     from navigator.sheet.waiting import Waiting
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
-    from navigator.workspace.git.facts import RepoFacts
 
 Landing = Literal["branch", "current"]
 
@@ -51,7 +51,7 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
     result = ProjectDone
 
     async def perform(self, deps: Dependencies, args: AddProjectArgs) -> ProjectDone:
-        from navigator.workspace.git.facts import read_facts
+        from navigator.git.facts import read_facts
 
         facts = await asyncio.to_thread(read_facts, args.path)
         require_fitting(deps.reader, facts)
@@ -90,7 +90,7 @@ def require_fitting(reader: Reader, facts: RepoFacts) -> None:
     Raises:
         Conflict: it is none of them.
     """
-    from navigator.workspace.git.facts import own_settings
+    from navigator.git.facts import own_settings
 
     if reader.rehearsal and not own_settings(facts.git(), SAMPLE, repository=True):
         raise Conflict(
@@ -121,7 +121,7 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
         return in_settings(reader.project(args.name), "settings")
 
     async def perform(self, deps: Dependencies, args: SetProjectArgs) -> ProjectDone:
-        from navigator.workspace.git.facts import read_facts
+        from navigator.git.facts import read_facts
 
         project = deps.reader.project(args.name)
         self.require(deps.reader, args)
@@ -170,7 +170,7 @@ class MoveProject(Verb[MoveProjectArgs, ProjectDone]):
         return in_settings(reader.project(args.name), "path")
 
     async def perform(self, deps: Dependencies, args: MoveProjectArgs) -> ProjectDone:
-        from navigator.workspace.git.facts import read_facts
+        from navigator.git.facts import read_facts
 
         project = deps.reader.project(args.name)
         self.require(deps.reader, args)
@@ -285,8 +285,8 @@ def _cancel(tx: Transaction, card: Card) -> None:
 def _without_hook(project: Project) -> tuple[str, str]:
     """Remove the project's hook, if it has one: where it was, and why it is still there."""
     from navigator.cascade.verbs.hook import take_hook
-    from navigator.workspace.git.facts import read_facts
-    from navigator.workspace.git.hook import hook_state
+    from navigator.git.facts import read_facts
+    from navigator.git.hook import hook_state
 
     if not Path(project.path).exists():
         return "", ""
@@ -326,8 +326,8 @@ def require_base(facts: RepoFacts, base: str) -> None:
     Raises:
         NavigatorError: no such branch, or "worktree" of a bare repository.
     """
-    from navigator.workspace.git.facts import WORKTREE, resolve_base
-    from navigator.workspace.git.snapshot import require_worktree
+    from navigator.git.facts import WORKTREE, resolve_base
+    from navigator.git.snapshot import require_worktree
 
     if base == WORKTREE:
         require_worktree(facts)

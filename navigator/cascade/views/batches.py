@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.domain.models import utc_now
-from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.model.models import utc_now
+from navigator.model.standing import LOOP_TASK_STATES
 from navigator.store.reads.reader import Reader
 
 

@@ -10,16 +10,16 @@ import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from navigator.domain.ids import PART_BASE, number_of, proposal_id, task_id
-from navigator.domain.json_text import read_json
-from navigator.domain.standing import (
+from navigator.model.ids import PART_BASE, number_of, proposal_id, task_id
+from navigator.model.json_text import read_json
+from navigator.model.standing import (
     FOR_DEVELOPER,
     LIVE_TASK_STATES,
     Standing,
     standing,
     waits_for_developer,
 )
-from navigator.domain.states import CheckOutcome, PolicyAction, Role, TaskKind, TaskState, Verdict
+from navigator.model.states import CheckOutcome, PolicyAction, Role, TaskKind, TaskState, Verdict
 from navigator.store.reads.queries import LINKED, MET, Queries
 
 _CHUNK = 500

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.views.effort import by_effort
 from navigator.cascade.views.variants import leaders, spread
-from navigator.domain.states import TaskState, Verdict
+from navigator.model.states import TaskState, Verdict
 from navigator.sheet.marks import Facts, Kind, marks
 from navigator.tui.data.deck_snapshot import ProjectRow
 
