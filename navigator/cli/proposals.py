@@ -78,12 +78,12 @@ def proposals(
             waiting_proposals(store, name) if only_waiting else store.proposals(states=states, project=name)
         )
         pairs = list(zip(found, facts_of(store, found, tips(store)), strict=True))
-        rehearsal = store.rehearsal
+        said = {"rehearsal": store.rehearsal}
     if sort == "effort":
         items.sort(key=lambda item: (item.card.waiting_order[0], card_seconds(item.card)))
         pairs.sort(key=lambda pair: effort_of(pair[0]).seconds)
     if as_json:
-        documents = [_marked(*pair, rehearsal) for pair in pairs]
+        documents = [_marked(*pair) | said for pair in pairs]
         output.print_json({"proposals": documents, "waiting": [item.document() for item in items]})
     elif only_waiting:
         _show_waiting(items, timed=sort == "effort")
@@ -96,10 +96,10 @@ def proposals(
 _HEADS = ("proposal", "project", "says", "round", "batch", "", "", "title", "")
 
 
-def _marked(proposal: Proposal, of: Facts, rehearsal: bool) -> dict[str, Any]:
+def _marked(proposal: Proposal, of: Facts) -> dict[str, Any]:
     """A proposal as JSON has it, with its marks."""
-    beside = {"rehearsal": rehearsal, "overlaps": list(of.overlaps)}
-    return proposal.model_dump(mode="json") | beside | {"marks": [mark_document(mark) for mark in marks(of)]}
+    beside = {"overlaps": list(of.overlaps), "marks": [mark_document(mark) for mark in marks(of)]}
+    return proposal.model_dump(mode="json") | beside
 
 
 def _show_waiting(items: Sequence[Waiting], *, timed: bool) -> None:
@@ -170,7 +170,9 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                     "against": against_id,
                     "files": [_document(file, n) for n, file in enumerate(files, 1)],
                 }
-                documents.append({"proposal": _marked(proposal, known, store.rehearsal)} | told)
+                documents.append(
+                    {"proposal": _marked(proposal, known) | {"rehearsal": store.rehearsal}} | told
+                )
                 continue
             worth = worth_of(store, proposal.review) if proposal.review else ""
             made = (
