@@ -16,7 +16,7 @@ from navigator.faults.braces import BRACES, masked
 from navigator.faults.lines import MARKDOWN, lines_of
 from navigator.faults.plant import Fault, misspellings, misspelt, mutants
 from navigator.faults.python import PYTHON
-from navigator.rehearsal.samples.repositories import sample_projects
+from tests.scripted.samples.repositories import sample_projects
 
 GO = """package main
 

@@ -15,8 +15,8 @@ from navigator.domain.exam import ExamCount
 from navigator.domain.records import VerdictCount
 from navigator.domain.states import ExamSource, Verdict
 from navigator.evidence.exam import CANNOT_TELL, CHANCE, WORTH_IT, ExamScore, exam_scores
-from navigator.rehearsal.reviewer.reviewer import Reviewer
 from tests.rehearsal.conversation import reviewing
+from tests.scripted.reviewer.reviewer import Reviewer
 
 SEEDS = range(100)
 ITEMS = 40
