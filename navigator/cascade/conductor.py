@@ -193,7 +193,7 @@ class Conductor:
         if self._figures_at != self._live.swaps_made:
             # A swap just ended: what it took is known, and nothing hurries.
             self._figures_at = self._live.swaps_made
-            self._live.figures, _ = measured_figures(self._deps.reader)
+            self._live.figures, _ = measured_figures(self._deps.reader, self._deps.settings.swap)
             self._live.doubt = measured_doubt(self._deps.reader)
         snapshot = self._live.snapshot(
             self._deps,

@@ -55,7 +55,7 @@ class ForecastLog:
 
     def _begin(self, present: frozenset[_Key], now: float) -> None:
         deps = self._deps
-        figures, names = measured_figures(deps.reader)
+        figures, names = measured_figures(deps.reader, deps.settings.swap)
         measured = set(names) >= NEEDED
         if deps.reader.rehearsal and not measured:
             return  # a real GPU's published speeds say nothing about a simulation

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
+import time
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -233,10 +235,13 @@ async def _already(paths: StatePaths, role: Role, strategy: str) -> Swap:
 
 async def _alone(deps: Dependencies, role: Role) -> Swap:
     """Swap in this process, under the lock that it holds, and record it."""
-    from navigator.cascade.swapping import confirmed
+    from navigator.cascade.canary import CanaryWatch
+    from navigator.cascade.storage_faults import Storage
+    from navigator.cascade.swapping import confirmed, first_answer, garbage
+    from navigator.domain.states import CanaryOutcome
 
     strategy = deps.strategy
-    origin, started = await strategy.resident(), utc_now()
+    origin, started, began = await strategy.resident(), utc_now(), time.monotonic()
     both = strategy.both_resident
     known: dict[str, Any] = {
         "from_role": origin,
@@ -246,6 +251,11 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
     }
     try:
         result, there = await confirmed(strategy, role, await strategy.swap(role, _tell_event))
+        if result.outcome == "done" and origin is not role and not both:
+            canary = CanaryWatch(deps, Storage(deps, lambda reason: None))
+            result, found = await first_answer(canary, role, result, _tell_event)
+            if found is not None and found.outcome is CanaryOutcome.GARBAGE:
+                result = replace(result, outcome="failed", failure="garbage", reason=garbage(found))
     except asyncio.CancelledError:
         cut = Swap(**known, outcome="failed", failure="cancelled", reason="Interrupted during the swap.")
         _keep(deps, cut, "")
@@ -256,7 +266,7 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
     made = Swap(
         **known,
         phases=result.phases,
-        seconds=result.seconds,
+        seconds=round(time.monotonic() - began, 3),
         outcome=result.outcome,
         reason=result.reason,
         failure=result.failure,

@@ -383,6 +383,11 @@ class SwapSettings(Section):
     read_ahead: ReadAheadSettings = ReadAheadSettings()
 
     @property
+    def keeps_both(self) -> bool:
+        """Whether both models answer at once, so that nothing is swapped."""
+        return self.strategy in ("resident", "adapter")
+
+    @property
     def host(self) -> str:
         """The machine that the servers are on, as ssh knows it; "" for this one."""
         return self.systemd.host if self.strategy == "systemd" else ""

@@ -454,7 +454,7 @@ class Proposal(Model):
 
 
 class SwapPhase(Model):
-    """One phase of a swap: drain, stop, release, start, load, health or verify."""
+    """One phase of a swap: drain, stop, release, start, load, health, verify or canary."""
 
     name: str
     seconds: float
@@ -467,8 +467,9 @@ class Swap(Model):
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
     began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `session` tells the
     conductor's sessions apart; 0 for a swap that a command made alone. `filled_seconds` of the swap had work going on that
-    needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its kind. `handover_seconds` are what
-    it took besides, from the decision until the model may be asked, its canary included; -1 where nobody looked.
+    needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its kind. `seconds` are those between
+    the last answer of one model and the first answer of the other, which the canary asks for where it is on; `phases` are parts
+    of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -489,7 +490,6 @@ class Swap(Model):
     session: int = 0
     filled_seconds: float = -1.0
     filled_with: dict[str, float] = {}
-    handover_seconds: float = -1.0
 
 
 class Canary(Model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,9 @@ from navigator.evidence.intervals import Summary, summarise
 DONE = "done"
 
 OUTSIDE = "outside"
+
+NEWEST = 500
+"""Newest swaps that the medians of a forecast and of the screens are made from."""
 
 WARM_FROM = 0.9
 COLD_TO = 0.1
@@ -139,30 +141,20 @@ def durations(swaps: Iterable[Swap]) -> dict[str, list[float]]:
     return dict(sorted(found.items()))
 
 
-def median_swap(swaps: Iterable[Swap], to: Role, *, strategy: str) -> float | None:
-    """The measured median in seconds of a swap between the two roles; None when none was measured.
+def usual_swap(swaps: Sequence[Swap], origin: str, to: str, strategy: str = "") -> Direction | None:
+    """What a swap from one role to another took here; None when none was measured.
 
-    First loads, from nothing, are left out: a forecast is about swapping one model for the other.
+    Args:
+        swaps: newest first.
+        origin: "" for a first load, from nothing.
+        strategy: as it was recorded; by default that of the newest swap.
     """
-    for direction in swap_stats(swap for swap in swaps if swap.from_role is not None):
-        wanted = (direction.to_role, direction.strategy) == (to, strategy)
-        if wanted and direction.seconds is not None:
-            return direction.seconds.median
+    strategy = strategy or next((swap.strategy for swap in swaps), "")
+    for row in swap_stats(swaps):
+        place = (row.from_role.value if row.from_role else "", row.to_role.value, row.strategy)
+        if place == (origin, to, strategy) and row.seconds is not None:
+            return row
     return None
-
-
-def median_handover(swaps: Iterable[Swap], to: Role, *, strategy: str) -> float:
-    """What a swap between the two roles takes besides itself, in seconds: the median, 0 where nobody looked."""
-    known = [
-        swap.handover_seconds
-        for swap in swaps
-        if swap.to_role is to
-        and swap.strategy == strategy
-        and swap.from_role is not None
-        and swap.outcome == DONE
-        and swap.handover_seconds >= 0
-    ]
-    return statistics.median(known) if known else 0.0
 
 
 def _direction(swaps: Sequence[Swap]) -> Direction:

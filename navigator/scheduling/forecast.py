@@ -8,9 +8,13 @@ forecast says which.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from navigator.domain.errors import UsageError
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Figures:
         single_speed: tokens per second of one model that stays loaded and does all the work, to compare with.
         source: "measured", "given" or "published".
         revise_n: first verdicts that the revise rate was measured on; 0 where it was not measured.
+        revise_low, revise_high: the 95 % interval of a rate that was measured.
         again_rate: share of first revisions that the reviewer sends back again, of `again_n`; unknown, and taken to be the
             revise rate, where that is 0.
         generator_streams: requests that were answered at once when `generator_speed` was measured, on average;
@@ -44,6 +49,8 @@ class Figures:
     single_speed: float = 38.0
     source: str = "given"
     revise_n: int = 0
+    revise_low: float = 0.0
+    revise_high: float = 0.0
     again_rate: float = 0.0
     again_n: int = 0
     generator_streams: float = 1.0
@@ -237,18 +244,19 @@ def break_even(figures: Figures) -> BreakEven:
 BEST_WITHIN = 0.05
 """A batch is large enough when a larger one could save no more than this share of the time of each change."""
 
+MOST_A_DAY = math.floor(86_400 / PUBLISHED.least_seconds_each)
+"""Changes that are written and reviewed in a day at the published speeds, without swaps. No batch becomes larger."""
+
 
 def best_batch(figures: Figures) -> int | None:
     """The smallest batch whose time per change is within `BEST_WITHIN` of what an endless batch would take.
 
-    A larger batch saves next to nothing, and every change in it waits longer for its review. None where writing and
-    reviewing take no time, so that no batch is large enough for its swaps.
+    A larger batch saves next to nothing, and every change in it waits longer for its review. None where any batch is as good:
+    nothing is swapped, or the best one is larger than `MOST_A_DAY`.
     """
     least = figures.least_seconds_each
     allowed = BEST_WITHIN * least
-    if figures.round_trip == 0:
-        return 1
-    if allowed == 0:
+    if figures.round_trip == 0 or figures.swaps_in(MOST_A_DAY) > MOST_A_DAY * allowed:
         return None
     high = max(1, math.ceil(2 * figures.round_trip / allowed))
     low = 0
@@ -256,6 +264,14 @@ def best_batch(figures: Figures) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if figures.swaps_in(middle) <= middle * allowed else (middle, high)
     return high
+
+
+def between(figures: Figures, of: Callable[[Figures], _Value]) -> tuple[_Value, _Value] | None:
+    """What `of` comes to at both ends of the revise rate's interval; None where the rate was not measured."""
+    if not figures.revise_n:
+        return None
+    low, high = figures.revise_low, figures.revise_high
+    return of(replace(figures, revise_rate=low)), of(replace(figures, revise_rate=high))
 
 
 def _require_items(count: int) -> None:

@@ -8,7 +8,7 @@ from navigator.domain.models import Swap, SwapPhase
 from navigator.domain.records import CallTotals, DecisionCount, EditTotals, TaskCount
 from navigator.domain.states import DecisionKind, Role, TaskState, Verdict
 from navigator.evidence.outcomes import edit_stats, outcomes
-from navigator.evidence.swaps import median_swap, round_trips, swap_stats
+from navigator.evidence.swaps import round_trips, swap_stats, usual_swap
 from navigator.evidence.throughput import throughput
 
 G, R = Role.GENERATOR, Role.REVIEWER
@@ -97,7 +97,7 @@ def test_failures_by_class_and_external_swaps_are_in_no_figure() -> None:
     assert row.failures == {"no_memory": 2, "unknown": 1}
     (unmeasured,) = swap_stats([swap(R, 0.0, made_by="outside")])
     assert (unmeasured.seconds, unmeasured.failed, unmeasured.outside) == (None, 0, 1)
-    assert median_swap([swap(R, 0.0, made_by="outside")], R, strategy="systemd") is None
+    assert usual_swap([swap(R, 0.0, made_by="outside")], G, R) is None
 
 
 def test_warm_swaps_stand_beside_cold_ones() -> None:
@@ -123,9 +123,10 @@ def test_strategies_and_first_loads_are_never_pooled() -> None:
         swap(R, 90.0, first=True),
     ]
     assert [row.seconds.n for row in swap_stats(swaps) if row.seconds] == [1, 1, 1]
-    assert median_swap(swaps, R, strategy="systemd") == 40.0
-    assert median_swap(swaps, R, strategy="sleep") == 4.0
-    assert median_swap(swaps, G, strategy="systemd") is None
+    found = {name: usual_swap(swaps, G, R, name) for name in ("systemd", "sleep", "")}
+    medians = {name: row.seconds.median for name, row in found.items() if row and row.seconds}
+    assert medians == {"systemd": 40.0, "sleep": 4.0, "": 40.0}
+    assert usual_swap(swaps, R, G) is None
 
 
 def calls(**more: object) -> CallTotals:

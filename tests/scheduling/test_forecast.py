@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from navigator.domain.errors import UsageError
 from navigator.scheduling.forecast import (
+    MOST_A_DAY,
     PUBLISHED,
     Figures,
     Step,
     best_batch,
+    between,
     break_even,
     forecast,
     price,
@@ -120,8 +122,11 @@ def test_the_break_even_is_the_smallest_batch_that_is_no_slower(figures: Figures
 @given(FIGURES)
 def test_the_best_batch_is_the_smallest_within_five_percent_of_an_endless_one(figures: Figures) -> None:
     best = best_batch(figures)
-    assert best is not None
     least = figures.least_seconds_each
+    if best is None:
+        assert figures.swaps_in(MOST_A_DAY) > 0.05 * MOST_A_DAY * least or figures.round_trip == 0
+        return
+    assert best <= MOST_A_DAY
     assert forecast(best, figures).seconds_each <= least * 1.05 * (1 + 1e-9)
     if best > 1:
         assert forecast(best - 1, figures).seconds_each > least * 1.05 * (1 - 1e-9)
@@ -129,8 +134,23 @@ def test_the_best_batch_is_the_smallest_within_five_percent_of_an_endless_one(fi
 
 def test_the_best_batch_of_the_published_figures() -> None:
     assert best_batch(PUBLISHED) == math.ceil(75.4 / (0.05 * (2000 / 184 + 500 / 48)))
-    assert best_batch(replace(PUBLISHED, swap_in=0, swap_back=0)) == 1
     assert best_batch(replace(PUBLISHED, proposal_tokens=0, review_tokens=0)) is None
+
+
+def test_without_swaps_and_beyond_a_day_any_batch_is_the_best() -> None:
+    assert best_batch(replace(PUBLISHED, swap_in=0, swap_back=0)) is None
+    assert best_batch(replace(PUBLISHED, generator_speed=150_000, reviewer_speed=40_000)) is None
+
+
+def test_what_depends_on_the_revise_rate_carries_its_interval() -> None:
+    figures = replace(PUBLISHED, revise_rate=0.3, revise_n=20, revise_low=0.14, revise_high=0.52)
+    rates = [replace(figures, revise_rate=rate) for rate in (0.14, 0.52)]
+    assert between(figures, best_batch) == tuple(map(best_batch, rates))
+    low, high = between(figures, lambda given: forecast(30, given).total_seconds) or (0, 0)
+    assert low < forecast(30, figures).total_seconds < high
+    (few, many) = between(figures, lambda given: break_even(given).batch or 0) or (0, 0)
+    assert few < (break_even(figures).batch or 0) < many
+    assert between(replace(figures, revise_n=0), best_batch) is None
 
 
 def test_one_task_through_revisions_that_are_each_reviewed_again() -> None:

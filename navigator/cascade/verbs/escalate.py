@@ -199,7 +199,8 @@ def _swap_lines(reader: Reader, args: EscalateArgs) -> list[str]:
     from navigator.config.settings import load_settings
     from navigator.scheduling.forecast import price
 
-    figures, measured = measured_figures(reader)
+    settings = load_settings()
+    figures, measured = measured_figures(reader, settings.swap)
     count, each = len(args.proposals), figures.review_seconds
     again = sum(
         reader.task(reader.proposal(one.id).task_id).state is TaskState.AWAITING_APPROVAL
@@ -218,7 +219,7 @@ def _swap_lines(reader: Reader, args: EscalateArgs) -> list[str]:
     if reader.rehearsal:
         known = "simulated, of the rehearsal"
     waiting = max(0, others) + count
-    cost = price(waiting, load_settings().batch.target, figures)
+    cost = price(waiting, settings.batch.target, figures)
     with_them = (
         f"{plural(others, 'other proposal')} that wait{'s' if others == 1 else ''}" if others > 0 else ""
     )

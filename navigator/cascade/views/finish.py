@@ -53,7 +53,7 @@ def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Pla
     return Plan(
         resident=roles.get(str(resident)),
         swapping_to=roles.get(str(reader.meta(SWAPPING_TO, str))),
-        both_resident=resident == "both" or settings.swap.strategy == "resident",
+        both_resident=resident == "both" or settings.swap.keeps_both,
         streams=(settings.generator.max_inflight, settings.reviewer.max_inflight),
         revisions=settings.batch.revisions,
         until="idle" if until is None else str(until),

@@ -55,7 +55,7 @@ def _costs(role: Role, options: dict[str, Any]) -> tuple[float, float, str]:
     from navigator.config.settings import load_settings
 
     with reading() as store:
-        figures, names = measured_figures(store)
+        figures, names = measured_figures(store, load_settings().swap)
     generator = role is Role.GENERATOR
     seconds, tokens = (
         (figures.swap_back, figures.proposal_tokens)

@@ -29,7 +29,8 @@ from navigator.serving.swap.failures import Failure, failure_of
 ROLES = (Role.GENERATOR, Role.REVIEWER)
 OTHER = {Role.GENERATOR: Role.REVIEWER, Role.REVIEWER: Role.GENERATOR}
 
-PhaseName = Literal["drain", "stop", "release", "start", "load", "health", "verify"]
+PhaseName = Literal["drain", "stop", "release", "start", "load", "health", "verify", "canary"]
+"""The last one is the conductor's: the model answers fixed questions."""
 PhaseState = Literal["begin", "done", "fail"]
 SwapOutcome = Literal["done", "went_back", "failed"]
 """done: the target answers. went_back: it does not, the previous model answers again. failed: nothing answers."""

@@ -190,6 +190,8 @@ def _price_line(
     if price.now_each is None:
         idle = "nothing waiting for review" if snapshot.loaded else ""
         return finish or [(idle, "faint")]
+    if not meter.figures.round_trip:
+        return finish  # nothing is swapped
     pieces: list[Piece] = [
         *finish,
         ("swap cost per proposal: ", "muted"),
