@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from navigator.rehearsal import player
 from navigator.rehearsal.server.api import Api, Player
 from navigator.rehearsal.server.http import HttpServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.domain import patterns
+from navigator.model import patterns
 from navigator.rehearsal.server.tool_calls import ToolCall, call_text, calls_in
 
 ASKED = "When you are done, say in one or two sentences"

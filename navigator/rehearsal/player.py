@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from navigator.domain import patterns
-from navigator.domain.json_text import read_json
+from navigator.model import patterns
+from navigator.model.json_text import read_json
 from navigator.rehearsal import agent
 from navigator.rehearsal.prompt import DataBlock, blocks_of, key_of
 from navigator.rehearsal.samples import SampleTask, sample_projects

@@ -9,8 +9,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from navigator.domain.json_text import read_json
-from navigator.domain.states import Complexity, TaskKind
+from navigator.model.json_text import read_json
+from navigator.model.states import Complexity, TaskKind
 
 CHECK = "python3 -m unittest discover -s tests -q"
 _QUESTIONS = frozenset({TaskKind.SCAN, TaskKind.ARCHITECTURE})

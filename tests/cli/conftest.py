@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from navigator.serving.swap.strategies.rehearsal import MODULE_VARIABLE
+from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
 
 REHEARSAL = '[swap]\nstrategy = "rehearsal"\n'
 

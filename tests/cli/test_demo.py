@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.serving.swap.strategies.rehearsal import MODULE_VARIABLE
+from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
 from tests.cli.conftest import Command, git
 
 pytestmark = pytest.mark.slow

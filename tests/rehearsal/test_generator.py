@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from navigator.workspace.checks.syntax import syntax_check
+from navigator.checks.syntax import syntax_check
 from tests.rehearsal.conversation import applied, repairing, revising, task_messages, writing
 from tests.scripted.instances import fitted, instance_of
 from tests.scripted.samples.repositories import SampleProject, SampleTask

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import TaskKind
+from navigator.model.states import TaskKind
 from navigator.rehearsal.player import answer
 from navigator.rehearsal.samples import SampleTask, sample_projects, sample_questions, sample_tasks
 from tests.cascade.support import git, make_repository

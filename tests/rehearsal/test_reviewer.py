@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from navigator.cascade.reviewing.grounding import BLOCKING, Shown, derive_verdict, ground, read_review
-from navigator.domain.states import Verdict
+from navigator.model.states import Verdict
 from tests.rehearsal.conversation import after, applied, decoded, reviewing, task_messages
 from tests.scripted.reviewer.reviewer import Reviewer
 from tests.scripted.samples.repositories import SampleProject, sample_tasks
@@ -244,7 +244,7 @@ def test_the_reviewer_cannot_know_what_was_planted() -> None:
     ).stdout.split()
 
     assert not {
-        "navigator.faults.plant",
+        "navigator.exam.faults.plant",
         "tests.scripted.writer.generator",
         "tests.scripted.writer.work",
     } & set(loaded)

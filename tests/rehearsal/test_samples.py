@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.workspace.checks.syntax import syntax_check
+from navigator.checks.syntax import syntax_check
 from tests.scripted.samples.repositories import NAMES, SampleProject, sample_projects, sample_tasks
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from navigator.rehearsal import __main__ as rehearsal
 from navigator.rehearsal.server.api import Player
 from navigator.rehearsal.server.engine import Completion

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from navigator.domain import patterns
-from navigator.domain.json_text import read_json
+from navigator.model import patterns
+from navigator.model.json_text import read_json
 from navigator.rehearsal.prompt import DataBlock, blocks_of, key_of
 
 _SKILL = patterns.compile(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from navigator.domain import patterns
+from navigator.model import patterns
 from tests.scripted.reading import DataBlock
 from tests.scripted.reviewer.checks import tokens
 from tests.scripted.reviewer.diff import ReadFile, ReadHunk
