@@ -24,6 +24,7 @@ from navigator.model.models import Proposal
 from navigator.sheet.marks import Facts, left_out
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
+from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
 
 REHEARSAL = """
 [generator]
@@ -85,7 +86,7 @@ class Desk:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("GIT_", "NAVIGATOR_", "PYTEST_"))
+            if not name.startswith(("GIT_", "NAVIGATOR_", "PYTEST_")) or name == MODULE_VARIABLE
         }
         return kept | {
             "NAVIGATOR_STATE": str(self.root),

@@ -15,7 +15,6 @@ import pytest
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.model.states import LandingState, TaskState
-from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
 from navigator.sheet.marks import batch_choice
 from navigator.store.lock import StateLock
 from navigator.swap import processes
@@ -30,6 +29,7 @@ from tests.cascade.support import (
     make_repository,
 )
 from tests.cascade.test_real_code import toml_of
+from tests.scripted.samples.repositories import sample_projects, sample_tasks
 
 KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
 RUN = ("run", "--until", "idle", "--json")
