@@ -96,9 +96,7 @@ def demo(
         return
     show_session(document)
     if document["derived"]:
-        output.say(
-            "One proposal was split: one hunk became a separate proposal, and the rest is queued again."
-        )
+        output.say("One proposal was split: one hunk became a proposal of its own, and so did the rest.")
     _say_untested(document)
     if temporary:
         output.say(
@@ -147,7 +145,7 @@ def take_a_part() -> int:
         else:
             return 0
     act(Split(), SplitArgs(proposal=proposal.id, hunks=(labels[0],), tree=proposal.tree))
-    return 1
+    return 2
 
 
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
