@@ -1,7 +1,7 @@
 """Asks a loaded server the canary's questions and keeps the answers: `/health` says that it generates, not what.
 
-Once after each load, before any work is given to it, and once in a residency when its token memory is nearly full. Questions go
-one after the other; what else the server does then is the conductor's work alone.
+Once after each load, before any work is given to it, and once in a residency when its token memory is nearly full. Questions are
+asked at once; what else the server does then is the conductor's work alone.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Canary, utc_now
-from navigator.domain.states import CanaryMoment, CanaryOutcome, Role
-from navigator.domain.text import safe_line
-from navigator.evidence.canary import MAX_TOKENS, PROBES, judge
+from navigator.figures.canary import MAX_TOKENS, PROBES, Probe, judge
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Canary, utc_now
+from navigator.model.states import CanaryMoment, CanaryOutcome, Role
+from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
-    from navigator.serving.client.client import ModelClient
+    from navigator.client.client import ModelClient
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +57,11 @@ class CanaryWatch:
         self._full: set[Role] = set()
         self._last: dict[Role, Canary] = {}
 
+    @property
+    def enabled(self) -> bool:
+        """Whether models are asked at all."""
+        return self._deps.settings.canary.enabled
+
     def report(self) -> dict[str, dict[str, str]]:
         """The newest canary of each role in this session."""
         return {
@@ -71,7 +76,7 @@ class CanaryWatch:
     async def loaded(self, role: Role) -> Canary | None:
         """Ask a role that was just loaded; None where the canary is off."""
         self._full.discard(role)
-        if not self._deps.settings.canary.enabled:
+        if not self.enabled:
             return None
         return await self._ask(role, CanaryMoment.LOAD)
 
@@ -151,11 +156,10 @@ class CanaryWatch:
 
 async def _answers(client: ModelClient) -> tuple[tuple[str, ...], int]:
     """One text a probe, cut ones included, and the tokens they took, prompts included."""
-    from navigator.serving.client.chat import ChatRequest
-    from navigator.serving.client.errors import CutByLength
+    from navigator.client.chat import ChatRequest
+    from navigator.client.errors import CutByLength
 
-    texts, tokens = [], 0
-    for probe in PROBES:
+    async def asked(probe: Probe) -> tuple[str, int]:
         request = ChatRequest(
             messages=({"role": "user", "content": probe.question},),
             max_tokens=MAX_TOKENS,
@@ -167,10 +171,14 @@ async def _answers(client: ModelClient) -> tuple[tuple[str, ...], int]:
             text, usage = answer.text, answer.usage
         except CutByLength as error:
             text, usage = error.partial, error.usage
-        texts.append(text)
-        if usage is not None:
-            tokens += usage.prompt_tokens + usage.completion_tokens
-    return tuple(texts), tokens
+        return text, 0 if usage is None else usage.prompt_tokens + usage.completion_tokens
+
+    said = await asyncio.gather(*map(asked, PROBES), return_exceptions=True)
+    for one in said:
+        if isinstance(one, BaseException):
+            raise one
+    answers = [one for one in said if not isinstance(one, BaseException)]
+    return tuple(text for text, _ in answers), sum(tokens for _, tokens in answers)
 
 
 async def _profile(client: ModelClient) -> tuple[str, float | None]:

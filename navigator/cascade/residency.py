@@ -13,16 +13,16 @@ from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.read_ahead import WeightReadAhead
 from navigator.cascade.storage_faults import Storage
-from navigator.cascade.swapping import confirmed, resident_now
+from navigator.cascade.swapping import confirmed, first_answer, garbage, resident_now
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.finish import SWAPPING_TO, UNTIL
 from navigator.cascade.views.summary import Session
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Canary, Swap, utc_now
-from navigator.domain.states import CanaryOutcome, Role
-from navigator.serving.remote.ssh import ConnectionLost
-from navigator.serving.swap import looks
-from navigator.serving.swap.base import OTHER, PhaseEvent, SwapResult
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Swap, utc_now
+from navigator.model.states import CanaryOutcome, Role
+from navigator.swap import looks
+from navigator.swap.base import OTHER, PhaseEvent, Report, SwapResult
+from navigator.swap.remote.ssh import ConnectionLost
 
 log = logging.getLogger(__name__)
 
@@ -171,11 +171,9 @@ class Residency:
         try:
             measuring = await self.warmth.before(to)
             deps.cpu_work.forget()
-            begins = time.monotonic()
             result = await deps.strategy.swap(to, report)
-            filled = deps.cpu_work.between(begins, time.monotonic())
             bytes_read = await self.warmth.measured(measuring)
-            await self._ended(origin, to, started, began, result, bytes_read, filled)
+            await self._ended(origin, to, started, began, result, bytes_read, report)
         except NavigatorError as error:
             self._load_failed(to, began, str(error))
             live.resident = await resident_now(deps.strategy)
@@ -205,32 +203,33 @@ class Residency:
         began: float,
         result: SwapResult,
         read: tuple[int, int],
-        filled: tuple[float, dict[str, float]],
+        report: Report,
     ) -> None:
         deps, live = self._deps, self._live
         result, live.resident = await confirmed(deps.strategy, to, result)
         if result.outcome == "done":
-            result = await self._proved(origin, to, result)
+            result = await self._proved(origin, to, result, report)
+        ended = time.monotonic()
+        filled = deps.cpu_work.between(began, ended)
         swap = Swap(
             from_role=origin,
             to_role=to,
             strategy=deps.strategy.recorded,
             started=started,
             phases=result.phases,
-            seconds=result.seconds,
+            seconds=round(ended - began, 3),
             outcome=result.outcome,
             reason=result.reason,
             failure=result.failure,
             weight_bytes=read[0],
             warm_bytes=read[1],
             session=self._session.number,
-            filled_seconds=min(filled[0], result.seconds),
+            filled_seconds=filled[0],
             filled_with=filled[1],
-            handover_seconds=round(time.monotonic() - began - result.seconds, 3),
         )
         with self._storage.writing("a swap"), deps.store.transaction() as tx:
             tx.add_swap(swap)
-        log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, result.seconds, result.reason)
+        log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, swap.seconds, result.reason)
         self._session.swapped(swap)
         await self.assumptions(live.resident)
         if result.outcome == "done":
@@ -274,13 +273,13 @@ class Residency:
         live.swapping_to = None
         self._wake()
 
-    async def _proved(self, origin: Role | None, to: Role, result: SwapResult) -> SwapResult:
+    async def _proved(self, origin: Role | None, to: Role, result: SwapResult, report: Report) -> SwapResult:
         """The swap, if the canary finds the model well; else the way back: only another load brings this one back."""
-        found = await self.canary.loaded(to)
+        result, found = await first_answer(self.canary, to, result, report)
         if found is None or found.outcome is not CanaryOutcome.GARBAGE:
             return result
         strategy = self._deps.strategy
-        self.note_problem(to, _garbage(found))
+        self.note_problem(to, garbage(found))
         back = origin if origin not in (None, to) else OTHER[to]
         assert back is not None
         await self.forget(to, back)
@@ -290,8 +289,7 @@ class Residency:
             result,
             outcome="went_back" if left.outcome == "done" else "failed",
             phases=result.phases + left.phases,
-            seconds=result.seconds + left.seconds,
-            reason=" ".join(filter(None, (_garbage(found), left.reason))),
+            reason=" ".join(filter(None, (garbage(found), left.reason))),
             failure="garbage",
         )
 
@@ -313,8 +311,8 @@ class Residency:
         bad = found is not None and found.outcome is CanaryOutcome.GARBAGE
         if found is None or not bad or live.resident is not role or live.swapping_to is not None:
             return
-        live.went_bad(role, _garbage(found))
-        self.note_problem(role, _garbage(found))
+        live.went_bad(role, garbage(found))
+        self.note_problem(role, garbage(found))
         self.note_given_up(role)
         # Its server would call another load of the same model done: only the other model's load ends it.
         live.swapping_to = OTHER[role]
@@ -388,7 +386,3 @@ class Residency:
         if not self._deps.strategy.embedded or role is None:
             return
         self._session.assume(role, (await self._deps.client(role).server_info()).get("timing"))
-
-
-def _garbage(found: Canary) -> str:
-    return f"It is healthy and answers garbage: {found.reason}."

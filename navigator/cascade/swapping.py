@@ -1,13 +1,19 @@
-"""What a swap came to: a strategy that says "done" is believed only once the role's model is seen to answer."""
+"""What a swap came to: a strategy that says "done" is believed only once the role's model is seen to answer.
+
+A swap takes the time between the last answer of one model and the first answer of the other. The canary asks for that.
+"""
 
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import replace
 
-from navigator.domain.errors import NavigatorError
-from navigator.domain.states import Role
-from navigator.serving.swap.base import SwapResult, SwapStrategy
+from navigator.cascade.canary import CanaryWatch
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Canary, SwapPhase
+from navigator.model.states import Role
+from navigator.swap.base import PhaseEvent, Report, SwapResult, SwapStrategy
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +42,26 @@ async def confirmed(strategy: SwapStrategy, to: Role, result: SwapResult) -> tup
         failure="wrong_model",
         reason=await _difference(strategy, to, there),
     ), there
+
+
+async def first_answer(
+    canary: CanaryWatch, to: Role, result: SwapResult, report: Report
+) -> tuple[SwapResult, Canary | None]:
+    """A swap that is done with its last phase, in which the model answers the canary; and the answer. None where that is off."""
+    began = time.monotonic()
+    if canary.enabled:
+        report(PhaseEvent("canary", "begin", 0.0))
+    found = await canary.loaded(to)
+    if found is None:
+        return result, None
+    seconds = round(time.monotonic() - began, 3)
+    report(PhaseEvent("canary", "done", seconds))
+    return replace(result, phases=(*result.phases, SwapPhase(name="canary", seconds=seconds))), found
+
+
+def garbage(found: Canary) -> str:
+    """What is wrong with a model whose canary found garbage."""
+    return f"It is healthy and answers garbage: {found.reason}."
 
 
 async def _difference(strategy: SwapStrategy, to: Role, there: Role | None) -> str:

@@ -16,7 +16,7 @@ import click
 from navigator.cli import output
 from navigator.cli.run import conduct, show_session
 from navigator.config.paths import STATE_VARIABLE, StatePaths, private_folder
-from navigator.domain.errors import Conflict
+from navigator.model.errors import Conflict
 
 _CONFIG = """# Written by `navigator demo`: a rehearsal, no real model.
 [generator]
@@ -36,16 +36,22 @@ _QUESTIONS_FROM = 12
 @click.command()
 @click.option("--headless", is_flag=True, help="Run without the screens; the default without a terminal.")
 @click.option(
-    "--projects", type=click.IntRange(1, 200), default=24, show_default=True, help="Number of projects."
+    "--projects", type=click.IntRange(1, 24), default=24, show_default=True, help="Number of projects."
 )
-@click.option("--tasks", type=click.IntRange(1, 2000), default=36, show_default=True, help="Number of tasks.")
+@click.option("--tasks", type=click.IntRange(1, 120), default=36, show_default=True, help="Number of tasks.")
 @click.option(
     "--time-scale",
     type=float,
     default=None,
     help=f"Factor on every simulated second; {DEFAULT_SCALE} by default.",
 )
-@click.option("--seed", type=int, default=7, show_default=True, help="Seed of projects, tasks and answers.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Which tasks come first, and simulated probabilities.",
+)
 @click.option(
     "--state",
     type=click.Path(path_type=Path, file_okay=False),
@@ -104,7 +110,7 @@ def demo(
 
 def _say_untested(document: dict[str, Any]) -> None:
     """Why no test ran, where the sandbox is the reason, and what to install."""
-    from navigator.workspace.sandbox.probe import probe
+    from navigator.sandbox.probe import probe
 
     untested = document.get("tests", {}).get("untested", 0)
     sandbox = probe() if untested else None
@@ -123,9 +129,9 @@ def take_a_part() -> int:
     from navigator.cascade.verbs.split import Split, SplitArgs
     from navigator.cascade.views.inbox import waiting_proposals
     from navigator.cli.session import act
-    from navigator.domain.states import Verdict
-    from navigator.workspace.git.hunks import all_labels
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.git.hunks import all_labels
+    from navigator.git.private import PrivateRepo
+    from navigator.model.states import Verdict
 
     paths = StatePaths(Path(os.environ[STATE_VARIABLE]))
     with reading(paths) as store:
@@ -147,7 +153,7 @@ def take_a_part() -> int:
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
     """After the screens: how to open them again, whether a conductor is still running, and where the files are."""
     from navigator.cascade.socket.client import request
-    from navigator.domain.errors import NavigatorError
+    from navigator.model.errors import NavigatorError
 
     try:
         request(paths.socket, "status", {}, timeout=5)
@@ -211,13 +217,13 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
     from navigator.cascade.verbs.task_add import AddTasks, AddTasksArgs, NewTask
     from navigator.cli.session import act
-    from navigator.rehearsal.samples.repositories import sample_projects, sample_questions, sample_tasks
+    from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
 
     with reading(paths) as store:
         known = store.projects()
     if known:
         return {"projects": len(known)}
-    made = sample_projects(projects, seed)
+    made = sample_projects()[:projects]
     root = private_folder(paths.root / "samples")
     for sample in made:
         folder = root / sample.name
@@ -253,7 +259,7 @@ def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Col
         if name in executable:
             path.chmod(0o755)
     from navigator.cascade.verbs.projects import SAMPLE
-    from navigator.workspace.git.runner import Git
+    from navigator.git.runner import Git
 
     git = Git(folder / ".git", work_tree=folder, config=_PERSON)
     git.run("init", "--quiet", "--template=", "--initial-branch=main")

@@ -11,22 +11,25 @@ from navigator.cascade.views.figures import measured_figures
 from navigator.cascade.views.finish import time_to_finish
 from navigator.cli import output
 from navigator.cli.session import reading
-from navigator.domain.states import TaskState
-from navigator.scheduling.forecast import (
+from navigator.model.states import TaskState
+from navigator.schedule.forecast import (
     BEST_WITHIN,
+    MOST_A_DAY,
     BreakEven,
     Figures,
     Forecast,
     Step,
     best_batch,
+    between,
     break_even,
     price,
     task_steps,
 )
-from navigator.scheduling.forecast import forecast as batch_forecast
+from navigator.schedule.forecast import forecast as batch_forecast
 
 if TYPE_CHECKING:
-    from navigator.scheduling.remaining import Remaining
+    from navigator.config.settings import SwapSettings
+    from navigator.schedule.remaining import Remaining
     from navigator.store.reads.reader import Reader
 
 
@@ -79,11 +82,11 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
     settings = load_settings()
     target = settings.batch.target
     with reading() as store:
-        figures, origin = _measured(store)
+        figures, origin = _measured(store, settings.swap)
         waiting = len(store.tasks({TaskState.AWAITING_REVIEW}))
         named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         if named:
-            known = 0 if "revise_rate" in named else figures.revise_n
+            known = 0 if "revise_rate" in named else figures.revise_n  # what is given has no interval
             figures = replace(figures, **named, revise_n=known)
             origin = f"{origin}, with {', '.join(sorted(named))} as given"
         left = time_to_finish(store, settings, figures)
@@ -99,6 +102,7 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
             "price": asdict(now),
             "break_even": asdict(even),
             "best_batch": best,
+            "interval": _ends(result.batch, figures),
             "remaining": None if left is None else _remaining_document(left, names),
         }
         if steps is not None:
@@ -113,13 +117,24 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
         _tell_remaining(left, names)
     output.say(f"Figures: {origin}.")
     _tell_batch(result, figures)
-    if waiting:
+    if waiting and result.swap_each:
         output.say(
             f"{waiting} waiting; swap time per proposal: {now.now_each:.1f} s now, {now.target_each:.1f} s at {target}."
         )
     _tell_even(even, best, figures)
     if steps is not None:
         _tell_steps(steps, revisions or 0)
+
+
+def _ends(batch: int, figures: Figures) -> dict[str, Any] | None:
+    """What depends on the revise rate, at both ends of its interval; None where the rate was not measured."""
+    of = {
+        "revise_rate": lambda given: given.revise_rate,
+        "total_seconds": lambda given: batch_forecast(batch, given).total_seconds,
+        "break_even_batch": lambda given: break_even(given).batch,
+        "best_batch": best_batch,
+    }
+    return {name: between(figures, value) for name, value in of.items()} if figures.revise_n else None
 
 
 def _remaining_document(left: Remaining, names: dict[int, str]) -> dict[str, Any]:
@@ -148,13 +163,16 @@ def _tell_remaining(left: Remaining, names: dict[int, str]) -> None:
 
 
 def _tell_batch(result: Forecast, figures: Figures) -> None:
+    swaps = output.duration(result.swap_seconds) if result.swap_seconds else "none"
+    ends = between(figures, lambda given: output.duration(batch_forecast(result.batch, given).total_seconds))
     lines = [
         ("written in", output.duration(result.write_seconds)),
-        ("swaps, there and back", output.duration(result.swap_seconds)),
+        ("swaps, there and back", swaps),
         ("reviewed in", output.duration(result.review_seconds)),
         (f"revised, at {figures.revise_rate:.0%}", output.duration(result.revision_seconds)),
         ("total", output.duration(result.total_seconds)),
-        ("swap time per proposal", f"{result.swap_each:.1f} s"),
+        *([("  at the revise rate's interval", f"{ends[0]} to {ends[1]}")] if ends else []),
+        *([("swap time per proposal", f"{result.swap_each:.1f} s")] if result.swap_each else []),
         ("written tokens per second, overall", f"{result.tokens_per_second:.0f}"),
     ]
     output.emit(output.table((f"a batch of {result.batch}", ""), lines))
@@ -163,7 +181,7 @@ def _tell_batch(result: Forecast, figures: Figures) -> None:
 
 def _revise_rate(figures: Figures) -> str:
     """Where the revise rate is from."""
-    from navigator.evidence.intervals import ANECDOTAL_BELOW, share
+    from navigator.figures.intervals import ANECDOTAL_BELOW, share
 
     n = figures.revise_n
     if not n:
@@ -175,18 +193,23 @@ def _revise_rate(figures: Figures) -> str:
 
 def _tell_even(even: BreakEven, best: int | None, figures: Figures) -> None:
     against = f"a single model at {even.against_speed:.0f} tok/s without a reviewer"
+    at = f" at a revise rate of {figures.revise_low:.0%} to {figures.revise_high:.0%}"
     if even.tokens is None:
-        output.say(f"Compared with {against}, no batch is ever faster: reviews and revisions cost more.")
+        said = f"Compared with {against}, no batch is ever faster: reviews and revisions cost more"
     else:
-        output.say(
-            f"Compared with {against}, a batch is no slower from {even.batch} proposals on"
-            f" ({even.tokens:,.0f} tokens)."
-        )
-    if best is not None:
-        output.say(
-            f"Best batch: {best}. A larger one saves less than {BEST_WITHIN:.0%} of the {figures.least_seconds_each:.1f} s"
-            " that a change takes without swaps, and each change waits longer."
-        )
+        said = f"Compared with {against}, a batch is no slower from {even.batch} proposals on ({even.tokens:,.0f} tokens)"
+    ends = between(figures, lambda given: break_even(given).batch or "never")
+    output.say(f"{said}; {ends[0]} to {ends[1]}{at}." if ends and ends[0] != ends[1] else f"{said}.")
+    if best is None:
+        larger = f"the larger the better, also beyond the {MOST_A_DAY:,} changes of a day"
+        output.say(f"Best batch: any; {larger if figures.round_trip else 'nothing is swapped'}.")
+        return
+    ends = between(figures, lambda given: best_batch(given) or "any")
+    output.say(
+        f"Best batch: {best}{f' ({ends[0]} to {ends[1]}{at})' if ends and ends[0] != ends[1] else ''}. A larger one saves less"
+        f" than {BEST_WITHIN:.0%} of the {figures.least_seconds_each:.1f} s that a change takes without swaps, and each change"
+        " waits longer."
+    )
 
 
 def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
@@ -197,9 +220,9 @@ def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
     output.emit(output.table((f"one task alone, {times}", ""), rows))
 
 
-def _measured(reader: Reader) -> tuple[Figures, str]:
+def _measured(reader: Reader, swap: SwapSettings) -> tuple[Figures, str]:
     """Figures, and whose they are in words."""
-    figures, names = measured_figures(reader)
+    figures, names = measured_figures(reader, swap)
     if not names and reader.rehearsal:
         return figures, "as published for one 96 GB GPU (nothing simulated yet)"
     if not names:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TypeVar
 
-from navigator.domain.states import (
+from navigator.model.states import (
     PROPOSAL_TRANSITIONS,
     TASK_TRANSITIONS,
     CanaryMoment,
@@ -245,8 +245,7 @@ SCHEMA: tuple[str, ...] = (
         session INTEGER NOT NULL DEFAULT 0,
         -- What ran while models were swapped; -1 where it is not known.
         filled_seconds REAL NOT NULL DEFAULT -1,
-        filled_with TEXT NOT NULL DEFAULT '{{}}',
-        handover_seconds REAL NOT NULL DEFAULT -1
+        filled_with TEXT NOT NULL DEFAULT '{{}}'
     ) STRICT""",
     f"""CREATE TABLE edit_failures (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

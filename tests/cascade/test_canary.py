@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,14 +12,21 @@ from typing import Any
 import pytest
 
 from navigator.cascade import conductor as conducting
+from navigator.cascade.canary import CanaryWatch
 from navigator.cascade.conductor import Conductor, RunOptions
+from navigator.cascade.storage_faults import Storage
+from navigator.cascade.views.figures import measured_figures
 from navigator.cli.doctor.command import _look
 from navigator.cli.session import locked_dependencies
-from navigator.domain.models import Canary, Event
-from navigator.domain.states import CanaryMoment, CanaryOutcome, Role, TaskState
-from navigator.serving.client.chat import ChatRequest
+from navigator.client.chat import ChatRequest
+from navigator.config.settings import load_settings
+from navigator.figures.swaps import swap_stats
+from navigator.model.models import Canary, Event
+from navigator.model.states import CanaryMoment, CanaryOutcome, Role, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
+from navigator.tui.data.deck_snapshot import SwapProgress
+from navigator.tui.data.meter import swap_bar
 from tests.cascade.scripted_models import READER, Models, speaking
 from tests.cascade.support import PATIENCE, REHEARSAL, Desk, hurry
 from tests.cascade.test_conductor import Room, edit
@@ -66,6 +74,49 @@ def test_a_load_that_answers_garbage_is_a_failed_load(
         room.work()
         assert room.task(task).state is TaskState.AWAITING_APPROVAL
         assert len(outcomes(room.read())) == 4
+
+
+def test_the_questions_are_asked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server answers none before it was asked all three."""
+    together = threading.Barrier(3)
+
+    def answer(model: str) -> str:
+        together.wait(PATIENCE)
+        return "1, 2, 3, 4, 5"
+
+    with speaking(Models(lambda messages: edit("return x * 2"))) as models:
+        models.canary = answer
+        room = Room(tmp_path, models, monkeypatch)
+        with locked_dependencies(room.paths) as world:
+            canary = CanaryWatch(world, Storage(world, lambda reason: None))
+            found = asyncio.run(canary.loaded(Role.GENERATOR))
+    assert found is not None and found.outcome is CanaryOutcome.REFERENCE
+
+
+def test_a_swap_lasts_until_the_first_answer_wherever_it_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurry(monkeypatch, retries=2)
+    holds = tmp_path / "loaded"
+    holds.write_text("generator")
+    swapping(tmp_path)
+    with speaking(Models(lambda messages: edit("return x * 2"), holds=holds)) as models:
+        room = Room(tmp_path, models, monkeypatch)
+        room.config.write_text(settings(tmp_path, models.url))
+        room.queue()
+        room.work()
+        reader = room.read()
+        made = [swap for swap in reader.swaps() if swap.to_role is Role.REVIEWER]
+        asked_for = [one.seconds for one in reader.last_canaries() if one.role is Role.REVIEWER]
+        (swap,) = made
+        assert swap.phases[-1].name == "canary"
+        assert swap.seconds >= sum(phase.seconds for phase in swap.phases) - 0.01
+        assert swap.phases[-1].seconds == pytest.approx(*asked_for, abs=0.05)
+        figures, _ = measured_figures(reader, load_settings(room.config).swap)
+        shown = swap_bar(SwapProgress("generator", "reviewer", 0.0), made, 1.0)
+        (row,) = swap_stats(made)
+        assert row.seconds is not None
+        assert {figures.swap_in, shown.expected, row.seconds.median} == {swap.seconds}
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.domain.models import CheckResult, Decision, Finding, Landing, Proposal, Review, Task
-from navigator.domain.outcomes import Fate, FateCount, FindingTotals, RepeatCount, RevisionCount
-from navigator.domain.states import (
+from navigator.model.models import CheckResult, Decision, Finding, Landing, Proposal, Review, Task
+from navigator.model.outcomes import Fate, FateCount, FindingTotals, RepeatCount, RevisionCount
+from navigator.model.states import (
     CheckOutcome,
     Criterion,
     DecisionKind,

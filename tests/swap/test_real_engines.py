@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from tests.engines import llama, sglang
+from tests.git.world import fingerprint, make_repo
 from tests.swap.desk import UNITS, Desk, wait_for
 from tests.swap.engines import ALIASES, CONTEXT, llama_desk, sglang_desk
 from tests.swap.streams import Stream
 from tests.swap.user_systemd import UserSystemd
-from tests.workspace.git.world import fingerprint, make_repo
 
 pytestmark = [
     pytest.mark.engines,
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.xdist_group("systemd"),
 ]
 
-TOKENIZER = Path(__file__).parents[1] / "serving" / "data" / "tokenizer"
+TOKENIZER = Path(__file__).parents[1] / "client" / "data" / "tokenizer"
 TASKS = ("Add a function three().", "Raise LIMIT.", "Explain the README.", "Name the colours.", "Add a note.")
 GRAMMAR = (
     "root ::= edit | words | more\n"

@@ -8,9 +8,10 @@ import pytest
 
 from navigator.cascade.views.figures import measured_figures
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Swap, SwapPhase
-from navigator.domain.states import Role
-from navigator.scheduling.forecast import PUBLISHED
+from navigator.config.settings import SwapSettings
+from navigator.model.models import Swap, SwapPhase
+from navigator.model.states import Role
+from navigator.schedule.forecast import PUBLISHED
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
@@ -93,8 +94,8 @@ def test_figures_are_published_until_something_is_measured(
 ) -> None:
     from navigator.cascade.acting import open_reading
 
-    assert measured_figures(Reader(open_reading(empty_state))) == (PUBLISHED, ())
-    measured, _ = measured_figures(Reader(open_reader(state.database)))
+    assert measured_figures(Reader(open_reading(empty_state)), SwapSettings()) == (PUBLISHED, ())
+    measured, _ = measured_figures(Reader(open_reader(state.database)), SwapSettings())
     assert measured.swap_in == pytest.approx(43.6, abs=1)
     assert measured.generator_speed == pytest.approx(1850 / 10.2, rel=0.01)
 
@@ -103,6 +104,19 @@ def text_of(snapshot: DeckSnapshot, live: LiveStatus, width: int) -> tuple[str, 
     meter = meter_of(snapshot, live, FACTS.target)
     first, second = strip_lines(snapshot, live, FACTS, meter, width)
     return "".join(text for text, _ in first), "".join(text for text, _ in second)
+
+
+@pytest.mark.parametrize("strategy", ["resident", "adapter"])
+def test_where_nothing_is_swapped_no_swap_has_a_price(
+    state: StatePaths, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    """Swaps of another strategy that were measured before say nothing."""
+    config = state.root / "both.toml"
+    config.write_text(f'[swap]\nstrategy = "{strategy}"\n')
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
+    snapshot = looked(Follower(open_reader(state.database)))
+    assert snapshot.figured.figures.round_trip == 0
+    assert "swap cost" not in text_of(snapshot, LiveStatus(), 120)[1]
 
 
 def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from navigator.cascade.verbs.base import Question, Told, Verb, controls, plural
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Model
-from navigator.domain.states import Role
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Model
+from navigator.model.states import Role
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -48,8 +48,9 @@ class RunExam(Verb[ExamRunArgs, ExamAsked]):
         if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
             return None
         from navigator.cascade.views.figures import measured_figures
+        from navigator.config.settings import load_settings
 
-        figures, measured = measured_figures(reader)
+        figures, measured = measured_figures(reader, load_settings().swap)
         known = "measured" if {"swap_in", "swap_back"} <= set(measured) else "not all of it measured here yet"
         return Question(
             "Load the reviewer for the exam?",

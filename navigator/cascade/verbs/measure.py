@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from navigator.cascade.verbs.base import Question, Told, Verb, controls, plural
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Model
-from navigator.domain.standing import LOOP_TASK_STATES
-from navigator.domain.states import Role
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Model
+from navigator.model.standing import LOOP_TASK_STATES
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -51,16 +50,17 @@ class MeasureSwaps(Verb[MeasureArgs, Measuring]):
         return busy(waiting)
 
     def question(self, reader: Reader, args: MeasureArgs) -> Question:
-        from navigator.evidence.swaps import median_swap
-        from navigator.scheduling.forecast import PUBLISHED
+        from navigator.figures.swaps import usual_swap
+        from navigator.schedule.forecast import PUBLISHED
 
         swaps = reader.swaps(_SWAPS)
+        ways = (("generator", "reviewer"), ("reviewer", "generator"))
+        measured = [usual_swap(swaps, origin, to, args.strategy) for origin, to in ways]
+        known = all(measured)
         there, back = (
-            median_swap(swaps, role, strategy=args.strategy) for role in (Role.REVIEWER, Role.GENERATOR)
+            found.seconds.median if found and found.seconds else published
+            for found, published in zip(measured, (PUBLISHED.swap_in, PUBLISHED.swap_back), strict=True)
         )
-        known = there is not None and back is not None
-        there = PUBLISHED.swap_in if there is None else there
-        back = PUBLISHED.swap_back if back is None else back
         source = "measured medians" if known else "published times; not both are measured here yet"
         minutes = args.round_trips * (there + back) / 60
         return Question(

@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from navigator.domain.snapshot import Doubt
-from navigator.domain.states import Role
-from navigator.evidence.rates import revise_rate
-from navigator.evidence.swaps import median_handover, median_swap
-from navigator.evidence.throughput import throughput
-from navigator.evidence.uncertainty import RELATED, relations
-from navigator.scheduling.forecast import PUBLISHED, Figures
+from navigator.figures.rates import revise_rate
+from navigator.figures.swaps import NEWEST, usual_swap
+from navigator.figures.throughput import throughput
+from navigator.figures.uncertainty import RELATED, relations
+from navigator.model.snapshot import Doubt
+from navigator.model.states import Role
+from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.store.reads.reader import Reader
 
-_SWAPS = 500
-"""Newest swaps that the medians are made from."""
+if TYPE_CHECKING:
+    from navigator.config.settings import SwapSettings
 
 
-def measured_figures(reader: Reader) -> tuple[Figures, tuple[str, ...]]:
+def measured_figures(reader: Reader, swap: SwapSettings) -> tuple[Figures, tuple[str, ...]]:
     """Figures measured here, the published ones for what is not measured yet.
+
+    Args:
+        swap: of the settings. Where both models stay loaded, nothing is swapped, and that takes no time.
 
     Returns:
         The figures, and the names of those that were measured.
     """
-    swaps = reader.swaps(_SWAPS)
+    swaps = reader.swaps(NEWEST)
     found: dict[str, Any] = {}
-    at_once: dict[str, float] = {}
-    for name, role in (("swap_in", Role.REVIEWER), ("swap_back", Role.GENERATOR)):
-        strategy = swaps[0].strategy if swaps else ""
-        seconds = median_swap(swaps, role, strategy=strategy)
-        if seconds is not None:
-            found[name] = seconds + median_handover(swaps, role, strategy=strategy)
+    beside: dict[str, Any] = {}
+    ways = (("swap_in", Role.GENERATOR, Role.REVIEWER), ("swap_back", Role.REVIEWER, Role.GENERATOR))
+    for name, origin, to in ways:
+        took = usual_swap(swaps, origin.value, to.value)
+        if took is not None and took.seconds is not None and not swap.keeps_both:
+            found[name] = took.seconds.median
     totals = [row for row in reader.call_totals() if row.role is not Role.FINAL]
     # Of several models in one role, the one that was called last.
     for row in sorted(totals, key=lambda row: row.newest):
@@ -43,24 +46,26 @@ def measured_figures(reader: Reader) -> tuple[Figures, tuple[str, ...]]:
         (measured,) = throughput([row])
         if measured.tokens_per_second:
             found[speed] = measured.tokens_per_second
-            at_once[streams] = measured.streams or 1.0
+            beside[streams] = measured.streams or 1.0
             if row.role is Role.REVIEWER:  # the model that would stay loaded, were there no other
                 found["single_speed"] = measured.tokens_per_second
         if row.batch_calls:
             found[tokens] = row.batch_tokens / row.batch_calls
     rate = next(iter(revise_rate(reader.verdict_counts()).rows), None)
-    n = 0
     if rate is not None and rate.rate is not None:
-        found["revise_rate"], n = rate.rate, rate.n
+        found["revise_rate"] = rate.rate
+        beside |= {"revise_n": rate.n, "revise_low": rate.low, "revise_high": rate.high}
     again_n, again = reader.again_counts()
     figures = PUBLISHED
+    if swap.keeps_both:
+        figures = replace(PUBLISHED, swap_in=0.0, swap_back=0.0)
+        found |= {"swap_in": 0.0, "swap_back": 0.0} if found else {}
     if found:
         figures = replace(
             PUBLISHED,
             **found,
-            **at_once,
+            **beside,
             source="measured",
-            revise_n=n,
             again_rate=again / again_n if again_n else 0.0,
             again_n=again_n,
         )

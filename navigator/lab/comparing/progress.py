@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.lab.comparing.arms import ARMS
 from navigator.lab.comparing.journal import Journal
 from navigator.lab.runs import Plot, Point, Recorder

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from navigator.cascade.acting import open_reading
 from navigator.config.paths import StatePaths
+from navigator.figures.swaps import NEWEST
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, Finish, make_snapshot
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Project, Swap
-    from navigator.scheduling.forecast import Figures as ForecastFigures
+    from navigator.config.settings import Settings
+    from navigator.model.models import Project, Swap
+    from navigator.schedule.forecast import Figures as ForecastFigures
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
@@ -34,7 +36,6 @@ POLL = 0.25
 _MOST_EVENTS = 2000
 """With more events than this since the last look, everything is read again."""
 
-_SWAPS = 200
 _FIGURES_PAUSE = 3.0
 """Seconds between counting rates at least; ten times as long as counting took, where that is longer."""
 
@@ -43,7 +44,7 @@ class Follower:
     """Reads the store step by step. Lives in one thread; `look` is all that is called."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        from navigator.domain.standing import LIVE_TASK_STATES
+        from navigator.model.standing import LIVE_TASK_STATES
         from navigator.store.reads.cards import CardReads
         from navigator.store.reads.reader import Reader
 
@@ -90,7 +91,7 @@ class Follower:
             self._seq = self._reader.last_seq()
             self._cards = {card.task: card for card in self._cards_in.cards(midnight)}
             self._projects = self._reader.projects()
-            self._swaps = tuple(self._reader.swaps(_SWAPS))
+            self._swaps = tuple(self._reader.swaps(NEWEST))
             self._figures_stale = True
             return
         if not events:
@@ -111,7 +112,7 @@ class Follower:
             self._projects = self._reader.projects()
             self._cards = {card.task: card for card in self._cards_in.cards(midnight)}
         if any(kind.startswith("swap") for kind in kinds):
-            self._swaps = tuple(self._reader.swaps(_SWAPS))
+            self._swaps = tuple(self._reader.swaps(NEWEST))
         if kinds & {"review_added", "call_ended", "swap_added", "task_added", "task_state"}:
             self._figures_stale = True
 
@@ -130,23 +131,25 @@ class Follower:
 def count_figures(reader: Reader) -> Figured:
     """The revise rates by project, and the figures that forecasts are made from."""
     from navigator.cascade.views.figures import measured_figures
-    from navigator.evidence.rates import revise_rate
+    from navigator.config.settings import load_settings
+    from navigator.figures.rates import revise_rate
 
     tables = revise_rate(reader.verdict_counts("project"))
-    figures, names = measured_figures(reader)
+    settings = load_settings()
+    figures, names = measured_figures(reader, settings.swap)
     return Figured(
         {row.group: row for row in tables.rows},
         figures,
-        _finish(reader, figures, names),
+        _finish(reader, settings, figures, names),
     )
 
 
-def _finish(reader: Reader, figures: ForecastFigures, names: Sequence[str]) -> Finish | None:
+def _finish(
+    reader: Reader, settings: Settings, figures: ForecastFigures, names: Sequence[str]
+) -> Finish | None:
     """When all that is queued is expected to be done; None where nothing is, or nothing is known of a rehearsal's times."""
     from navigator.cascade.views.finish import NEEDED, time_to_finish
-    from navigator.config.settings import load_settings
 
-    settings = load_settings()
     if reader.rehearsal and not set(names) >= NEEDED:
         return None
     expected = time_to_finish(reader, settings, figures)
@@ -177,7 +180,7 @@ class DataFeed:
 
     async def follow(self) -> None:
         """Look again and again, until cancelled. Returns early only where the store cannot be read at all."""
-        from navigator.domain.errors import NavigatorError
+        from navigator.model.errors import NavigatorError
 
         loop = asyncio.get_running_loop()
         told = ""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.domain.states import Role, TaskState
-from navigator.scheduling.forecast import PUBLISHED, Figures, Price, price
+from navigator.figures.swaps import usual_swap
+from navigator.model.states import Role, TaskState
+from navigator.schedule.forecast import PUBLISHED, Figures, Price, price
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Finish, LiveStatus, SwapProgress
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Swap
+    from navigator.model.models import Swap
 
 CHARS_PER_TOKEN = 3.2
 """Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
@@ -84,16 +84,9 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
     Each phase gets the share of the bar that its measured median gives it; within a phase the clock moves the bar, and
     it stops short of the phase's end until the phase has ended.
     """
-    measured = [
-        swap
-        for swap in swaps
-        if swap.to_role.value == progress.to
-        and (swap.from_role.value if swap.from_role else "") == progress.origin
-        and swap.outcome == "done"
-        and swap.made_by != "outside"
-    ][:50]
+    measured = usual_swap(swaps, progress.origin, progress.to)
     seconds = now - progress.begun
-    if not measured:
+    if measured is None or measured.seconds is None:
         expected = _PUBLISHED_SWAPS.get(progress.to, PUBLISHED.swap_in)
         return SwapBar(
             progress.origin,
@@ -104,8 +97,8 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
             min(0.95, seconds / expected),
             "published",
         )
-    expected = statistics.median(swap.seconds for swap in measured)
-    usual = _usual_phases(measured)
+    expected = measured.seconds.median
+    usual = {name: summary.median for name, summary in measured.phases.items()}
     total = sum(usual.values()) or 1.0
     ended = {name for name, _ in progress.done}
     passed = sum(usual.get(name, 0.0) for name in ended)
@@ -115,15 +108,6 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
     return SwapBar(
         progress.origin, progress.to, progress.phase, seconds, expected, min(1.0, passed / total), "measured"
     )
-
-
-def _usual_phases(swaps: Sequence[Swap]) -> dict[str, float]:
-    """The median seconds of each phase."""
-    by_phase: dict[str, list[float]] = {}
-    for swap in swaps:
-        for phase in swap.phases:
-            by_phase.setdefault(phase.name, []).append(phase.seconds)
-    return {name: statistics.median(values) for name, values in by_phase.items()}
 
 
 def meanwhile(snapshot: DeckSnapshot, live: LiveStatus) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.cascade.views.statistics.swaps import swap_table
-from navigator.domain.models import Swap
-from navigator.domain.text import safe_line
-from navigator.evidence.swaps import swap_stats
-from navigator.scheduling.forecast import best_batch, break_even, forecast
-from navigator.serving.status import ServerLook
+from navigator.client.status import ServerLook
+from navigator.figures.swaps import swap_stats, usual_swap
+from navigator.model.models import Swap
+from navigator.model.states import Role
+from navigator.model.text import safe_line
+from navigator.schedule.forecast import best_batch, between, break_even, forecast
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
@@ -181,18 +182,16 @@ def _swap_lines(
 
 def swap_price(swaps: Sequence[Swap], to: str) -> str:
     """What a swap to a role usually takes here, as a sentence."""
-    for row in swap_stats(swaps):
-        if row.to_role.value == to and row.from_role is not None and row.seconds is not None:
-            return f"It takes about {row.seconds.median:.0f} s here."
-    return "No such swap has been measured here yet."
+    found = usual_swap(swaps, Role.GENERATOR if to == Role.REVIEWER else Role.REVIEWER, to)
+    if found is None or found.seconds is None:
+        return "No such swap has been measured here yet."
+    return f"It takes about {found.seconds.median:.0f} s here."
 
 
 def _usual(swaps: Sequence[Swap], now: SwapProgress) -> dict[str, float]:
     """The median seconds of each phase of swaps in the same direction."""
-    for row in swap_stats(swaps):
-        if (row.from_role.value if row.from_role else "", row.to_role.value) == (now.origin, now.to):
-            return {name: summary.median for name, summary in row.phases.items()}
-    return {}
+    found = usual_swap(swaps, now.origin, now.to)
+    return {name: summary.median for name, summary in found.phases.items()} if found else {}
 
 
 def server_lines(view: FleetView, width: int) -> list[Line]:
@@ -252,22 +251,31 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
     }.get(figures.source, figures.source)
     rows = [
         ("writing", duration(made.write_seconds)),
-        ("swaps, both ways", duration(made.swap_seconds)),
+        ("swaps, both ways", duration(made.swap_seconds) if made.swap_seconds else "none"),
         ("review", duration(made.review_seconds)),
         (f"revisions, at {figures.revise_rate:.0%}", duration(made.revision_seconds)),
         ("total", duration(made.total_seconds)),
-        ("swap cost per proposal", f"{made.swap_each:.1f} s"),
+        *([("swap cost per proposal", f"{made.swap_each:.1f} s")] if made.swap_each else []),
         ("overall", f"{made.tokens_per_second:.0f} tok/s"),
+        ("best batch", f"{best_batch(figures) or 'any'}"),
     ]
-    if (best := best_batch(figures)) is not None:
-        rows.append(("best batch", f"{best}"))
+    ends = {
+        "total": between(figures, lambda given: duration(forecast(made.batch, given).total_seconds)),
+        "best batch": between(figures, lambda given: f"{best_batch(given) or 'any'}"),
+    }
     head: list[Piece] = [
         ("FORECAST", "title"),
         (f"   a batch of {made.batch}", ""),
         (f"   {origin}", "muted"),
     ]
     lines: list[Line] = [[], *wrapped(head, width), []]
-    lines += [[(fit(name, 26), "muted"), (right(value, 12), "")] for name, value in rows]
+    for name, value in rows:
+        low, high = ends.get(name) or ("", "")
+        interval = f"   {low} to {high}" if low != high else ""
+        lines.append([(fit(name, 26), "muted"), (right(value, 12), ""), (interval, "muted")])
+    if figures.revise_n:
+        rates = f"revise rate of {figures.revise_low:.0%} to {figures.revise_high:.0%}, its 95% interval"
+        lines.append([(clip(f"from … to …: at a {rates}", width), "faint")])
     earned = break_even(figures).tokens
     if earned is not None and not rehearsed:
         text = (
