@@ -57,7 +57,7 @@ def test_every_face_has_the_same_list(bench: SplitBench) -> None:
     assert {row["id"]: row["says"] for row in document} == expected
     assert all(row["to_do"] for row in document)
     said = bench.desk.run("proposals").stdout.decode()
-    assert all(name in said for name in expected)
+    assert all(name in said for name in expected) and "it is locked. `navigator approve" in said
     with bench.desk.reading() as store:
         assert store.counts()["waiting"] == len(waiting(store)) == len(expected)
     assert status_document(bench.desk.paths)["waiting"] == len(expected)
