@@ -28,6 +28,7 @@ from navigator.domain.exam import ExamCount
 from navigator.domain.outcomes import ExamRepeat
 from navigator.domain.records import VerdictCount
 from navigator.domain.states import ExamSource, Verdict
+from navigator.domain.text import plural
 from navigator.evidence.agreement import Retest, retest
 from navigator.evidence.intervals import ANECDOTAL_BELOW, Z_95, Share, share
 
@@ -273,7 +274,7 @@ def difference(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
 def _verdict(youden: Estimate | None, n: int, genuine: Estimate | None) -> tuple[str, str]:
     if youden is None:
         return CANNOT_TELL, "It takes answers on faulty and on clean items."
-    said = f"J = {youden.value:.2f} [{youden.low:.2f} to {youden.high:.2f}], {n} items"
+    said = f"J = {youden.value:.2f} [{youden.low:.2f} to {youden.high:.2f}], {plural(n, 'item')}"
     if youden.low > 0 and genuine is not None and genuine.value <= 0:
         return (
             CANNOT_TELL,

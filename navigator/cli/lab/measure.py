@@ -13,6 +13,7 @@ from navigator.cli.lab.decision import decision, tell_decision
 from navigator.cli.lab.estimates import tell_estimates
 from navigator.cli.lab.places import role_option, runs_file
 from navigator.domain.states import Role
+from navigator.domain.text import plural
 from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.estimates import Estimate, estimates
 from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
@@ -147,4 +148,4 @@ def _tell(random: bool, costs: list[Estimate], found: list[Finding], results: Pa
         output.say(f"{finding.severity}: {finding.kind}: {finding.subject}: {finding.arithmetic}")
     output.say(f"Results: {results}")
     if left:
-        output.say(f"{left} starts are left: run the command again.")
+        output.say(f"{plural(left, 'start')} to go: run the command again.")

@@ -10,6 +10,7 @@ from navigator.cascade.stages.checking import SCRATCH, CheckSetup, run_tree
 from navigator.cascade.swapping import confirmed, resident_now
 from navigator.domain.errors import Conflict, MissingPart
 from navigator.domain.states import CheckOutcome, Role
+from navigator.domain.text import plural
 from navigator.lab.comparing.arms import Arm, next_turn, turns_taken
 from navigator.lab.comparing.journal import LabTask, Run, Swapped
 from navigator.lab.comparing.replay import judged_tree
@@ -160,4 +161,4 @@ class Comparison:
                 seconds=round(done.seconds, 3),
             )
         )
-        self.report(f"tested {len(self.turns.journal.runs)} results")
+        self.report(f"tested {plural(len(self.turns.journal.runs), 'result')}")

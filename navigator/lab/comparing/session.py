@@ -9,6 +9,7 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.swapping import resident_now
 from navigator.domain.errors import UsageError
 from navigator.domain.states import Role
+from navigator.domain.text import plural
 from navigator.lab.comparing.arms import ARMS, Actor, Arm, swaps_expected, turns_taken
 from navigator.lab.comparing.journal import Journal, LabTask, Plan
 from navigator.lab.comparing.result import ArmResult, PairResult, arm_result, pairs
@@ -96,7 +97,7 @@ async def compare(
         else await _swaps(deps, arms, actors, rounds, begun=bool(journal.turns))
     )
     journal.agree(plan)
-    report(f"at most {most} swaps")
+    report(f"at most {plural(most, 'swap')}")
     running = Comparison(turns, tasks, arms, rounds, most, report)
     try:
         await running.run()

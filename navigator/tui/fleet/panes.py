@@ -10,7 +10,7 @@ from typing import Any
 from navigator.cascade.views.statistics.swaps import swap_table
 from navigator.domain.models import Swap
 from navigator.domain.states import Role
-from navigator.domain.text import safe_line
+from navigator.domain.text import plural, safe_line
 from navigator.evidence.swaps import swap_stats, usual_swap
 from navigator.scheduling.forecast import best_batch, between, break_even, forecast
 from navigator.serving.status import ServerLook
@@ -98,7 +98,7 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
                 (held, "strong"),
                 (" loaded", ""),
                 (f"   strategy {status.get('strategy')}", "muted"),
-                (f"   {live.streams} streams" if live.streams else "   idle", "muted"),
+                (f"   {plural(live.streams, 'stream')}" if live.streams else "   idle", "muted"),
                 (f"   until {status.get('until')}" if status.get("until") else "", "muted"),
             ],
             width,
@@ -289,7 +289,7 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
 def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
     """The newest swaps, each with its phases."""
     lines: list[Line] = [
-        [("HISTORY", "title"), (f"   {len(swaps)} swaps, newest first" if swaps else "", "muted")],
+        [("HISTORY", "title"), (f"   {plural(len(swaps), 'swap')}, newest first" if swaps else "", "muted")],
         [],
     ]
     if not swaps:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from navigator.cascade.views.statistics.page import SHARE_COLUMNS, Row, Table, share_rows
 from navigator.domain.states import Verdict
+from navigator.domain.text import plural
 from navigator.evidence.agreement import Retest
 from navigator.evidence.intervals import ANECDOTAL_BELOW
 from navigator.evidence.revisions import FindingsMet, Landed, Revisions
@@ -49,7 +50,7 @@ def finding_table(found: tuple[FindingsMet, ...]) -> Iterable[Table]:
         "FINDINGS MET",
         SHARE_COLUMNS,
         rows,
-        about=f"{sum(row.revisions for row in found):,} revisions, as their next review says",
+        about=f"{plural(sum(row.revisions for row in found), 'revision')}, as the next review says",
         notes=tuple(
             _notes(
                 sum(row.met.n for row in found),

@@ -26,6 +26,7 @@ from navigator.cascade.views.statistics.page import (
     percent,
     share_rows,
 )
+from navigator.domain.text import plural
 from navigator.evidence.agreement import Retest, retest
 from navigator.evidence.outcomes import Outcomes, VerdictDecisions, outcomes
 from navigator.evidence.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
@@ -131,9 +132,9 @@ def _quality_tables(quality: ReviewQuality, own: SelfReviews) -> Iterable[Table]
                 ("later rounds with a reversal", quality.reversed),
             )
         )
-        about = f"{quality.readings:,} reviews, {quality.in_parts:,} of them in parts"
+        about = f"{plural(quality.readings, 'review')}, {quality.in_parts:,} in parts"
         remarks = (
-            (f"{quality.remarks:,} remarks of later rounds, which do not count",) if quality.remarks else ()
+            (f"{plural(quality.remarks, 'remark')} of later rounds, not counted",) if quality.remarks else ()
         )
         yield Table("REVIEW QUALITY", SHARE_COLUMNS, rows, about=about, notes=(*few_notes(rows), *remarks))
     if own.agreed.n or own.unread:
