@@ -27,8 +27,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.size import sized
+from navigator.exam.mining.history import is_code
 from navigator.lab.comparing.arms import USUAL
-from navigator.workspace.mining.history import is_code
 from tests.cascade.scripted_models import speaking
 from tests.cascade.support import Desk, git, make_repository
 from tests.cascade.test_reconcile import asked, settings, swapping

@@ -45,16 +45,16 @@ from mechanical_looker import Sight, blind, directed
 
 from benchmarks.size import sized
 from navigator.cascade.prompts.assemble import LOOKING_AIM
-from navigator.domain.models import Project
-from navigator.serving.client.tokens import load_counter
-from navigator.workspace.context.build import NEARBY_SHARE, Context, build_context, text_of
-from navigator.workspace.context.looking.looker import Looker
-from navigator.workspace.context.pack import pack
-from navigator.workspace.context.repomap.index import RepoMap
-from navigator.workspace.context.repomap.relevance import rank_files, read_task
-from navigator.workspace.git.facts import read_facts
-from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.git.source import TreeSource
+from navigator.client.tokens import load_counter
+from navigator.context.build import NEARBY_SHARE, Context, build_context, text_of
+from navigator.context.looking.looker import Looker
+from navigator.context.pack import pack
+from navigator.context.repomap.index import RepoMap
+from navigator.context.repomap.relevance import rank_files, read_task
+from navigator.git.facts import read_facts
+from navigator.git.private import PrivateRepo
+from navigator.git.source import TreeSource
+from navigator.model.models import Project
 
 BUDGETS = (8_000, 24_000)
 MEASURES = ("contained", "whole", "hunks", "mapped")

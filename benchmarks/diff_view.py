@@ -25,7 +25,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from benchmarks.size import sized
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
+from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.tui.diff.model import Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.theme import DEFAULT_THEME, THEMES

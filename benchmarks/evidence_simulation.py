@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from benchmarks.size import sized
-from navigator.domain.records import VerdictCount
-from navigator.domain.states import Verdict
-from navigator.evidence.compare import newcombe
-from navigator.evidence.monitor import SHOWN_FROM, watch
-from navigator.evidence.rates import revise_rate
+from navigator.figures.compare import newcombe
+from navigator.figures.monitor import SHOWN_FROM, watch
+from navigator.figures.rates import revise_rate
+from navigator.model.records import VerdictCount
+from navigator.model.states import Verdict
 
 REVIEWS = 600
 RATES = (0.05, 0.10, 0.20, 0.35, 0.50, 0.65, 0.80, 0.95)

@@ -32,8 +32,8 @@ from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Finding
-from navigator.evidence.intervals import share
+from navigator.figures.intervals import share
+from navigator.model.models import Finding
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from tests.cascade.scripted_models import Messages, Models, objection, speaking

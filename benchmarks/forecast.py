@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 from benchmarks.size import sized
 from benchmarks.workloads import Scenario, workload
-from navigator.domain.snapshot import TaskView
-from navigator.domain.states import Role, TaskState
-from navigator.evidence.forecasts import relative_error
-from navigator.evidence.intervals import percentile, share
-from navigator.scheduling.forecast import Figures
-from navigator.scheduling.remaining import Plan, remaining
-from navigator.scheduling.session import Session
+from navigator.figures.forecasts import relative_error
+from navigator.figures.intervals import percentile, share
+from navigator.model.snapshot import TaskView
+from navigator.model.states import Role, TaskState
+from navigator.schedule.forecast import Figures
+from navigator.schedule.remaining import Plan, remaining
+from navigator.schedule.session import Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
-from navigator.domain.records import ForecastRecord
+from navigator.model.records import ForecastRecord
 from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
 from tests.cascade.support import REHEARSAL, make_repository
 

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.workspace.git.facts import read_facts
-from navigator.workspace.git.hook import install_hook, noted_commits
+from navigator.git.facts import read_facts
+from navigator.git.hook import install_hook, noted_commits
 
 ROUNDS = sized(1, 50, 200)
 AIM_MS = 50.0

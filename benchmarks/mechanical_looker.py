@@ -15,15 +15,15 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from navigator.domain.states import LookOutcome
-from navigator.workspace.context.build import Context, readable
-from navigator.workspace.context.looking.looker import Looker
-from navigator.workspace.context.looking.paths import Counterparts
-from navigator.workspace.context.looking.render import LookAnswer
-from navigator.workspace.context.looking.requests import MOST_REQUESTS
-from navigator.workspace.context.repomap.index import RepoMap
-from navigator.workspace.context.repomap.relevance import GENERATED, TaskTerms, read_task
-from navigator.workspace.context.repomap.words import WORD, parts, path_parts
+from navigator.context.build import Context, readable
+from navigator.context.looking.looker import Looker
+from navigator.context.looking.paths import Counterparts
+from navigator.context.looking.render import LookAnswer
+from navigator.context.looking.requests import MOST_REQUESTS
+from navigator.context.repomap.index import RepoMap
+from navigator.context.repomap.relevance import GENERATED, TaskTerms, read_task
+from navigator.context.repomap.words import WORD, parts, path_parts
+from navigator.model.states import LookOutcome
 
 Places = Mapping[str, Sequence[tuple[int, int]]]
 """path -> the lines that the change replaces, 1-based and inclusive."""

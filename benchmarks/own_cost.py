@@ -48,12 +48,12 @@ from navigator.cascade.verbs.registry import perform
 from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.domain.states import ProposalState
+from navigator.git import runner
+from navigator.git.private_layout import own_objects
+from navigator.model.states import ProposalState
 from navigator.process.runner import Process
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
-from navigator.workspace.git import runner
-from navigator.workspace.git.private_layout import own_objects
 
 AIM_RATIO = 2.0
 AIM_MEMORY = 150e6

@@ -22,12 +22,12 @@ from navigator.cascade.prompts.material import new_base
 from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.domain.snapshot import Generate, SchedulerSnapshot, TaskView
-from navigator.domain.states import Role, TaskState
+from navigator.git.source import TreeSource
+from navigator.model.snapshot import Generate, SchedulerSnapshot, TaskView
+from navigator.model.states import Role, TaskState
 from navigator.rehearsal.server.engine import PrefixCache
 from navigator.rehearsal.server.timing import estimate_tokens
-from navigator.scheduling import next_actions as rules
-from navigator.workspace.git.source import TreeSource
+from navigator.schedule import next_actions as rules
 
 SLOTS = 8
 

@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.domain.states import Role
-from navigator.serving.read_ahead import page_cache
-from navigator.serving.read_ahead.page_cache import MIB
-from navigator.serving.read_ahead.reader import Limits, ReadAhead
+from navigator.model.states import Role
+from navigator.swap.read_ahead import page_cache
+from navigator.swap.read_ahead.page_cache import MIB
+from navigator.swap.read_ahead.reader import Limits, ReadAhead
 
 FILES = 4
 ROUNDS = 3

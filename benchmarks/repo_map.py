@@ -24,15 +24,15 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.domain.models import Project
-from navigator.serving.client.tokens import load_counter
-from navigator.workspace.context.build import build_context
-from navigator.workspace.context.repomap.cache import TagCache
-from navigator.workspace.context.repomap.extract import READ_LIMIT
-from navigator.workspace.context.repomap.index import RepoMap
-from navigator.workspace.git.facts import read_facts
-from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.git.source import TreeSource
+from navigator.client.tokens import load_counter
+from navigator.context.build import build_context
+from navigator.context.repomap.cache import TagCache
+from navigator.context.repomap.extract import READ_LIMIT
+from navigator.context.repomap.index import RepoMap
+from navigator.git.facts import read_facts
+from navigator.git.private import PrivateRepo
+from navigator.git.source import TreeSource
+from navigator.model.models import Project
 
 TASK = "Fix the crash when the parser is given an empty list of options, and say so in the error's message"
 

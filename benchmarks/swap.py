@@ -28,10 +28,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.size import sized
 from navigator.config.settings import Settings
-from navigator.domain.states import Role
-from navigator.evidence.intervals import summarise
-from navigator.serving.swap.base import SwapResult
-from navigator.serving.swap.strategies.systemd import SystemdStrategy
+from navigator.figures.intervals import summarise
+from navigator.model.states import Role
+from navigator.swap.base import SwapResult
+from navigator.swap.strategies.systemd import SystemdStrategy
 from tests.engines import llama, sglang
 from tests.swap.desk import MODELS, UNITS, Desk
 from tests.swap.engines import ALIASES, llama_desk, sglang_desk

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.workspace.bounded.run import Worker
-from navigator.workspace.checks.grammar import GrammarGate
-from navigator.workspace.context.repomap.extract import tags
-from navigator.workspace.context.repomap.languages import language_of
-from navigator.workspace.context.repomap.pool import ask
+from navigator.checks.grammar import GrammarGate
+from navigator.context.repomap.extract import tags
+from navigator.context.repomap.languages import language_of
+from navigator.context.repomap.pool import ask
+from navigator.process.bounded.run import Worker
 
 _COMMITS = 6000
 _PLAIN = {"100644", "100755"}

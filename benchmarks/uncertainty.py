@@ -20,7 +20,7 @@ from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.statistics.uncertainty import sentence
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
-from navigator.evidence.uncertainty import Relation, relations
+from navigator.figures.uncertainty import Relation, relations
 from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
 from tests.cascade.support import make_repository
 

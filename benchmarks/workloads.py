@@ -7,10 +7,10 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from navigator.domain.states import Role
-from navigator.domain.timing import StepTimes
-from navigator.scheduling.remaining import PUBLISHED_TIMES
-from navigator.scheduling.session import Job, Machine, Request
+from navigator.model.states import Role
+from navigator.model.timing import StepTimes
+from navigator.schedule.remaining import PUBLISHED_TIMES
+from navigator.schedule.session import Job, Machine, Request
 
 ARRIVALS = ("at once", "steady", "bursts", "overnight")
 

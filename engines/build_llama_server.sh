@@ -12,7 +12,7 @@ umask 022
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${NAVIGATOR_ENGINES:-${XDG_CACHE_HOME:-$HOME/.cache}/navigator-engines}
 pin=$here/llama-cpp-python.txt
-tokenizer=$here/../tests/serving/data/tokenizer/tokenizer.json
+tokenizer=$here/../tests/client/data/tokenizer/tokenizer.json
 version=$(sed -n 's/^llama-cpp-python==\([0-9.]*\).*/\1/p' "$pin")
 ready=$cache/llama-server-$version
 

@@ -15,7 +15,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${NAVIGATOR_ENGINES:-${XDG_CACHE_HOME:-$HOME/.cache}/navigator-engines}
 python=${PYTHON:-$(command -v python3.11 || echo python3)}
 requirements=$here/sglang-requirements.txt
-tokenizer=$here/../tests/serving/data/tokenizer/tokenizer.json
+tokenizer=$here/../tests/client/data/tokenizer/tokenizer.json
 maker=$here/sglang_cpu/tiny_model.py
 version=$(sed -n 's/^sglang==\([0-9.]*\).*/\1/p' "$requirements")
 digest=$(sha256sum "$requirements" | cut -c1-12)

@@ -38,9 +38,9 @@ WHOLE = (
     "cli/test_review.py",
     "cli/test_split.py",
     "cli/test_swap_command.py",
-    "serving/test_command.py",
-    "serving/test_sleep.py",
-    "serving/test_swap.py",
+    "client/test_command.py",
+    "client/test_sleep.py",
+    "client/test_swap.py",
     "swap_install/test_round_trip.py",
     "swap_install/test_units.py",
     "tui/diff/test_snapshots.py",
@@ -53,7 +53,7 @@ WHOLE = (
     "tui/test_review_snapshots.py",
     "tui/test_snapshots.py",
     "tui/test_statistics.py",
-    "workspace/git/test_kinds.py",
+    "git/test_kinds.py",
 )
 
 

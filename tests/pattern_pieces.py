@@ -11,7 +11,7 @@ from re import _constants as op  # type: ignore[attr-defined]
 from typing import Any
 
 import navigator
-from navigator.domain import patterns
+from navigator.model import patterns
 
 ROOT = Path(navigator.__file__).parent
 _LITERALS_IN = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub")

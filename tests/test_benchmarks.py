@@ -11,7 +11,7 @@ import pytest
 
 from tests.cascade.support import git, make_repository
 from tests.conftest import ROOT
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 BENCHMARKS = ROOT.parent / "benchmarks"
 MODULES = {"mechanical_looker", "size", "workloads"}

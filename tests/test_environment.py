@@ -16,8 +16,8 @@ SOME = (
     "tests/cascade/test_on_events.py::test_the_example_pushes_a_branch_and_opens_a_request",
     "tests/store/test_schema.py::test_only_the_standard_library_pydantic_and_the_domain_are_imported",
     "tests/tui/diff/test_git.py",
-    "tests/workspace/git/test_hook.py::test_each_commit_is_noted",
-    "tests/workspace/git/test_landing.py::test_nothing_changes_until_execution_and_then_one_branch",
+    "tests/git/test_hook.py::test_each_commit_is_noted",
+    "tests/git/test_landing.py::test_nothing_changes_until_execution_and_then_one_branch",
 )
 HOSTILE = """
 [user]

@@ -81,14 +81,14 @@ ALONE = ("reporter.py", "page_cache.py")
 @pytest.mark.parametrize(
     ("home", "forbidden", "instead"),
     [
-        ("patterns.py", {"re", "sre_parse", "sre_compile", "re2", "regex"}, "navigator.domain.patterns"),
-        ("json_text.py", {"json.loads", "json.load"}, "navigator.domain.json_text.read_json"),
+        ("patterns.py", {"re", "sre_parse", "sre_compile", "re2", "regex"}, "navigator.model.patterns"),
+        ("json_text.py", {"json.loads", "json.load"}, "navigator.model.json_text.read_json"),
     ],
 )
 def test_text_of_others_is_read_by_one_module(home: str, forbidden: set[str], instead: str) -> None:
     """Its time and its depth are bounded there."""
     for path in (ROOT / "navigator").rglob("*.py"):
-        if path == ROOT / "navigator/domain" / home or path.name in ALONE:
+        if path == ROOT / "navigator/model" / home or path.name in ALONE:
             continue
         used = names_used(ast.parse(path.read_text(encoding="utf-8")))
         assert not used & forbidden, f"{path.relative_to(ROOT)}: use {instead}"
@@ -134,8 +134,8 @@ def test_functions_stay_short() -> None:
 
 SHAPED = (
     *("agents/checkout.py", "agents/session.py", "agents/profiles.py", "agents/homes.py", "agents/trial.py"),
-    *("workspace/sandbox/one_test.py", "workspace/context/withheld.py", "workspace/git/hook.py"),
-    "workspace/git/facts.py",
+    *("sandbox/one_test.py", "context/withheld.py", "git/hook.py"),
+    "git/facts.py",
 )
 """Modules that read or write where an agent, a test or a repository puts files."""
 
@@ -150,10 +150,10 @@ def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
     known = {
         ("agents/checkout.py", "os.open"): "the copy's own folder",
         ("agents/homes.py", "Path('/proc', name, 'cmdline').read_bytes"): "the kernel's",
-        ("workspace/sandbox/one_test.py", "Path(reporter.__file__).read_bytes"): "Navigator's own",
-        ("workspace/sandbox/one_test.py", "(folder / name).write_bytes"): "before anything runs there",
+        ("sandbox/one_test.py", "Path(reporter.__file__).read_bytes"): "Navigator's own",
+        ("sandbox/one_test.py", "(folder / name).write_bytes"): "before anything runs there",
         (
-            "workspace/sandbox/one_test.py",
+            "sandbox/one_test.py",
             "(folder / 'config.json').write_text",
         ): "before anything runs there",
     }

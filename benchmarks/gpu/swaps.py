@@ -21,10 +21,10 @@ from typing import Any
 
 from benchmarks.gpu.servers import CONTEXT, Server, command
 from navigator.config.settings import Settings
-from navigator.domain.states import Role
-from navigator.serving.swap.base import SwapResult
-from navigator.serving.swap.strategies.command import CommandStrategy
-from navigator.serving.swap.strategies.managed import ManagedStrategy
+from navigator.model.states import Role
+from navigator.swap.base import SwapResult
+from navigator.swap.strategies.command import CommandStrategy
+from navigator.swap.strategies.managed import ManagedStrategy
 
 WAYS = (Role.REVIEWER, Role.GENERATOR)
 CHANGE = Path(__file__).with_name("change.py")

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.agents.errors import AgentFailed, AgentUnavailable
-from navigator.domain.json_text import read_json
-from navigator.domain.text import safe_line, safe_text
+from navigator.model.json_text import read_json
+from navigator.model.text import safe_line, safe_text
 
 PROTOCOL = 1
 LONGEST_MESSAGE = 4 << 20

@@ -24,14 +24,14 @@ from navigator.config.guarded import (
     walk,
     write_file,
 )
-from navigator.domain.text import safe_line
-from navigator.workspace.edits.overlay import MAX_RESULT
-from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.git.diffs import path_bytes, path_text
-from navigator.workspace.git.private import TreeEntry
-from navigator.workspace.git.runner import Git, Person, person_environment
-from navigator.workspace.git.source import TreeSource
-from navigator.workspace.sandbox.tree import write_out
+from navigator.edits.overlay import MAX_RESULT
+from navigator.git.diffs import path_bytes, path_text
+from navigator.git.private import TreeEntry
+from navigator.git.runner import Git, Person, person_environment
+from navigator.git.source import TreeSource
+from navigator.git.source_protocol import FileChange
+from navigator.model.text import safe_line
+from navigator.sandbox.tree import write_out
 
 _LINK, _SUBMODULE = "120000", "160000"
 _MOST_ENTRIES = 400_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from navigator.domain.errors import NavigatorError
-from navigator.serving.client.errors import ServingError
+from navigator.client.errors import ServingError
+from navigator.model.errors import NavigatorError
 
 
 class AgentUnavailable(ServingError):

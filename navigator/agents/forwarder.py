@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from navigator.agents.errors import AgentFailed
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Usage
-from navigator.domain.text import safe_line
-from navigator.serving.client.assemble import Assembly, load_json
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import ServingError, Unauthorized, Unreachable, WrongModel
-from navigator.serving.client.names import same_model
-from navigator.serving.client.sse import SSEOverflow, SSEParser
+from navigator.client.assemble import Assembly, load_json
+from navigator.client.client import ModelClient
+from navigator.client.errors import ServingError, Unauthorized, Unreachable, WrongModel
+from navigator.client.names import same_model
+from navigator.client.sse import SSEOverflow, SSEParser
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Usage
+from navigator.model.text import safe_line
 
 log = logging.getLogger(__name__)
 

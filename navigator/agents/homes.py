@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from navigator.process.runner import await_gone, send
-from navigator.workspace.sandbox.folders import remove
+from navigator.sandbox.folders import remove
 
 _RUN = "run-"
 

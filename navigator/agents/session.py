@@ -23,16 +23,16 @@ from navigator.agents.forwarder import Forwarder
 from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
 from navigator.config.guarded import write_file
 from navigator.config.settings import AgentSettings
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Project
-from navigator.domain.text import safe_line, safe_text
+from navigator.git.runner import safe_path
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project
+from navigator.model.text import safe_line, safe_text
 from navigator.process.runner import PIPE, Process, start
-from navigator.workspace.git.runner import safe_path
-from navigator.workspace.sandbox.binds import Bind
-from navigator.workspace.sandbox.folders import remove
-from navigator.workspace.sandbox.limits import Limits
-from navigator.workspace.sandbox.probe import Sandbox
-from navigator.workspace.sandbox.spec import (
+from navigator.sandbox.binds import Bind
+from navigator.sandbox.folders import remove
+from navigator.sandbox.limits import Limits
+from navigator.sandbox.probe import Sandbox
+from navigator.sandbox.spec import (
     HOME,
     Program,
     SandboxSpec,
@@ -40,8 +40,8 @@ from navigator.workspace.sandbox.spec import (
     may_stand_at,
     sandboxed,
 )
-from navigator.workspace.sandbox.supervise import Watch
-from navigator.workspace.sandbox.toolchains import program_binds
+from navigator.sandbox.supervise import Watch
+from navigator.sandbox.toolchains import program_binds
 
 _T = TypeVar("_T")
 

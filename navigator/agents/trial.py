@@ -10,14 +10,14 @@ from navigator.agents.errors import AgentFailed
 from navigator.agents.forwarder import Forwarder, Reply
 from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, opened
+from navigator.client.client import ModelClient
+from navigator.client.errors import ServingError
 from navigator.config.settings import Settings
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Project
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import ServingError
-from navigator.workspace.sandbox.folders import remove
-from navigator.workspace.sandbox.probe import probe
-from navigator.workspace.sandbox.spec import furnish
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project
+from navigator.sandbox.folders import remove
+from navigator.sandbox.probe import probe
+from navigator.sandbox.spec import furnish
 
 _QUESTION = "Answer with the one word: ready. Use no tool and read no file."
 _MINUTES = 2.0

@@ -12,12 +12,12 @@ from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cascade.verbs.base import A, R, Verb
 from navigator.config.paths import StatePaths
-from navigator.domain.bounds import require_bounded
-from navigator.domain.errors import NavigatorError
+from navigator.model.bounds import require_bounded
+from navigator.model.errors import NavigatorError
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Project, Proposal
-    from navigator.domain.secrets import Redactor
+    from navigator.model.models import Project, Proposal
+    from navigator.model.secrets import Redactor
     from navigator.store.reads.reader import Reader
 
 log = logging.getLogger(__name__)
@@ -86,9 +86,9 @@ def learn_secrets(
     Args:
         on_problem: called with a message for each project whose files cannot be read.
     """
-    from navigator.workspace.context.withheld import learn_withheld
-    from navigator.workspace.git.facts import WORKTREE, read_base
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.context.withheld import learn_withheld
+    from navigator.git.facts import WORKTREE, read_base
+    from navigator.git.private import PrivateRepo
 
     for project in projects:
         try:
@@ -105,8 +105,8 @@ def learn_changes(redact: Redactor, paths: StatePaths, store: Reader, proposals:
     A branch under review can hold other secrets than the project's base. A project's private repository that is gone shows
     nothing that could leave, so `NavigatorError` passes through.
     """
-    from navigator.workspace.context.withheld import learn_withheld
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.context.withheld import learn_withheld
+    from navigator.git.private import PrivateRepo
 
     trees = dict.fromkeys(
         (one.project_id, tree) for one in proposals for tree in (one.base_commit, one.tree) if tree

@@ -17,12 +17,12 @@ from navigator.cascade.stages.agent_write import agent_writes
 from navigator.cascade.stages.checking import baseline_of, check_setup
 from navigator.cascade.stages.review import prepare_review
 from navigator.cascade.storage_faults import Storage
-from navigator.domain.models import Project, Task
-from navigator.domain.snapshot import Generate, ReviewTask, SchedulerSnapshot
-from navigator.domain.standing import Phase
-from navigator.domain.states import Role
-from navigator.scheduling.next_actions import first_after_swap
-from navigator.workspace.git.facts import WORKTREE
+from navigator.git.facts import WORKTREE
+from navigator.model.models import Project, Task
+from navigator.model.snapshot import Generate, ReviewTask, SchedulerSnapshot
+from navigator.model.standing import Phase
+from navigator.model.states import Role
+from navigator.schedule.next_actions import first_after_swap
 
 log = logging.getLogger(__name__)
 

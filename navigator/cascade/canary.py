@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Canary, utc_now
-from navigator.domain.states import CanaryMoment, CanaryOutcome, Role
-from navigator.domain.text import safe_line
-from navigator.evidence.canary import MAX_TOKENS, PROBES, Probe, judge
+from navigator.figures.canary import MAX_TOKENS, PROBES, Probe, judge
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Canary, utc_now
+from navigator.model.states import CanaryMoment, CanaryOutcome, Role
+from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
-    from navigator.serving.client.client import ModelClient
+    from navigator.client.client import ModelClient
 
 log = logging.getLogger(__name__)
 
@@ -156,8 +156,8 @@ class CanaryWatch:
 
 async def _answers(client: ModelClient) -> tuple[tuple[str, ...], int]:
     """One text a probe, cut ones included, and the tokens they took, prompts included."""
-    from navigator.serving.client.chat import ChatRequest
-    from navigator.serving.client.errors import CutByLength
+    from navigator.client.chat import ChatRequest
+    from navigator.client.errors import CutByLength
 
     async def asked(probe: Probe) -> tuple[str, int]:
         request = ChatRequest(

@@ -42,13 +42,13 @@ from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.figures import measured_doubt, measured_figures
 from navigator.cascade.views.finish import UNTIL
 from navigator.cascade.views.summary import Session
-from navigator.domain import snapshot as acts
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Event
-from navigator.domain.states import Escalation, Role, TaskState
-from navigator.scheduling.next_actions import next_actions
-from navigator.scheduling.outlook import outlook
-from navigator.serving.client.errors import ServingError, Unreachable, WrongModel
+from navigator.client.errors import ServingError, Unreachable, WrongModel
+from navigator.model import snapshot as acts
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Event
+from navigator.model.states import Escalation, Role, TaskState
+from navigator.schedule.next_actions import next_actions
+from navigator.schedule.outlook import outlook
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
 
@@ -331,7 +331,7 @@ class Conductor:
 
     def _fail(self, task_id: str, error: Exception) -> None:
         """Put a task whose stage broke where its state allows: failed, or before the developer with the reason."""
-        from navigator.domain.states import TASK_TRANSITIONS
+        from navigator.model.states import TASK_TRANSITIONS
 
         task = self._deps.reader.task(task_id)
         shown = str(error) if isinstance(error, NavigatorError) else f"{type(error).__name__}: {error}"

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.routing import writer_of
 from navigator.cascade.views.finish import batch_rules
-from navigator.domain.models import age_seconds
-from navigator.domain.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
-from navigator.domain.standing import LIVE_TASK_STATES
-from navigator.domain.states import Role, TaskState
-from navigator.domain.text import plural
-from navigator.scheduling.forecast import PUBLISHED, Figures
+from navigator.model.models import age_seconds
+from navigator.model.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
+from navigator.model.standing import LIVE_TASK_STATES
+from navigator.model.states import Role, TaskState
+from navigator.model.text import plural
+from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.store.reads.loop import LoopTask
 
 _LOOKED_AT = LIVE_TASK_STATES - {TaskState.AWAITING_APPROVAL}

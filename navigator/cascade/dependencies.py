@@ -23,23 +23,23 @@ from navigator.cascade.requests import Requests
 from navigator.config.paths import StatePaths, config_path
 from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
-from navigator.domain.models import Project
-from navigator.domain.secrets import Redactor
-from navigator.domain.states import Role
+from navigator.model.models import Project
+from navigator.model.secrets import Redactor
+from navigator.model.states import Role
 
 if TYPE_CHECKING:
-    from navigator.serving.client.client import ModelClient
-    from navigator.serving.client.tokens import TokenCounter
-    from navigator.serving.swap.base import SwapStrategy
+    from navigator.client.client import ModelClient
+    from navigator.client.tokens import TokenCounter
+    from navigator.git.private import PrivateRepo
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Store
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.swap.base import SwapStrategy
 
 
 @contextmanager
 def at_home(project: Project) -> Iterator[None]:
     """For what reads a project's repository: where it is not at its path, the error says how to set the new one."""
-    from navigator.workspace.git.facts import NotARepository
+    from navigator.git.facts import NotARepository
 
     try:
         yield
@@ -148,7 +148,7 @@ class Dependencies:
         Raises:
             MissingPart: the settings name no strategy.
         """
-        from navigator.serving.swap import make_strategy
+        from navigator.swap import make_strategy
 
         return make_strategy(
             self.settings, self.paths, time_scale=self.time_scale, seed=self.seed, in_flight=self._in_flight
@@ -162,13 +162,13 @@ class Dependencies:
     @cached_property
     def counter(self) -> TokenCounter:
         """Counts tokens as the generator does, or estimates and says so."""
-        from navigator.serving.client.tokens import load_counter
+        from navigator.client.tokens import load_counter
 
         return load_counter(self.settings.generator.tokenizer)
 
     def counter_for(self, role: Role) -> TokenCounter:
         """Counts tokens as `role`'s model does; where it names no tokenizer, as the generator does."""
-        from navigator.serving.client.tokens import load_counter
+        from navigator.client.tokens import load_counter
 
         folder = self.settings.server(role).tokenizer
         if not folder or folder == self.settings.generator.tokenizer:
@@ -179,7 +179,7 @@ class Dependencies:
 
     def client(self, role: Role) -> ModelClient:
         """The connection to the server that plays `role`."""
-        from navigator.serving.client.client import ModelClient
+        from navigator.client.client import ModelClient
 
         if role not in self._clients:
             final = role is Role.FINAL
@@ -209,8 +209,8 @@ class Dependencies:
 
     def private(self, project: Project) -> PrivateRepo:
         """The project's private repository, made if absent. Runs git: call it in a thread."""
-        from navigator.workspace.git.facts import require_same
-        from navigator.workspace.git.private import PrivateRepo
+        from navigator.git.facts import require_same
+        from navigator.git.private import PrivateRepo
 
         if project.id not in self._privates:
             with at_home(project):
@@ -238,7 +238,7 @@ class Dependencies:
     @cached_property
     def _checks_at_once(self) -> asyncio.Semaphore:
         """How many projects' tests run beside each other: they share the CPU with what feeds the GPU."""
-        from navigator.scheduling.view import CHECKS_AT_ONCE
+        from navigator.schedule.view import CHECKS_AT_ONCE
 
         return asyncio.Semaphore(max(1, min(CHECKS_AT_ONCE, os.cpu_count() or 1)))
 

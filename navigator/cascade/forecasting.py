@@ -9,10 +9,10 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.figures import measured_figures
 from navigator.cascade.views.finish import FORESEEN_STATES, NEEDED, time_to_finish
-from navigator.domain.models import utc_now
-from navigator.domain.records import ForecastRecord
-from navigator.domain.snapshot import TaskView
-from navigator.domain.states import TaskState
+from navigator.model.models import utc_now
+from navigator.model.records import ForecastRecord
+from navigator.model.snapshot import TaskView
+from navigator.model.states import TaskState
 
 _SETTLED = 2.0
 """Seconds without a new task after which a forecast is made: tasks are often added one after the other."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.reverts import look_for
 from navigator.cascade.storage_faults import Storage
-from navigator.domain.models import utc_now
+from navigator.model.models import utc_now
 
 log = logging.getLogger(__name__)
 

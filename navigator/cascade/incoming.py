@@ -15,13 +15,13 @@ from fnmatch import fnmatchcase
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.existing import Queued, queue_changes
 from navigator.cascade.storage_faults import Storage
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Project
-from navigator.domain.text import safe_line
-from navigator.workspace.git.existing import Found, commit_changes, held_commits, new_commits
-from navigator.workspace.git.facts import WORKTREE, RepoFacts, resolve_base
-from navigator.workspace.git.hook import noted_commits
-from navigator.workspace.git.private import PrivateRepo
+from navigator.git.existing import Found, commit_changes, held_commits, new_commits
+from navigator.git.facts import WORKTREE, RepoFacts, resolve_base
+from navigator.git.hook import noted_commits
+from navigator.git.private import PrivateRepo
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project
+from navigator.model.text import safe_line
 
 log = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.summary import Session
-from navigator.domain.errors import Conflict
-from navigator.domain.standing import LOOP_TASK_STATES
-from navigator.domain.states import Role
-from navigator.serving.swap.base import OTHER
+from navigator.model.errors import Conflict
+from navigator.model.standing import LOOP_TASK_STATES
+from navigator.model.states import Role
+from navigator.swap.base import OTHER
 
 log = logging.getLogger(__name__)
 

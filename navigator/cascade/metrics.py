@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import MetricsSettings
-from navigator.domain.errors import MissingPart, NavigatorError
-from navigator.domain.snapshot import SchedulerSnapshot
-from navigator.domain.states import Role
-from navigator.scheduling.view import role_of
+from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.snapshot import SchedulerSnapshot
+from navigator.model.states import Role
+from navigator.schedule.view import role_of
 from navigator.store.database import open_reader
 from navigator.store.reads.metrics import Count, MetricReads
 from navigator.store.reads.reader import Reader

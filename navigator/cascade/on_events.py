@@ -18,10 +18,10 @@ from typing import Any
 from navigator.cascade.acting import learn_changes, learn_secrets, reading
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Event, Proposal
-from navigator.domain.states import ProposalState, TaskState
-from navigator.domain.text import safe_data, safe_line
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Event, Proposal
+from navigator.model.states import ProposalState, TaskState
+from navigator.model.text import safe_data, safe_line
 from navigator.process.runner import running
 
 log = logging.getLogger(__name__)

@@ -7,10 +7,10 @@ import logging
 from typing import Any
 
 from navigator.config.settings import Settings
-from navigator.domain.states import Role
-from navigator.serving.read_ahead.page_cache import MIB, CachedBytes
-from navigator.serving.read_ahead.reader import Limits, ReadAhead
-from navigator.serving.swap.base import SwapStrategy
+from navigator.model.states import Role
+from navigator.swap.base import SwapStrategy
+from navigator.swap.read_ahead.page_cache import MIB, CachedBytes
+from navigator.swap.read_ahead.reader import Limits, ReadAhead
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class WeightReadAhead:
             await self._ahead.stop()
 
     async def _reader(self) -> ReadAhead:
-        from navigator.serving.setup.weights import weight_files
+        from navigator.setup.weights import weight_files
 
         chosen = self._settings.swap.read_ahead
         # Looked up each time: a model may be downloaded, moved or updated while the conductor works.

@@ -16,11 +16,11 @@ from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.residency import Residency
 from navigator.cascade.storage_faults import Storage
-from navigator.domain.errors import NavigatorError
-from navigator.domain.states import Role
-from navigator.domain.text import safe_line
-from navigator.serving.remote.ssh import ConnectionLost
-from navigator.serving.swap.base import Sighting
+from navigator.model.errors import NavigatorError
+from navigator.model.states import Role
+from navigator.model.text import safe_line
+from navigator.swap.base import Sighting
+from navigator.swap.remote.ssh import ConnectionLost
 
 log = logging.getLogger(__name__)
 

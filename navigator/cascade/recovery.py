@@ -9,10 +9,10 @@ from navigator.agents.homes import Homes
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import SCRATCH
 from navigator.cascade.stages.land import recover_landings
-from navigator.domain.models import Task
-from navigator.domain.standing import LOOP_TASK_STATES
-from navigator.domain.states import TaskState
-from navigator.workspace.sandbox.suite import sweep
+from navigator.model.models import Task
+from navigator.model.standing import LOOP_TASK_STATES
+from navigator.model.states import TaskState
+from navigator.sandbox.suite import sweep
 
 log = logging.getLogger(__name__)
 

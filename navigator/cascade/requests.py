@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.config.settings import Settings
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Usage
-from navigator.domain.states import Role
-from navigator.scheduling.inflight import Answer, Inflight, ServerQueue
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Usage
+from navigator.model.states import Role
+from navigator.schedule.inflight import Answer, Inflight, ServerQueue
 
 if TYPE_CHECKING:
-    from navigator.serving.client.client import ModelClient
+    from navigator.client.client import ModelClient
 
 log = logging.getLogger(__name__)
 

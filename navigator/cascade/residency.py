@@ -17,12 +17,12 @@ from navigator.cascade.swapping import confirmed, first_answer, garbage, residen
 from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.finish import SWAPPING_TO, UNTIL
 from navigator.cascade.views.summary import Session
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Swap, utc_now
-from navigator.domain.states import CanaryOutcome, Role
-from navigator.serving.remote.ssh import ConnectionLost
-from navigator.serving.swap import looks
-from navigator.serving.swap.base import OTHER, PhaseEvent, Report, SwapResult
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Swap, utc_now
+from navigator.model.states import CanaryOutcome, Role
+from navigator.swap import looks
+from navigator.swap.base import OTHER, PhaseEvent, Report, SwapResult
+from navigator.swap.remote.ssh import ConnectionLost
 
 log = logging.getLogger(__name__)
 

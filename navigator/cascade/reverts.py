@@ -12,10 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Project, utc_now
-from navigator.domain.outcomes import Fate, LandedCommit
-from navigator.workspace.git.facts import (
+from navigator.git.facts import (
     NoCommit,
     NotARepository,
     RepoFacts,
@@ -23,7 +20,10 @@ from navigator.workspace.git.facts import (
     require_same,
     resolve_base,
 )
-from navigator.workspace.git.reverts import Seen, Wanted, look_for_reverts
+from navigator.git.reverts import Seen, Wanted, look_for_reverts
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project, utc_now
+from navigator.model.outcomes import Fate, LandedCommit
 
 log = logging.getLogger(__name__)
 

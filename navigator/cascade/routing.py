@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from navigator.config.settings import Settings
-from navigator.domain.states import Complexity, Role, TaskKind
+from navigator.model.states import Complexity, Role, TaskKind
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
-    from navigator.domain.models import Task
+    from navigator.model.models import Task
 
 
 def writer_of(settings: Settings, kind: TaskKind, complexity: Complexity, wrote: Role | None = None) -> Role:

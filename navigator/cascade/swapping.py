@@ -10,10 +10,10 @@ import time
 from dataclasses import replace
 
 from navigator.cascade.canary import CanaryWatch
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Canary, SwapPhase
-from navigator.domain.states import Role
-from navigator.serving.swap.base import PhaseEvent, Report, SwapResult, SwapStrategy
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Canary, SwapPhase
+from navigator.model.states import Role
+from navigator.swap.base import PhaseEvent, Report, SwapResult, SwapStrategy
 
 log = logging.getLogger(__name__)
 

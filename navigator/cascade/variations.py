@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from navigator.domain.errors import UsageError
-from navigator.domain.models import Variation
+from navigator.model.errors import UsageError
+from navigator.model.models import Variation
 
 MOST = 8
 """Variants of one task."""

@@ -69,7 +69,7 @@ def _show_keys(model: type[Section], values: dict[str, Any]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(as_json: bool) -> None:
     """Check that the settings file can be used."""
-    from navigator.serving.swap import strategy_class, strategy_names
+    from navigator.swap import strategy_class, strategy_names
 
     settings = load_settings()
     strategy = settings.swap.strategy

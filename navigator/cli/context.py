@@ -13,8 +13,8 @@ from navigator.cli.session import reading, state_paths
 
 if TYPE_CHECKING:
     from navigator.cascade.prompts.preview import Preview
-    from navigator.domain.models import Usage
-    from navigator.domain.records import ModelCall
+    from navigator.model.models import Usage
+    from navigator.model.records import ModelCall
 
 LEAST_BUDGET = 1_000
 
@@ -90,7 +90,7 @@ def _where(path: str, lines: str) -> str:
 
 def usage_of(calls: Iterable[ModelCall]) -> Usage:
     """The sum of the calls' tokens."""
-    from navigator.domain.models import Usage
+    from navigator.model.models import Usage
 
     total = Usage()
     for call in calls:

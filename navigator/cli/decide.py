@@ -15,7 +15,7 @@ from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
 from navigator.cli import output
 from navigator.cli.session import act, ask, carry_out, complete_proposals, reading, report
-from navigator.domain.errors import UsageError
+from navigator.model.errors import UsageError
 
 
 def whole_pin(ctx: click.Context, param: click.Parameter, value: str) -> str:

@@ -16,7 +16,7 @@ import click
 from navigator.cli import output
 from navigator.cli.run import conduct, show_session
 from navigator.config.paths import STATE_VARIABLE, StatePaths, private_folder
-from navigator.domain.errors import Conflict
+from navigator.model.errors import Conflict
 
 _CONFIG = """# Written by `navigator demo`: a rehearsal, no real model.
 [generator]
@@ -104,7 +104,7 @@ def demo(
 
 def _say_untested(document: dict[str, Any]) -> None:
     """Why no test ran, where the sandbox is the reason, and what to install."""
-    from navigator.workspace.sandbox.probe import probe
+    from navigator.sandbox.probe import probe
 
     untested = document.get("tests", {}).get("untested", 0)
     sandbox = probe() if untested else None
@@ -123,9 +123,9 @@ def take_a_part() -> int:
     from navigator.cascade.verbs.split import Split, SplitArgs
     from navigator.cascade.views.inbox import waiting_proposals
     from navigator.cli.session import act
-    from navigator.domain.states import Verdict
-    from navigator.workspace.git.hunks import all_labels
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.git.hunks import all_labels
+    from navigator.git.private import PrivateRepo
+    from navigator.model.states import Verdict
 
     paths = StatePaths(Path(os.environ[STATE_VARIABLE]))
     with reading(paths) as store:
@@ -147,7 +147,7 @@ def take_a_part() -> int:
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
     """After the screens: how to open them again, whether a conductor is still running, and where the files are."""
     from navigator.cascade.socket.client import request
-    from navigator.domain.errors import NavigatorError
+    from navigator.model.errors import NavigatorError
 
     try:
         request(paths.socket, "status", {}, timeout=5)
@@ -253,7 +253,7 @@ def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Col
         if name in executable:
             path.chmod(0o755)
     from navigator.cascade.verbs.projects import SAMPLE
-    from navigator.workspace.git.runner import Git
+    from navigator.git.runner import Git
 
     git = Git(folder / ".git", work_tree=folder, config=_PERSON)
     git.run("init", "--quiet", "--template=", "--initial-branch=main")

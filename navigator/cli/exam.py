@@ -23,11 +23,11 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
-from navigator.domain.text import safe_line
+from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
-    from navigator.domain.exam import PreparedProject
+    from navigator.model.exam import PreparedProject
 
 
 @click.group(cls=Commands)

@@ -11,9 +11,9 @@ from navigator.cascade.views.figures import measured_figures
 from navigator.cascade.views.finish import time_to_finish
 from navigator.cli import output
 from navigator.cli.session import reading
-from navigator.domain.states import TaskState
-from navigator.domain.text import plural
-from navigator.scheduling.forecast import (
+from navigator.model.states import TaskState
+from navigator.model.text import plural
+from navigator.schedule.forecast import (
     BEST_WITHIN,
     MOST_A_DAY,
     BreakEven,
@@ -26,11 +26,11 @@ from navigator.scheduling.forecast import (
     price,
     task_steps,
 )
-from navigator.scheduling.forecast import forecast as batch_forecast
+from navigator.schedule.forecast import forecast as batch_forecast
 
 if TYPE_CHECKING:
     from navigator.config.settings import SwapSettings
-    from navigator.scheduling.remaining import Remaining
+    from navigator.schedule.remaining import Remaining
     from navigator.store.reads.reader import Reader
 
 
@@ -181,7 +181,7 @@ def _tell_batch(result: Forecast, figures: Figures) -> None:
 
 def _revise_rate(figures: Figures) -> str:
     """Where the revise rate is from."""
-    from navigator.evidence.intervals import ANECDOTAL_BELOW, share
+    from navigator.figures.intervals import ANECDOTAL_BELOW, share
 
     n = figures.revise_n
     if not n:

@@ -14,14 +14,14 @@ import click
 from navigator.cascade.acting import learn_secrets
 from navigator.cli import output
 from navigator.cli.session import locked_dependencies, reading, state_paths
-from navigator.domain import patterns
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.secrets import Redactor
-from navigator.domain.text import plural
+from navigator.model import patterns
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.secrets import Redactor
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
-    from navigator.domain.models import Project
+    from navigator.model.models import Project
 
 _AGE = patterns.compile(r"(\d+)([dwh])")
 _MARK = ".navigator-export"
@@ -74,7 +74,7 @@ def gc(age: str, as_json: bool) -> None:
 def _drop_proposals(deps: Dependencies, before: str) -> int:
     """Free the objects of proposals that were settled before a UTC time; returns how many."""
     from navigator.cascade.views.parts import kept_name
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.git.private import PrivateRepo
 
     dropped = 0
     finished = deps.reader.finished_proposals(before)
@@ -92,7 +92,7 @@ def _drop_proposals(deps: Dependencies, before: str) -> int:
 
 def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = ()) -> set[str]:
     """Bases still in use: an attempt that is not written yet has only its base."""
-    from navigator.workspace.git.private import is_commit_id
+    from navigator.git.private import is_commit_id
 
     tasks = deps.reader.tasks(project=project.id)
     bases = {base for task in tasks if task.id not in gone for base in (task.base_commit, task.base)}
@@ -102,7 +102,7 @@ def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = 
 def _drop_exam(deps: Dependencies) -> int:
     """Free the objects of exam items that are asked no more; returns how many."""
     from navigator.cascade.exam.cleaning import drop_retired
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.git.private import PrivateRepo
 
     items = deps.reader.exam_items(retired=True)
     asked = [item for item in items if not item.retired]

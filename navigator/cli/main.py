@@ -11,7 +11,7 @@ import click
 
 from navigator import __version__
 from navigator.cli.lazy import LazyGroup
-from navigator.domain.errors import NavigatorError
+from navigator.model.errors import NavigatorError
 
 # command -> (module, one line of help); the help is kept here so that `--help` imports nothing.
 _COMMANDS: dict[str, tuple[str, str]] = {
@@ -66,7 +66,7 @@ def cli(ctx: click.Context) -> None:
 def main(argv: list[str] | None = None) -> None:
     """Entry point: typed errors become one line on stderr and their exit code; with --json also the document on stdout."""
     from navigator.cli.output import note
-    from navigator.domain.secrets import Redactor
+    from navigator.model.secrets import Redactor
 
     redact = Redactor()
     words = sys.argv[1:] if argv is None else argv

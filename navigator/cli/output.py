@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from navigator.domain.text import safe_line, safe_text
+from navigator.model.text import safe_line, safe_text
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -89,7 +89,7 @@ def _pad(text: str, width: int, *, right: bool) -> str:
 
 def percent(value: float | None) -> str:
     """A share as people read it; a dash where there is none."""
-    from navigator.evidence.intervals import percent_of
+    from navigator.figures.intervals import percent_of
 
     return "–" if value is None else f"{percent_of(value)}%"
 

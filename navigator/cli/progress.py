@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from navigator.domain.models import Event
-from navigator.domain.text import safe_line, safe_text
+from navigator.model.models import Event
+from navigator.model.text import safe_line, safe_text
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader

@@ -23,11 +23,11 @@ from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.project_check import check
 from navigator.cli.session import act, carry_out, complete_projects, reading, take_config_projects
-from navigator.domain.errors import NavigatorError, UsageError
-from navigator.domain.text import safe_line
+from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Project
+    from navigator.model.models import Project
     from navigator.store.reads.reader import Reader
 
 _BASES = {"": "the current branch", "worktree": "the checkout with its uncommitted changes"}
@@ -115,7 +115,7 @@ def set_project(
 @output.JSON
 def scan(folder: Path, yes: bool, as_json: bool) -> None:
     """Find git repositories under FOLDER and add those you choose."""
-    from navigator.workspace.git.discover import find_repositories
+    from navigator.git.discover import find_repositories
 
     with reading() as store:
         known = {held.path for held in store.projects()}
@@ -200,7 +200,7 @@ def list_projects(as_json: bool) -> None:
 
 def _tests(store: Reader, held: Project) -> str:
     """What the project's tests said when they were last run on a base of it; "" without a test command."""
-    from navigator.workspace.sandbox.compare import base_words
+    from navigator.sandbox.compare import base_words
 
     if not held.check.strip():
         return ""
@@ -213,7 +213,7 @@ def _tests(store: Reader, held: Project) -> str:
 @output.JSON
 def show(name: str, as_json: bool) -> None:
     """Show one project: its settings, its repository and its tasks."""
-    from navigator.workspace.git.facts import read_facts
+    from navigator.git.facts import read_facts
 
     with reading() as store:
         held = store.project(name)

@@ -9,8 +9,8 @@ import click
 from navigator.cascade.verbs.project_check import CheckProject, CheckProjectArgs, ProjectChecked, SandboxFound
 from navigator.cli import output
 from navigator.cli.session import act, complete_projects, reading, take_config_projects
-from navigator.domain.states import CheckOutcome
-from navigator.domain.text import safe_line, safe_text
+from navigator.model.states import CheckOutcome
+from navigator.model.text import safe_line, safe_text
 
 _SHOWN = 30
 

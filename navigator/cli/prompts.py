@@ -13,9 +13,9 @@ from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
-from navigator.domain.errors import ConfigError
-from navigator.domain.states import Role
-from navigator.domain.text import safe_line, safe_text
+from navigator.model.errors import ConfigError
+from navigator.model.states import Role
+from navigator.model.text import safe_line, safe_text
 
 if TYPE_CHECKING:
     from navigator.cascade.prompts.trial import Trial

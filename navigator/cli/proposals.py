@@ -11,11 +11,11 @@ import click
 from navigator.cascade.views.uncertainty import uncertainty_words
 from navigator.cli import output
 from navigator.cli.session import complete_projects, complete_proposals, known_project, reading, state_paths
-from navigator.domain.diff import FileDiff, choices, what_happens
-from navigator.domain.errors import Conflict, UsageError
-from navigator.domain.models import CheckResult, Finding, Proposal
-from navigator.domain.states import CheckOutcome, ProposalState, Verdict
-from navigator.domain.text import safe_line
+from navigator.model.diff import FileDiff, choices, what_happens
+from navigator.model.errors import Conflict, UsageError
+from navigator.model.models import CheckResult, Finding, Proposal
+from navigator.model.states import CheckOutcome, ProposalState, Verdict
+from navigator.model.text import safe_line
 
 _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
 
@@ -132,7 +132,7 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     from navigator.cascade.views.agents import agent_words, turns_of
     from navigator.cascade.views.looks import looks_of, looks_words
     from navigator.cascade.views.repairs import mended_words
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.git.private import PrivateRepo
 
     paths = state_paths()
     documents: list[dict[str, Any]] = []
@@ -232,7 +232,7 @@ def _outcome(check: CheckResult) -> str:
         return check.outcome.value
     if check.name != "tests":
         return "failed before"
-    from navigator.workspace.sandbox.compare import tests_words
+    from navigator.sandbox.compare import tests_words
 
     return tests_words(check)
 

@@ -11,7 +11,7 @@ import click
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
 from navigator.cli.session import reading
-from navigator.domain.errors import Conflict, UsageError
+from navigator.model.errors import Conflict, UsageError
 
 
 @click.command()

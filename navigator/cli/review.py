@@ -25,14 +25,14 @@ from navigator.cli.session import (
     take_config_projects,
 )
 from navigator.config.paths import StatePaths
-from navigator.domain.errors import UsageError
-from navigator.domain.models import Task
-from navigator.domain.standing import LOOP_TASK_STATES
-from navigator.domain.states import Severity, TaskState
+from navigator.model.errors import UsageError
+from navigator.model.models import Task
+from navigator.model.standing import LOOP_TASK_STATES
+from navigator.model.states import Severity, TaskState
 from navigator.store.lock import read_holder
 
 if TYPE_CHECKING:
-    from navigator.domain.secrets import Redactor
+    from navigator.model.secrets import Redactor
 
 _PAUSE = 0.5
 """Seconds between two looks at the store while waiting."""
@@ -186,7 +186,7 @@ def _documents(paths: StatePaths, ids: Sequence[str]) -> list[dict[str, Any]]:
 def _redactor(paths: StatePaths, proposals: Sequence[str]) -> Redactor:
     """Knows the secrets of these changes."""
     from navigator.cascade.acting import learn_changes
-    from navigator.domain.secrets import Redactor
+    from navigator.model.secrets import Redactor
 
     redact = Redactor()
     with reading(paths) as store:

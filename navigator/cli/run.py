@@ -22,8 +22,8 @@ from navigator.cli.progress import Progress
 from navigator.cli.session import locked_dependencies, report, state_paths
 from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.secrets import Redactor
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.secrets import Redactor
 from navigator.process.runner import start
 
 _LOG_BYTES = 4 * 1024 * 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from navigator.domain.errors import UsageError
+from navigator.model.errors import UsageError
 
 
 def open_screens(*, time_scale: float | None = None, seed: int = 0) -> None:

@@ -14,9 +14,9 @@ from navigator.cascade import acting
 from navigator.cascade.verbs.base import A, R, Told, Verb
 from navigator.cli import output
 from navigator.config.paths import StatePaths, state_dir
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.states import Role
-from navigator.domain.text import SIMULATED, safe_line, safe_text
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.states import Role
+from navigator.model.text import SIMULATED, safe_line, safe_text
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -12,9 +12,9 @@ from navigator.cli import output
 from navigator.cli.decide import TREE
 from navigator.cli.proposals import checks_words
 from navigator.cli.session import act, complete_proposals, reading, report, state_paths
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import TaskState
-from navigator.domain.text import safe_line
+from navigator.model.models import Proposal, Task
+from navigator.model.states import TaskState
+from navigator.model.text import safe_line
 
 _PAUSE = 0.1
 _SPARE = 60.0
@@ -59,8 +59,8 @@ def _looked_at(verb: Split, args: SplitArgs) -> tuple[SplitArgs, str]:
     Raises:
         NavigatorError: the proposal cannot be split, or has no such hunks.
     """
-    from navigator.workspace.git.hunks import choose
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.git.hunks import choose
+    from navigator.git.private import PrivateRepo
 
     paths = state_paths()
     with reading(paths) as store:

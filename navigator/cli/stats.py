@@ -20,8 +20,8 @@ from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figur
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
 from navigator.cli.session import act, state_paths
-from navigator.domain.errors import UsageError
-from navigator.domain.text import SIMULATED, safe_line
+from navigator.model.errors import UsageError
+from navigator.model.text import SIMULATED, safe_line
 from navigator.store.reads.verdicts import ALIASES, GROUPINGS
 
 _WIDTH = 80

@@ -20,13 +20,13 @@ from navigator.cli.lazy import Commands
 from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.cli.status import swapping
 from navigator.config.settings import time_scale as scale_of
-from navigator.domain.models import Swap, utc_now
-from navigator.domain.states import Role
+from navigator.model.models import Swap, utc_now
+from navigator.model.states import Role
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
     from navigator.config.paths import StatePaths
-    from navigator.serving.swap.base import PhaseEvent
+    from navigator.swap.base import PhaseEvent
 
 
 class _WithMore(Commands):
@@ -57,10 +57,10 @@ def swap() -> None:
 def status(as_json: bool) -> None:
     """Show which model is resident, the state of each server, and the GPU's memory."""
     from navigator.config.settings import load_settings
-    from navigator.serving.remote.ssh import ConnectionLost
-    from navigator.serving.setup.gpu import cards
-    from navigator.serving.swap import look_at_servers, make_strategy
-    from navigator.serving.swap.machine import servers_machine
+    from navigator.swap import look_at_servers, make_strategy
+    from navigator.swap.machine import servers_machine
+    from navigator.swap.remote.nvidia import cards
+    from navigator.swap.remote.ssh import ConnectionLost
 
     paths, settings = state_paths(), load_settings()
     try:
@@ -224,7 +224,7 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
 async def _already(paths: StatePaths, role: Role, strategy: str) -> Swap:
     """Nothing to swap; a server that does not answer all the same is a failure."""
     from navigator.config.settings import load_settings
-    from navigator.serving.swap import looks
+    from navigator.swap import looks
 
     look = next(look for look in await looks(load_settings(), paths) if look.role is role)
     made = Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
@@ -238,7 +238,7 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
     from navigator.cascade.canary import CanaryWatch
     from navigator.cascade.storage_faults import Storage
     from navigator.cascade.swapping import confirmed, first_answer, garbage
-    from navigator.domain.states import CanaryOutcome
+    from navigator.model.states import CanaryOutcome
 
     strategy = deps.strategy
     origin, started, began = await strategy.resident(), utc_now(), time.monotonic()
@@ -278,7 +278,7 @@ async def _alone(deps: Dependencies, role: Role) -> Swap:
 
 
 def _rest(as_json: bool) -> None:
-    from navigator.domain.errors import Conflict
+    from navigator.model.errors import Conflict
 
     paths = state_paths()
     with suppress(NoConductor):

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from navigator.cli import output
-from navigator.domain.errors import MissingPart, UsageError
-from navigator.domain.states import Role
-from navigator.domain.text import plural
+from navigator.model.errors import MissingPart, UsageError
+from navigator.model.states import Role
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
-    from navigator.serving.setup.files import PlannedFile
-    from navigator.serving.setup.places import Places
-    from navigator.serving.setup.profiles import Profile
-    from navigator.serving.setup.render import Wanted
-    from navigator.serving.setup.sglang_flags import FlagSource
+    from navigator.setup.files import PlannedFile
+    from navigator.setup.places import Places
+    from navigator.setup.profiles import Profile
+    from navigator.setup.render import Wanted
+    from navigator.setup.sglang_flags import FlagSource
 
 _FILTERS_LOGS = 253
 """The systemd from which on a unit can keep lines out of the journal."""
@@ -85,10 +85,10 @@ def install(
         _uninstall(places, yes=yes, dry_run=dry_run, as_json=as_json)
         return
     from navigator.config.resources import resource_dir
-    from navigator.serving.setup.files import action_for, refuse_others
-    from navigator.serving.setup.install import systemd_version
-    from navigator.serving.setup.profiles import load_profile
-    from navigator.serving.setup.render import Wanted, render
+    from navigator.setup.files import action_for, refuse_others
+    from navigator.setup.install import systemd_version
+    from navigator.setup.profiles import load_profile
+    from navigator.setup.render import Wanted, render
 
     data = resource_dir("swap")
     profile = load_profile(profile_name or _fitting_profile(data / "profiles", places), data / "profiles")
@@ -127,7 +127,7 @@ def _document(
     wanted: Wanted, files: list[PlannedFile], left_out: list[str], *, dry_run: bool
 ) -> dict[str, Any]:
     """What `--json` prints; `written` and `reload` follow when the files are written."""
-    from navigator.serving.setup.files import action_for
+    from navigator.setup.files import action_for
 
     return {
         "host": wanted.places.on.host,
@@ -149,7 +149,7 @@ def _document(
 
 
 def _places(scope: str, service_user: str | None, root: Path, dry_run: bool, host: str | None) -> Places:
-    from navigator.serving.setup.places import system_places, user_places
+    from navigator.setup.places import system_places, user_places
 
     if host is not None:
         return _places_on(host, scope, service_user)
@@ -166,9 +166,9 @@ def _places(scope: str, service_user: str | None, root: Path, dry_run: bool, hos
 
 def _places_on(host: str, scope: str, service_user: str | None) -> Places:
     from navigator.config.settings import SystemdSettings
-    from navigator.serving.remote.ssh import Connection
-    from navigator.serving.setup.machine import There
-    from navigator.serving.setup.places import places_on
+    from navigator.setup.places import places_on
+    from navigator.swap.remote.machine import There
+    from navigator.swap.remote.ssh import Connection
 
     if scope != "user" or service_user:
         raise UsageError(
@@ -188,8 +188,8 @@ def _places_on(host: str, scope: str, service_user: str | None) -> Places:
 
 def _fitting_profile(folder: Path, places: Places) -> str:
     """The profile for the machine's largest GPU that is not larger than it."""
-    from navigator.serving.setup.gpu import cards
-    from navigator.serving.setup.profiles import load_profile, profile_names
+    from navigator.setup.profiles import load_profile, profile_names
+    from navigator.swap.remote.nvidia import cards
 
     profiles: list[Profile] = [load_profile(name, folder) for name in profile_names(folder)]
     memory = max((card.total_mib for card in cards(places.on)), default=0)
@@ -206,7 +206,7 @@ def _sglang(tables: Path, named: str | None, version: str | None, places: Places
     """Where the flags come from, and the python that the units will run."""
     import platformdirs
 
-    from navigator.serving.setup.sglang_flags import FlagSource, find_sglang, packaged_versions
+    from navigator.setup.sglang_flags import FlagSource, find_sglang, packaged_versions
 
     cache = platformdirs.user_cache_path("navigator")
     if version is not None:
@@ -241,7 +241,7 @@ def _models(given: Iterable[str]) -> dict[Role, str]:
 
 def _checked(wanted: Wanted, source: FlagSource) -> list[str]:
     """Have every command line checked; returns the flags that were left out."""
-    from navigator.serving.setup.render import commands
+    from navigator.setup.render import commands
 
     built = commands(wanted)
     # Without --config: the file it names may not be written yet.
@@ -263,7 +263,7 @@ def _without_config(words: tuple[str, ...]) -> list[str]:
 
 
 def _show(wanted: Wanted, changes: list[PlannedFile], left_out: list[str], *, quiet: bool) -> None:
-    from navigator.serving.setup.files import shown_diff
+    from navigator.setup.files import shown_diff
 
     asked = "its own parser" if wanted.known.origin == "parser" else "the packaged list"
     output.note(f"Every flag was checked against SGLang {wanted.known.version} ({asked}).")
@@ -291,7 +291,7 @@ def _ask(question: str, yes: bool) -> None:
 
 
 def _write(places: Places, changes: list[PlannedFile], document: dict[str, Any]) -> None:
-    from navigator.serving.setup.install import carry_out, reload_systemd
+    from navigator.setup.install import carry_out, reload_systemd
 
     carry_out(changes)
     document["written"] = True
@@ -300,7 +300,7 @@ def _write(places: Places, changes: list[PlannedFile], document: dict[str, Any])
 
 
 def _snippet(wanted: Wanted) -> str:
-    from navigator.serving.setup.render import settings_snippet
+    from navigator.setup.render import settings_snippet
 
     return settings_snippet(wanted)
 
@@ -327,7 +327,7 @@ def _say_next(wanted: Wanted, document: dict[str, Any]) -> None:
 
 
 def _uninstall(places: Places, *, yes: bool, dry_run: bool, as_json: bool) -> None:
-    from navigator.serving.setup.install import reload_systemd, take_back
+    from navigator.setup.install import reload_systemd, take_back
 
     planned = [each for each in take_back(places, dry_run=True) if each.action != "absent"]
     if not as_json:

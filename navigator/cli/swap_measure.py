@@ -43,8 +43,8 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
     Ctrl-C ends it after the swap in progress, a second Ctrl-C at once. Every swap is recorded as any other.
     """
     from navigator.config.settings import load_settings
-    from navigator.domain.errors import Conflict
-    from navigator.serving.swap import make_strategy
+    from navigator.model.errors import Conflict
+    from navigator.swap import make_strategy
 
     paths = state_paths()
     strategy = make_strategy(load_settings(), paths)
@@ -141,7 +141,7 @@ def _alone(paths: StatePaths, args: MeasureArgs, watch: _Watch, scale: float) ->
     """Measure in a conductor of this process, which does no task: others can still queue and decide."""
     from navigator.cascade.conductor import Conductor, RunOptions
     from navigator.cli.run import log_to
-    from navigator.domain.secrets import Redactor
+    from navigator.model.secrets import Redactor
 
     redact = Redactor()
     log_to(paths, redact)
@@ -174,7 +174,7 @@ def _show(paths: StatePaths, newest: int, round_trips: int, watch: _Watch, as_js
     """The table of the swaps that were made, or its JSON."""
     from navigator.cascade.views.statistics.swaps import document, figures_of, swap_table
     from navigator.cli.stats import print_table
-    from navigator.domain.text import SIMULATED
+    from navigator.model.text import SIMULATED
 
     resident = None
     with reading(paths) as store:

@@ -29,9 +29,9 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
-from navigator.domain.errors import UsageError
-from navigator.domain.models import Suggestion, Task
-from navigator.domain.states import Complexity, TaskKind, TaskState
+from navigator.model.errors import UsageError
+from navigator.model.models import Suggestion, Task
+from navigator.model.states import Complexity, TaskKind, TaskState
 from navigator.store.lock import read_holder
 
 _KINDS = click.Choice([kind.value for kind in TaskKind])

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from navigator.domain import patterns
-from navigator.domain.errors import ConfigError
+from navigator.model import patterns
+from navigator.model.errors import ConfigError
 
 _HEADER = patterns.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'\s-]+?)\s*\]\]?\s*(?:#.*)?")
 _KEY = patterns.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")

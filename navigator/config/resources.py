@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from navigator.domain.errors import MissingPart
+from navigator.model.errors import MissingPart
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 

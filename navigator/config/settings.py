@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from navigator.config.paths import CONFIG_VARIABLE, config_path
 from navigator.config.reading import read_model
-from navigator.domain import patterns
-from navigator.domain.errors import ConfigError, UsageError
-from navigator.domain.models import Usage
-from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
+from navigator.model import patterns
+from navigator.model.errors import ConfigError, UsageError
+from navigator.model.models import Usage
+from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 TIME_SCALE_VARIABLE = "NAVIGATOR_TIME_SCALE"
 VARIABLE_NAME = patterns.compile(r"[A-Za-z_][A-Za-z0-9_]*")

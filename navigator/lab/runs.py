@@ -23,9 +23,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.config.paths import private_folder, state_dir, write_private
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.text import safe_line
-from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.text import safe_line
 from navigator.process import runner
 
 STARTS = (("speculation", "measure"), ("compare",), ("bench",))

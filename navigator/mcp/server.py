@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from navigator import __version__
-from navigator.domain.errors import NavigatorError
-from navigator.domain.json_text import read_json
 from navigator.mcp.tools import Tools
+from navigator.model.errors import NavigatorError
+from navigator.model.json_text import read_json
 
 log = logging.getLogger(__name__)
 

@@ -15,12 +15,12 @@ from navigator.cascade.acting import act, learn_changes, learn_secrets, reading
 from navigator.cascade.verbs.base import explained
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
-from navigator.domain.bounds import MOST_FILES, require_bounded
-from navigator.domain.errors import Conflict, UsageError
-from navigator.domain.models import Model, Proposal
-from navigator.domain.secrets import Redactor
-from navigator.domain.states import ProposalState, Role, TaskKind, TaskState
-from navigator.domain.text import safe_data, safe_text
+from navigator.model.bounds import MOST_FILES, require_bounded
+from navigator.model.errors import Conflict, UsageError
+from navigator.model.models import Model, Proposal
+from navigator.model.secrets import Redactor
+from navigator.model.states import ProposalState, Role, TaskKind, TaskState
+from navigator.model.text import safe_data, safe_text
 from navigator.store.database import translated
 
 MOST_QUEUED = 100
@@ -257,7 +257,7 @@ class Tools:
 
     def _show_proposal(self, args: ShowProposal) -> dict[str, Any]:
         from navigator.cascade.prompts.blocks import diff_text
-        from navigator.workspace.git.private import PrivateRepo
+        from navigator.git.private import PrivateRepo
 
         with reading(self._paths) as store:
             proposal = store.proposal(args.id)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from navigator.domain.text import safe_line
+from navigator.model.text import safe_line
 from navigator.process import keeper
 from navigator.process.keeper import GONE_SECONDS, descendants
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from navigator.rehearsal.server.api import Api, Brain
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.http import HttpServer

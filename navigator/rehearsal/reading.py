@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from navigator.domain import patterns
-from navigator.domain.json_text import read_json
+from navigator.model import patterns
+from navigator.model.json_text import read_json
 
 _BEGIN = patterns.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
 _SKILL = patterns.compile(

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.domain import patterns
-from navigator.domain.json_text import read_json
+from navigator.model import patterns
+from navigator.model.json_text import read_json
 
 BEGIN, END = "<tool_call>", "</tool_call>"
 _TOOLS = patterns.compile(r"^<tools>\n(.*?)^</tools>$", patterns.MULTILINE | patterns.DOTALL)

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from navigator.domain.json_text import read_json
+from navigator.model.json_text import read_json
 from navigator.store.schema import SCHEMA
 
 _CONTAINERS = {"'[]'": list, "'{}'": dict}

@@ -13,7 +13,7 @@ import sqlite3
 from pathlib import Path
 from urllib.parse import quote
 
-from navigator.domain.errors import Conflict, IllegalTransition, NavigatorError
+from navigator.model.errors import Conflict, IllegalTransition, NavigatorError
 from navigator.store.backups import back_up, backup_due, newest_backup
 from navigator.store.errors import (
     DatabaseLocked,

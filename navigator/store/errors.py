@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from navigator.domain.errors import MissingPart, NavigatorError
+from navigator.model.errors import MissingPart, NavigatorError
 
 
 class StoreError(NavigatorError):

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from navigator.domain.json_text import read_json
-from navigator.domain.models import utc_now
+from navigator.model.json_text import read_json
+from navigator.model.models import utc_now
 from navigator.store.errors import DatabaseLocked, StoreError
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel
 
-from navigator.domain.ids import Lettered, number_of, proposal_id, task_id
-from navigator.domain.json_text import read_json
+from navigator.model.ids import Lettered, number_of, proposal_id, task_id
+from navigator.model.json_text import read_json
 
 _M = TypeVar("_M", bound=BaseModel)
 _JSON, _FLAG = "json", "flag"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TypeVar
 
-from navigator.domain.states import (
+from navigator.model.states import (
     PROPOSAL_TRANSITIONS,
     TASK_TRANSITIONS,
     CanaryMoment,

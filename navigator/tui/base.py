@@ -17,8 +17,8 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 
 from navigator.config.paths import StatePaths
-from navigator.domain.errors import NavigatorError
-from navigator.domain.text import safe_text
+from navigator.model.errors import NavigatorError
+from navigator.model.text import safe_text
 from navigator.tui.data.conductor_link import ConductorLink
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.feed import DataFeed

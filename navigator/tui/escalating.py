@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.deciding import Pinned
 from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
-from navigator.domain.states import TaskState
+from navigator.model.states import TaskState
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.verbs import perform
 

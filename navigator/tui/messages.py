@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.message import Message
 
-from navigator.domain.states import DecisionKind
+from navigator.model.states import DecisionKind
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 
 

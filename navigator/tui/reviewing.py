@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.verbs.review_change import AddReview, ReviewArgs
-from navigator.domain.errors import NavigatorError
+from navigator.model.errors import NavigatorError
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.verbs import perform
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Project
+    from navigator.model.models import Project
     from navigator.tui.base import BaseApp
 
 COMMITS = 20
@@ -35,9 +35,9 @@ async def review_existing(app: BaseApp, project: str) -> None:
 
 def _offers(project: Project) -> dict[str, tuple[dict[str, Any], str]]:
     """What can be reviewed: its name in the list to the arguments and a few words. Blocks."""
-    from navigator.workspace.git.existing import recent_commits
-    from navigator.workspace.git.facts import WORKTREE, read_facts, resolve_base
-    from navigator.workspace.git.uncommitted import uncommitted
+    from navigator.git.existing import recent_commits
+    from navigator.git.facts import WORKTREE, read_facts, resolve_base
+    from navigator.git.uncommitted import uncommitted
 
     facts = read_facts(project.path)
     base = resolve_base(facts, "" if project.base == WORKTREE else project.base)[0]

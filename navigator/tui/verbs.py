@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeVar
 
 from navigator.cascade.verbs.base import Question, Told, Verb
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Model
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Model
 from navigator.tui.base import BaseApp
 from navigator.tui.data.drafts import DraftKeeper
 from navigator.tui.dialogs.confirm import ConfirmDialog

@@ -12,7 +12,7 @@ from tests.cascade import test_conductor
 from tests.cascade.scripted_models import Models
 from tests.cascade.support import hurry
 from tests.cascade.test_conductor import Room
-from tests.workspace.sandbox.support import no_sandbox
+from tests.sandbox.support import no_sandbox
 
 models = test_conductor.models
 

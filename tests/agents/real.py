@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.cascade.scripted_models import READER, WRITER, approval
-from tests.workspace.sandbox.support import no_sandbox
+from tests.sandbox.support import no_sandbox
 
 ROOT = Path(__file__).parents[2]
 _PINS = {"qwen": "package-lock.json", "opencode": "package-lock.json", "vibe": "requirements.txt"}

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import TaskState
+from navigator.model.states import TaskState
 from tests.agents.conftest import install
 from tests.agents.test_misbehaving import left_of
 from tests.cascade.scripted_models import Messages, Models, speaking
 from tests.cascade.support import Desk, make_repository
 from tests.cascade.test_conductor import CODE, text_of
 from tests.cascade.test_killed import KILLED_AT
-from tests.workspace.sandbox.support import no_sandbox
+from tests.sandbox.support import no_sandbox
 
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "6"))
 """Fifty and more with NAVIGATOR_KILLS."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import TaskState
+from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.agents.test_misbehaving import SHAPES, left
 from tests.cascade.scripted_models import Messages, approval, objection

@@ -10,8 +10,8 @@ from typing import Any
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
-from navigator.domain.models import Proposal
-from navigator.domain.states import TaskState
+from navigator.model.models import Proposal
+from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.agents.test_misbehaving import left
 from tests.cascade.scripted_models import Messages, approval, objection

@@ -13,8 +13,8 @@ import pytest
 
 from navigator.agents import forwarder as forwarding
 from navigator.agents.forwarder import CONNECTIONS, MOST_HELD, Forwarder, Reply
+from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
-from navigator.serving.client.client import ModelClient
 
 HEAD = "POST /v1/chat/completions HTTP/1.1\r\ncontent-length: {}\r\n\r\n"
 

@@ -10,8 +10,8 @@ import pytest
 
 from navigator.agents import session as agent_session
 from navigator.cascade import conductor as conducting
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import TaskState
+from navigator.model.models import Proposal, Task
+from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.cascade.scripted_models import Messages, approval, objection
 from tests.cascade.support import git

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import TaskState
+from navigator.model.states import TaskState
 from tests.agents import real
 from tests.cascade.scripted_models import Models
 from tests.cascade.support import REHEARSAL, Desk, commits_of_proposals, hurry, make_repository

@@ -13,8 +13,8 @@ from typing import Any
 
 from navigator.cascade.prompts.blocks import with_labels
 from navigator.cascade.reviewing.grounding import Shown
-from navigator.domain.diff import FileDiff
-from navigator.domain.states import Verdict
+from navigator.model.diff import FileDiff
+from navigator.model.states import Verdict
 from tests.rehearsal.conversation import difference
 
 APPROVE, REVISE, UNREVIEWED = Verdict.APPROVE, Verdict.REVISE, Verdict.UNREVIEWED

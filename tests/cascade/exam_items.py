@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.domain.exam import ExamItem
-from navigator.domain.models import utc_now
-from navigator.domain.states import Complexity, ExamSource, TaskKind
-from navigator.workspace.edits.source_protocol import FileChange
+from navigator.git.source_protocol import FileChange
+from navigator.model.exam import ExamItem
+from navigator.model.models import utc_now
+from navigator.model.states import Complexity, ExamSource, TaskKind
 from tests.cascade.support import git
 
 

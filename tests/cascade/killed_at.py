@@ -28,8 +28,8 @@ from typing import Any
 from navigator.cascade.socket.server import SocketServer
 from navigator.cascade.stages import land
 from navigator.cli.main import main
+from navigator.git import runner
 from navigator.store.writes.writer import Store, Transaction
-from navigator.workspace.git import runner
 
 GIT_DIED = "git was killed"
 """Said on standard error when a git was killed and this process was not."""

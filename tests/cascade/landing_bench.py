@@ -12,9 +12,9 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.recovery import recover
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
-from navigator.domain.models import AppliedEdit, Project, Proposal, Review
-from navigator.domain.states import ProposalState, Role, Rung, TaskState, Verdict
-from navigator.workspace.edits import FileChange
+from navigator.edits import FileChange
+from navigator.model.models import AppliedEdit, Project, Proposal, Review
+from navigator.model.states import ProposalState, Role, Rung, TaskState, Verdict
 from tests.cascade.support import Desk, commits_of_proposals, git, make_repository
 
 BATCH = "2026-01-01-a"

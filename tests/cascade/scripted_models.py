@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from navigator.evidence.canary import PROBES
+from navigator.figures.canary import PROBES
 
 WRITER = "scripted/writer"
 READER = "scripted/reader"

@@ -14,11 +14,11 @@ from navigator.cascade.recovery import recover
 from navigator.cascade.stages.check_dispatch import check
 from navigator.cascade.stages.land import land
 from navigator.cascade.verbs.registry import perform
+from navigator.checks.policy import check_policy
 from navigator.cli.session import locked_dependencies
-from navigator.domain.models import AppliedEdit, Finding, Project, Proposal, Review, Task
-from navigator.domain.states import Criterion, FindingKind, Role, Rung, Severity, TaskState, Verdict
-from navigator.workspace.checks.policy import check_policy
-from navigator.workspace.edits import FileChange
+from navigator.edits import FileChange
+from navigator.model.models import AppliedEdit, Finding, Project, Proposal, Review, Task
+from navigator.model.states import Criterion, FindingKind, Role, Rung, Severity, TaskState, Verdict
 from tests.cascade.support import Desk, git, make_repository
 
 BATCH = "2026-01-01-a"

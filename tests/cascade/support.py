@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from navigator.cascade import conductor_state as live
+from navigator.client.retry import RetryPolicy
 from navigator.config.paths import StatePaths
-from navigator.serving.client.retry import RetryPolicy
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 

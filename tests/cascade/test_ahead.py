@@ -17,8 +17,8 @@ from navigator.cascade.prompts.material import gather
 from navigator.cascade.stages import review
 from navigator.cascade.storage_faults import Storage
 from navigator.cli.session import locked_dependencies
-from navigator.domain.snapshot import SchedulerSnapshot, TaskView
-from navigator.domain.states import Role, TaskState
+from navigator.model.snapshot import SchedulerSnapshot, TaskView
+from navigator.model.states import Role, TaskState
 from tests.cascade.support import REHEARSAL, Desk, git, make_repository
 
 FILES = {"app.py": b"def load(path, found=[]):\n    return found\n"}

@@ -8,20 +8,20 @@ from dataclasses import replace
 import pytest
 
 from navigator.cascade.views.statistics.answers import Answer, better, price, worth
-from navigator.domain.costs import SwapTotals, WorkTotals, Yield
-from navigator.domain.exam import ExamCount
-from navigator.domain.records import CallTotals, DecisionCount, VerdictCount, VersionCount
-from navigator.domain.states import DecisionKind, ExamSource, Role, Verdict
-from navigator.evidence.changes import Change, Watched
-from navigator.evidence.cost import Cost, cost
-from navigator.evidence.exam import ExamScore, exam_scores
-from navigator.evidence.intervals import Summary
-from navigator.evidence.monitor import watch
-from navigator.evidence.outcomes import outcomes
-from navigator.evidence.rates import RateRow, revise_rate
-from navigator.evidence.reproductions import finding_tests
-from navigator.evidence.revisions import revisions
-from navigator.evidence.swaps import RoundTrip
+from navigator.figures.changes import Change, Watched
+from navigator.figures.cost import Cost, cost
+from navigator.figures.exam import ExamScore, exam_scores
+from navigator.figures.intervals import Summary
+from navigator.figures.monitor import watch
+from navigator.figures.outcomes import outcomes
+from navigator.figures.rates import RateRow, revise_rate
+from navigator.figures.reproductions import finding_tests
+from navigator.figures.revisions import revisions
+from navigator.figures.swaps import RoundTrip
+from navigator.model.costs import SwapTotals, WorkTotals, Yield
+from navigator.model.exam import ExamCount
+from navigator.model.records import CallTotals, DecisionCount, VerdictCount, VersionCount
+from navigator.model.states import DecisionKind, ExamSource, Role, Verdict
 
 NO_REVISION = revisions(())
 NO_TEST = finding_tests((), ())

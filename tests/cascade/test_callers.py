@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from navigator.cascade.reviewing.callers import MOST_NAMES, redefined
-from navigator.domain.diff import FileDiff
+from navigator.model.diff import FileDiff
 from tests.rehearsal.conversation import difference
 
 

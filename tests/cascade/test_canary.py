@@ -18,11 +18,11 @@ from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.figures import measured_figures
 from navigator.cli.doctor.command import _look
 from navigator.cli.session import locked_dependencies
+from navigator.client.chat import ChatRequest
 from navigator.config.settings import load_settings
-from navigator.domain.models import Canary, Event
-from navigator.domain.states import CanaryMoment, CanaryOutcome, Role, TaskState
-from navigator.evidence.swaps import swap_stats
-from navigator.serving.client.chat import ChatRequest
+from navigator.figures.swaps import swap_stats
+from navigator.model.models import Canary, Event
+from navigator.model.states import CanaryMoment, CanaryOutcome, Role, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import SwapProgress

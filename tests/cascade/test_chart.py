@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from navigator.cascade.views.statistics.chart import chart, top_of
 from navigator.cascade.views.statistics.page import RatePlot, SpreadPlot
-from navigator.evidence.intervals import share
+from navigator.figures.intervals import share
 
 
 def weekly(*counts: tuple[int, int], marks: tuple[tuple[str, str], ...] = ()) -> RatePlot:

@@ -15,15 +15,15 @@ from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.inbox import why_left_out
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.domain.models import CheckResult, Proposal, Task
-from navigator.domain.states import CheckOutcome, LandingState, TaskState
+from navigator.model.models import CheckResult, Proposal, Task
+from navigator.model.states import CheckOutcome, LandingState, TaskState
+from navigator.sandbox import probe as probing
+from navigator.sandbox.probe import Sandbox
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.workspace.sandbox import probe as probing
-from navigator.workspace.sandbox.probe import Sandbox
 from tests.cascade.scripted_models import Messages, Models, speaking
 from tests.cascade.support import PATIENCE, Desk, git, make_repository
-from tests.workspace.sandbox.support import needs_sandbox, processes_saying
+from tests.sandbox.support import needs_sandbox, processes_saying
 
 PASSED, FAILED, UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
 FAILED_BEFORE = CheckOutcome.FAILED_BEFORE

@@ -19,11 +19,11 @@ from navigator.cascade.socket.client import request
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Decision, Landing, Proposal, Task
-from navigator.domain.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
+from navigator.git.runner import Git
+from navigator.model.models import Decision, Landing, Proposal, Task
+from navigator.model.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.workspace.git.runner import Git
 from tests.cascade.scripted_models import (
     Messages,
     Models,
@@ -405,7 +405,7 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from navigator.cascade.stages import land
-    from navigator.workspace.git.landing.plan import LandingPlan
+    from navigator.landing.plan import LandingPlan
 
     room.queue()
     room.work()
@@ -432,7 +432,7 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
 def slow_landing(monkeypatch: pytest.MonkeyPatch, conductor: Conductor) -> threading.Event:
     """Make a landing last until the session is told to stop; the event says that it has begun."""
     from navigator.cascade.stages import land
-    from navigator.workspace.git.landing.plan import LandingPlan
+    from navigator.landing.plan import LandingPlan
 
     real, begun = land.execute_landing, threading.Event()
 

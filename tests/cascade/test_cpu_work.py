@@ -8,9 +8,9 @@ import time
 import pytest
 
 from navigator.cascade.cpu_work import CpuWork
-from navigator.domain.models import Swap
-from navigator.domain.states import Role
-from navigator.evidence.swaps import swap_stats
+from navigator.figures.swaps import swap_stats
+from navigator.model.models import Swap
+from navigator.model.states import Role
 
 
 async def test_overlaps_count_once_and_running_work_counts(monkeypatch: pytest.MonkeyPatch) -> None:

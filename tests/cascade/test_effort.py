@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.cascade.views.effort import Effort, about
-from navigator.domain.states import CheckOutcome, Verdict
+from navigator.model.states import CheckOutcome, Verdict
 
 efforts = st.builds(
     Effort,

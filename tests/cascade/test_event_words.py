@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from navigator.cascade.views.events import event_words
-from navigator.domain.models import Event
+from navigator.model.models import Event
 
 
 def told(kind: str, **data: Any) -> str:

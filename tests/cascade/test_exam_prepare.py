@@ -25,14 +25,14 @@ from navigator.cascade.storage_faults import Storage
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
-from navigator.domain.exam import ExamItem, PreparedProject
-from navigator.domain.models import Decision, Proposal
-from navigator.domain.outcomes import Fate
-from navigator.domain.states import DecisionKind, ExamSource
-from navigator.workspace.sandbox.probe import Sandbox
+from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.exam import ExamItem, PreparedProject
+from navigator.model.models import Decision, Proposal
+from navigator.model.outcomes import Fate
+from navigator.model.states import DecisionKind, ExamSource
+from navigator.sandbox.probe import Sandbox
 from tests.cascade.support import Desk, fingerprint, git, make_repository
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 CHECK = "python3 -m unittest"
 

@@ -25,10 +25,10 @@ from navigator.cascade.views.statistics.exam import PAGE, Exam
 from navigator.cascade.views.statistics.outcomes import PAGE as OUTCOMES
 from navigator.cascade.views.statistics.page import Question
 from navigator.cli.session import locked_dependencies
-from navigator.domain.errors import Conflict
-from navigator.domain.exam import ExamAnswer
-from navigator.domain.models import utc_now
-from navigator.domain.states import ExamSource, Role, TaskState, Verdict
+from navigator.model.errors import Conflict
+from navigator.model.exam import ExamAnswer
+from navigator.model.models import utc_now
+from navigator.model.states import ExamSource, Role, TaskState, Verdict
 from tests.cascade.exam_items import add_item
 from tests.cascade.scripted_models import Messages, Models, Refusal, approval, objection, speaking
 from tests.cascade.support import git, hurry

@@ -17,10 +17,10 @@ from navigator.cascade.views.statistics.page import Question
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.cli.review import UNSETTLED
 from navigator.cli.session import locked_dependencies
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.models import Decision, Task
-from navigator.domain.states import DecisionKind, ProposalState, TaskKind, TaskState
-from navigator.workspace.git.hook import noted_commits
+from navigator.git.hook import noted_commits
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import Decision, Task
+from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskState
 from tests.cascade.scripted_models import Models, approval, objection, speaking
 from tests.cascade.support import differences, fingerprint, git, hurry
 from tests.cascade.test_conductor import Room, edit, text_of

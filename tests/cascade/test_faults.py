@@ -21,19 +21,19 @@ from navigator.cascade import conductor_state as live
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.socket.client import request
 from navigator.cli.session import locked_dependencies
-from navigator.domain import models as domain_models
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.snapshot import ExamView
-from navigator.domain.states import TaskState, Verdict
-from navigator.serving.client import client as serving_client
-from navigator.serving.client.chat import Timeouts
+from navigator.client import client as serving_client
+from navigator.client.chat import Timeouts
+from navigator.model import models as domain_models
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.snapshot import ExamView
+from navigator.model.states import TaskState, Verdict
 from navigator.store import database, space
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.writes.proposals import ProposalWrites
 from tests.cascade.scripted_models import Models, approval, speaking
 from tests.cascade.support import Desk, commits_of_proposals, git, hurry, make_repository
 from tests.cascade.test_conductor import CODE, Room, edit
-from tests.serving.scripted import DONE, Request, Script, Wire, answer, delta, refuse, routes, serving
+from tests.client.scripted import DONE, Request, Script, Wire, answer, delta, refuse, routes, serving
 
 GOOD = edit("return x * 2")
 MODEL = "org/model"

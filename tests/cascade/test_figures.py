@@ -9,8 +9,8 @@ import pytest
 
 from navigator.cascade.views.figures import measured_doubt
 from navigator.config.paths import StatePaths
-from navigator.evidence.outcomes import Outcomes, outcomes
-from navigator.evidence.uncertainty import RELATED, relations
+from navigator.figures.outcomes import Outcomes, outcomes
+from navigator.figures.uncertainty import RELATED, relations
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from tests.cascade.splitting import SplitBench

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import TaskState, Verdict
+from navigator.model.states import TaskState, Verdict
 from tests.cascade.scripted_models import READER, Models, approval, objection, speaking
 from tests.cascade.support import git, hurry
 from tests.cascade.test_conductor import Room, edit, text_of

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from navigator.cli.session import locked_dependencies
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Suggestion
-from navigator.domain.states import (
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Suggestion
+from navigator.model.states import (
     Complexity,
     DecisionKind,
     ProposalState,
@@ -287,8 +287,8 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert first.review.self_review
     assert second.review.self_review
     assert not room.models.written
-    from navigator.evidence.outcomes import outcomes
-    from navigator.evidence.rates import revise_rate
+    from navigator.figures.outcomes import outcomes
+    from navigator.figures.rates import revise_rate
 
     read_back = room.read()
     tables = revise_rate(read_back.verdict_counts())

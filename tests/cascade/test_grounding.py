@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from navigator.cascade.reviewing.answer import LONGEST, UnreadableReview, read_review
 from navigator.cascade.reviewing.grounding import Shown, derive_verdict, ground
 from navigator.cascade.reviewing.quotes import SHORTEST_PART, fold_unicode
-from navigator.domain.models import Finding
-from navigator.domain.states import Verdict
+from navigator.model.models import Finding
+from navigator.model.states import Verdict
 from tests.cascade.answers import CASES, QUANTIZE, SHOWN, UNREVIEWED, Case, answer, finding
 
 

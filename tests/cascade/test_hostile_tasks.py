@@ -20,11 +20,11 @@ from navigator.cascade.reviewing.grounding import read_review
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor, NotResponding
 from navigator.cli.status import status
-from navigator.domain.states import TaskState
+from navigator.model.states import TaskState
 from tests.cascade.answers import answer, finding
 from tests.cascade.scripted_models import Messages, Models, speaking
 from tests.cascade.test_checks import CODE, GOOD, PASSED, Room, new_file
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 RUNNER = (
     "import pathlib\nfor path in sorted(pathlib.Path('.').glob('evil_*.py')): exec(path.read_text())\n"

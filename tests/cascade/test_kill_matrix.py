@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import LandingState
-from navigator.workspace.git.landing import land as landing
-from navigator.workspace.git.landing.plan import LandingRefused
+from navigator.landing import land as landing
+from navigator.landing.plan import LandingRefused
+from navigator.model.states import LandingState
 from tests.cascade.killed_at import GIT_DIED
 from tests.cascade.landing_bench import LandingBench
 from tests.cascade.support import PATIENCE, git
@@ -28,7 +28,7 @@ STRACE = shutil.which("strace")
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "20"))
 
 LAND = "navigator.cascade.stages.land"
-LANDED = "navigator.workspace.git.landing"
+LANDED = "navigator.landing"
 BOTH = (
     ("before", f"{LAND}:read_facts"),
     ("event", "journal_opened"),

@@ -15,11 +15,11 @@ import pytest
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cascade.views.inbox import batch_choice, waiting_proposals
-from navigator.domain.states import LandingState, TaskState
+from navigator.model.states import LandingState, TaskState
 from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
-from navigator.serving.swap import processes
-from navigator.serving.swap.strategies.rehearsal import COMMAND
 from navigator.store.lock import StateLock
+from navigator.swap import processes
+from navigator.swap.strategies.rehearsal import COMMAND
 from tests.cascade.support import (
     PATIENCE,
     Desk,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.errors import NavigatorError, UsageError
-from navigator.domain.models import Proposal
-from navigator.domain.states import LandingState, TaskState
+from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.models import Proposal
+from navigator.model.states import LandingState, TaskState
 from tests.cascade.scripted_models import Messages, Models, speaking
 from tests.cascade.support import git, hurry, make_repository
 from tests.cascade.test_conductor import Room, edit, text_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from navigator.cascade import conductor as conducting
-from navigator.domain.states import LookOutcome, Role, TaskState, Verdict
+from navigator.model.states import LookOutcome, Role, TaskState, Verdict
 from tests.cascade import test_conductor
 from tests.cascade.scripted_models import Messages, Refusal, approval, objection
 from tests.cascade.support import git

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import TaskState
+from navigator.model.states import TaskState
 from tests.cascade.scripted_models import Messages, Models, speaking
 from tests.cascade.support import PATIENCE, Desk, make_repository
 from tests.cascade.test_killed import KILLED_AT

@@ -18,8 +18,8 @@ from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.measuring import COMPLETE, ENDED, NEW_WORK
 from navigator.cli.main import cli
 from navigator.cli.session import locked_dependencies
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.states import TaskState
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.states import TaskState
 from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import PATIENCE, Desk, hurry
 from tests.cascade.test_conductor import Room, edit

@@ -14,7 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from navigator.config.settings import MetricsSettings
-from navigator.domain.errors import MissingPart
+from navigator.model.errors import MissingPart
 from tests.cascade.scripted_models import READER, WRITER, Messages, Models, speaking
 from tests.cascade.support import hurry
 from tests.cascade.test_conductor import Room, edit

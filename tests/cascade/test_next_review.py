@@ -10,8 +10,8 @@ import pytest
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.socket.wire import Result
 from navigator.cli.session import locked_dependencies
-from navigator.domain.states import TaskState
-from navigator.scheduling.forecast import PUBLISHED, Figures
+from navigator.model.states import TaskState
+from navigator.schedule.forecast import PUBLISHED, Figures
 from tests.cascade.support import REHEARSAL, Desk, make_repository
 
 

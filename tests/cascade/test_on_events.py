@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import REHEARSAL, Command
-from tests.workspace.git.world import git, make_repo
+from tests.git.world import git, make_repo
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

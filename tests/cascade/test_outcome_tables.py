@@ -10,14 +10,14 @@ from navigator.cascade.views.statistics.aftermath import (
     revision_table,
 )
 from navigator.cascade.views.statistics.page import Table, few_notes, share_rows
-from navigator.domain.costs import SwapTotals, WorkTotals, Yield
-from navigator.domain.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
-from navigator.domain.records import CallTotals
-from navigator.domain.states import CheckOutcome, Role, Verdict
-from navigator.evidence.agreement import retest
-from navigator.evidence.cost import Cost, cost
-from navigator.evidence.intervals import share
-from navigator.evidence.revisions import findings_met, landed, revisions
+from navigator.figures.agreement import retest
+from navigator.figures.cost import Cost, cost
+from navigator.figures.intervals import share
+from navigator.figures.revisions import findings_met, landed, revisions
+from navigator.model.costs import SwapTotals, WorkTotals, Yield
+from navigator.model.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
+from navigator.model.records import CallTotals
+from navigator.model.states import CheckOutcome, Role, Verdict
 
 PASSED, FAILED = CheckOutcome.PASSED, CheckOutcome.FAILED
 

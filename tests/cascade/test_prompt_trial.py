@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from navigator.cli.prompts import prompts
 from navigator.config.resources import resource_dir
-from navigator.domain.errors import ConfigError, MissingPart, UsageError
+from navigator.model.errors import ConfigError, MissingPart, UsageError
 from tests.cascade.scripted_models import Models, approval, objection, speaking
 from tests.cascade.support import differences, fingerprint
 from tests.cascade.test_conductor import Room, edit, text_of

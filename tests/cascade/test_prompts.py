@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from navigator.cascade.prompts.blocks import KeyRing, data_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.config.resources import resource_dir
-from navigator.domain.errors import ConfigError, NotFound
+from navigator.model.errors import ConfigError, NotFound
 
 ROOT = Path(__file__).parents[2]
 

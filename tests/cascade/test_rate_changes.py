@@ -16,9 +16,9 @@ from navigator.cascade.views.statistics.comparison import (
 )
 from navigator.cascade.views.statistics.page import Question, RatePlot
 from navigator.cascade.views.statistics.revise_rate import PAGE
-from navigator.domain.errors import NotFound, UsageError
-from navigator.domain.models import Proposal, Review
-from navigator.domain.states import Verdict
+from navigator.model.errors import NotFound, UsageError
+from navigator.model.models import Proposal, Review
+from navigator.model.states import Verdict
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 

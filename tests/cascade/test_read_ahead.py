@@ -17,11 +17,11 @@ from navigator.cascade.views.summary import Session
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
-from navigator.domain.states import Role
-from navigator.serving.read_ahead import page_cache
-from navigator.serving.read_ahead.page_cache import MIB
-from navigator.serving.swap import strategy_class
-from navigator.serving.swap.base import PhaseLog, SwapStrategy
+from navigator.model.states import Role
+from navigator.swap import strategy_class
+from navigator.swap.base import PhaseLog, SwapStrategy
+from navigator.swap.read_ahead import page_cache
+from navigator.swap.read_ahead.page_cache import MIB
 
 SIZE = 16 * MIB
 

@@ -19,9 +19,9 @@ from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cli.session import locked_dependencies
-from navigator.domain.models import Swap
-from navigator.domain.states import TaskState
-from navigator.serving.swap import processes
+from navigator.model.models import Swap
+from navigator.model.states import TaskState
+from navigator.swap import processes
 from tests.cascade.scripted_models import READER, WRITER, Messages, Models, approval, speaking
 from tests.cascade.support import PATIENCE, Desk, hurry, make_repository
 from tests.cascade.test_conductor import Room, edit

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from navigator.cli.main import cli
 from tests.cascade.scripted_models import Messages, Models, objection
 from tests.cascade.test_checks import BAD, CODE, GOOD, TESTS, Room, models, saying  # noqa: F401
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 PASSWORD = "correct.horse-42"
 BESIDE = "only-in-the-checkout-7"

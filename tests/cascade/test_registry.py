@@ -8,7 +8,7 @@ import pytest
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.verbs import registry
-from navigator.domain.errors import UsageError
+from navigator.model.errors import UsageError
 
 NOWHERE = cast(Dependencies, None)
 

@@ -11,8 +11,8 @@ from navigator.cascade.views.report.svg import rate_plot, spread_plot
 from navigator.cascade.views.statistics.page import Question, RatePlot, SpreadPlot
 from navigator.cascade.views.statistics.pages import PAGES
 from navigator.config.paths import StatePaths
-from navigator.domain.states import Role
-from navigator.evidence.intervals import share
+from navigator.figures.intervals import share
+from navigator.model.states import Role
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from navigator.domain.errors import Conflict
-from navigator.domain.models import Finding
-from navigator.domain.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
+from navigator.model.errors import Conflict
+from navigator.model.models import Finding
+from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
 from tests.cascade.scripted_models import Messages, Models, approval, objection, speaking
 from tests.cascade.support import PATIENCE, git
 from tests.cascade.test_checks import Room, block
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
 

@@ -12,16 +12,16 @@ import pytest
 
 from navigator.cascade import requests as asking
 from navigator.cascade.requests import Requests
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
 from navigator.config.settings import Settings
-from navigator.domain.models import Usage
-from navigator.domain.states import Role
+from navigator.model.models import Usage
+from navigator.model.states import Role
 from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.http import HttpServer
 from navigator.rehearsal.server.timing import MODEL_NAMES, pace_of
-from navigator.scheduling.inflight import Answer, Inflight
-from navigator.serving.client.chat import ChatRequest
-from navigator.serving.client.client import ModelClient
+from navigator.schedule.inflight import Answer, Inflight
 
 G = Role.GENERATOR
 

@@ -17,8 +17,8 @@ from navigator.cascade.reviewing.grounding import (
     read_review,
 )
 from navigator.cascade.reviewing.rereview import reversals, second_findings
-from navigator.domain.models import Finding
-from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
+from navigator.model.models import Finding
+from navigator.model.states import Criterion, FindingKind, Severity, Verdict
 from tests.cascade.answers import answer, finding
 from tests.rehearsal.conversation import difference
 

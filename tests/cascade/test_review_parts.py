@@ -16,9 +16,9 @@ from navigator.cascade.reviewing.answer import RawReview, read_review
 from navigator.cascade.reviewing.join import Answered, join
 from navigator.cascade.reviewing.prompt import OVERHEAD, Plan, Planner, Reading, ReviewPromptDependencies
 from navigator.config.resources import resource_dir
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
-from navigator.domain.models import CheckResult, Finding, Task
-from navigator.domain.states import CheckOutcome, Criterion, FindingKind, Severity, Verdict
+from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.models import CheckResult, Finding, Task
+from navigator.model.states import CheckOutcome, Criterion, FindingKind, Severity, Verdict
 from tests.cascade.answers import answer, finding
 
 PROMPTS = PromptLibrary([resource_dir("prompts")])

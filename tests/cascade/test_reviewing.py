@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from navigator.domain.models import Proposal, Review
-from navigator.domain.states import Role, TaskState, Verdict
+from navigator.model.models import Proposal, Review
+from navigator.model.states import Role, TaskState, Verdict
 from tests.cascade.answers import AFTER, BEFORE, CASES, TASK, UNREVIEWED, answer
 from tests.cascade.scripted_models import READER, Messages, Models, Said, approval, objection, speaking
 from tests.cascade.support import git, hurry
@@ -300,7 +300,7 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
 ) -> None:
     """One model plays both roles: that is told by its name, not only by the role that wrote."""
     from navigator.cascade.views.inbox import batch_choice, waiting_proposals
-    from navigator.evidence.rates import revise_rate
+    from navigator.figures.rates import revise_rate
 
     text = models.settings.replace(f'"{READER}"', '"scripted/writer"')
     room.config.write_text(text, encoding="utf-8")
@@ -322,8 +322,8 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
 def test_two_adapters_of_one_base_model_review_their_own_work(
     room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from navigator.serving.swap.base import SwapStrategy
-    from navigator.serving.swap.strategies.adapter import AdapterStrategy
+    from navigator.swap.base import SwapStrategy
+    from navigator.swap.strategies.adapter import AdapterStrategy
 
     assert AdapterStrategy.one_base
     monkeypatch.setattr(SwapStrategy, "one_base", True)
@@ -366,7 +366,7 @@ def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_fi
     room: Room, models: Models
 ) -> None:
     from navigator.config.resources import resource_dir
-    from navigator.evidence.rates import revise_rate
+    from navigator.figures.rates import revise_rate
 
     packaged = (resource_dir("prompts") / "review.md").read_text(encoding="utf-8")
     folder = room.config.parent / "prompts"
@@ -388,7 +388,7 @@ def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_fi
 
 def test_a_prompt_that_hides_the_diff_is_refused_before_anything_is_asked(room: Room, models: Models) -> None:
     from navigator.config.resources import resource_dir
-    from navigator.domain.errors import ConfigError
+    from navigator.model.errors import ConfigError
 
     packaged = (resource_dir("prompts") / "review.md").read_text(encoding="utf-8")
     folder = room.config.parent / "prompts"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from navigator.cascade.views.statistics.revise_rate import PAGE, Rates
-from navigator.domain.records import VerdictCount
-from navigator.domain.states import Verdict
-from navigator.domain.text import plural
-from navigator.evidence.rates import RateTables, revise_rate
+from navigator.figures.rates import RateTables, revise_rate
+from navigator.model.records import VerdictCount
+from navigator.model.states import Verdict
+from navigator.model.text import plural
 
 
 def test_self_reviews_have_a_rate_of_their_own_and_the_empty_one_says_why() -> None:

@@ -14,8 +14,8 @@ from navigator.cascade.socket import wire
 from navigator.cascade.socket.client import ConductorClient, request
 from navigator.cascade.socket.server import SocketServer
 from navigator.cascade.socket.wire import NoConductor, RemoteError
-from navigator.domain.errors import Conflict
-from navigator.domain.models import Event
+from navigator.model.errors import Conflict
+from navigator.model.models import Event
 
 
 def event(seq: int) -> Event:

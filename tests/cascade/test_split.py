@@ -8,12 +8,12 @@ import pytest
 
 from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.cascade.views.parts import part_at_base
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.states import CheckOutcome, LandingState, ProposalState, TaskState, Verdict
-from navigator.workspace.git.hunks import ChoiceRefused
+from navigator.git.hunks import ChoiceRefused
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.states import CheckOutcome, LandingState, ProposalState, TaskState, Verdict
 from tests.cascade.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
 from tests.cascade.support import git
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from navigator.cascade.views.parts import part_at_base
-from navigator.domain.states import DecisionKind, ProposalState, TaskState
+from navigator.model.states import DecisionKind, ProposalState, TaskState
 from tests.cascade.splitting import THIRTY, SplitBench
 from tests.cascade.support import PATIENCE, git
 from tests.cascade.test_kill_matrix import KILLED_AT, TRACED
@@ -18,7 +18,7 @@ from tests.cascade.test_kill_matrix import KILLED_AT, TRACED
 pytestmark = pytest.mark.slow
 
 SPLIT = "navigator.cascade.verbs.split"
-HUNKS = "navigator.workspace.git.hunks"
+HUNKS = "navigator.git.hunks"
 DERIVE = "navigator.cascade.stages.check_dispatch"
 STEPS = (
     ("before", f"{HUNKS}:build_part"),

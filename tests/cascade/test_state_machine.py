@@ -35,9 +35,10 @@ from navigator.cascade.stages.write import write
 from navigator.cascade.verbs.registry import perform
 from navigator.cascade.views.inbox import waiting_proposals
 from navigator.cli.session import locked_dependencies
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Usage
-from navigator.domain.states import (
+from navigator.client.client import ChatAnswer, ChatRequest
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Usage
+from navigator.model.states import (
     CANCELLABLE_TASK_STATES,
     RETRYABLE_TASK_STATES,
     TASK_TRANSITIONS,
@@ -45,7 +46,6 @@ from navigator.domain.states import (
     LandingState,
     TaskState,
 )
-from navigator.serving.client.client import ChatAnswer, ChatRequest
 from navigator.store.writes.proposals import ProposalWrites
 from tests.cascade.scripted_models import WRITER, approval, objection
 from tests.cascade.support import Desk, commits_of_proposals, git, make_repository

@@ -16,7 +16,7 @@ from navigator.cascade.views.statistics.page import Question, StatisticsPage
 from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.rows import COLUMNS, as_csv, as_json_lines, figure_rows
 from navigator.config.paths import StatePaths
-from navigator.evidence.intervals import Summary, share
+from navigator.figures.intervals import Summary, share
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from tests.tui import world

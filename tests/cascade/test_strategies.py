@@ -16,12 +16,12 @@ from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.socket.client import request
 from navigator.cli.session import locked_dependencies
 from navigator.config.settings import ServerSettings, Settings
-from navigator.domain.states import Role, TaskState
-from navigator.evidence.canary import MAX_TOKENS
-from navigator.serving.swap.sleepers import Ledger, Note, SglangSleeper
+from navigator.figures.canary import MAX_TOKENS
+from navigator.model.states import Role, TaskState
+from navigator.swap.sleepers import Ledger, Note, SglangSleeper
 from tests.cascade.scripted_models import Models, approval, speaking
 from tests.cascade.test_conductor import Room, edit
-from tests.serving.machines import (
+from tests.client.machines import (
     Gpu,
     LlamaRouter,
     LlamaSwap,

@@ -21,7 +21,7 @@ from navigator.cascade.stages.scan_answer import (
     scan_schema,
     sift,
 )
-from navigator.domain.states import Complexity, TaskKind
+from navigator.model.states import Complexity, TaskKind
 from navigator.rehearsal.server.instances import allowed, instance_of
 
 SHOWN = {"a.py": "import os\n\n\ndef load(path):\n    return open(path).read()\n", "b.py": "x = 1\n"}

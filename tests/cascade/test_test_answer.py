@@ -13,8 +13,8 @@ from navigator.cascade.reviewing.test_answer import (
     to_prove,
     why_not_there,
 )
-from navigator.domain.models import Finding
-from navigator.domain.states import Criterion, FindingKind, ReproductionOutcome, Severity
+from navigator.model.models import Finding
+from navigator.model.states import Criterion, FindingKind, ReproductionOutcome, Severity
 
 TAKEN = {"calc.py", "tests/test_calc.py", "lib/tests/test_b.py", "tests/data.txt/x"}
 

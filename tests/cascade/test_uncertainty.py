@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from tests.cascade.test_killed import Scene
 
 

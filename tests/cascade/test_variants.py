@@ -11,12 +11,12 @@ import pytest
 from navigator.cascade.variations import APPROACH, Vary, variations
 from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.cascade.views.variants import standings
-from navigator.domain.errors import UsageError
-from navigator.domain.snapshot import AskExam, ReviewTask, SchedulerSnapshot, SwapTo, TaskView
-from navigator.domain.states import LandingState, Role, TaskState
-from navigator.evidence.rates import revise_rate
-from navigator.evidence.variants import variant_shares
-from navigator.scheduling.next_actions import next_actions
+from navigator.figures.rates import revise_rate
+from navigator.figures.variants import variant_shares
+from navigator.model.errors import UsageError
+from navigator.model.snapshot import AskExam, ReviewTask, SchedulerSnapshot, SwapTo, TaskView
+from navigator.model.states import LandingState, Role, TaskState
+from navigator.schedule.next_actions import next_actions
 from tests.cascade.scripted_models import Messages, Models, approval, objection, speaking
 from tests.cascade.support import hurry
 from tests.cascade.test_conductor import Room, edit, text_of

@@ -41,9 +41,10 @@ from navigator.cascade.verbs.task_add import AddedTasks, UnknownFile
 from navigator.cascade.verbs.task_verbs import Tasks, TasksArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs, Undone, UndoneRow
 from navigator.cascade.views.inbox import batch_choice, waiting_proposals
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.exam import PreparedProject
-from navigator.domain.models import (
+from navigator.landing.commits import unknown_person
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.exam import PreparedProject
+from navigator.model.models import (
     Baseline,
     CheckResult,
     Decision,
@@ -54,10 +55,9 @@ from navigator.domain.models import (
     Suggestion,
     Task,
 )
-from navigator.domain.states import CheckOutcome, DecisionKind, LandingState, Role, TaskKind, TaskState
+from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, TaskKind, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
-from navigator.workspace.git.landing.commits import unknown_person
 from tests.cascade.landing_bench import LandingBench
 from tests.cascade.splitting import THIRTY, SplitBench
 from tests.cascade.support import git, without_identity

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from navigator.cascade.views.inbox import batch_choice, with_overlaps
-from navigator.domain.models import AppliedEdit, CheckResult, PolicyItem, Proposal, Review
-from navigator.domain.states import CheckOutcome, PolicyAction, ProposalState, Rung, Verdict
+from navigator.model.models import AppliedEdit, CheckResult, PolicyItem, Proposal, Review
+from navigator.model.states import CheckOutcome, PolicyAction, ProposalState, Rung, Verdict
 
 
 def proposal(number: int, *paths: str, **changes: Any) -> Proposal:
@@ -72,8 +72,8 @@ def test_overlapping_proposals_are_left_out_both() -> None:
 
 def test_no_batch_takes_an_overruled_reviewer_or_a_change_that_stopped_its_own_tests() -> None:
     from navigator.cascade.views.inbox import why_left_out
-    from navigator.domain.models import CheckResult, Proposal, Review
-    from navigator.domain.states import CheckOutcome, Role, Verdict
+    from navigator.model.models import CheckResult, Proposal, Review
+    from navigator.model.states import CheckOutcome, Role, Verdict
 
     review = Review(role=Role.REVIEWER, verdict=Verdict.APPROVE, stated_verdict=Verdict.APPROVE, model="m")
     fine = Proposal(

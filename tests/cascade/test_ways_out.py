@@ -20,8 +20,8 @@ from navigator.mcp.tools import Tools
 from tests.cascade.scripted_models import Messages, Refusal, objection
 from tests.cascade.support import git
 from tests.cascade.test_checks import CODE, TESTS, Room, block, models, new_file, room  # noqa: F401
+from tests.sandbox.support import needs_sandbox
 from tests.swap.desk import quiet_port
-from tests.workspace.sandbox.support import needs_sandbox
 
 PLACES = (
     "withheld_file",

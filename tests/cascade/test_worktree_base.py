@@ -13,13 +13,13 @@ from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.domain.errors import ConfigError
-from navigator.domain.models import Project
-from navigator.domain.states import TaskState
+from navigator.git.snapshot import NoWorktree
+from navigator.model.errors import ConfigError
+from navigator.model.models import Project
+from navigator.model.states import TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.compose.sheet import look_at
-from navigator.workspace.git.snapshot import NoWorktree
 from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import git, make_repository
 

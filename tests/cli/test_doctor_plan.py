@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
-from navigator.domain.errors import UsageError
-from navigator.serving.setup.memory import MIB, Shape
-from navigator.serving.setup.parameters import weights_from_config
-from navigator.serving.setup.plan import CACHES, OUTSIDE_MIB, Model, Plan, plan
+from navigator.model.errors import UsageError
+from navigator.setup.memory import MIB, Shape
+from navigator.setup.parameters import weights_from_config
+from navigator.setup.plan import CACHES, OUTSIDE_MIB, Model, Plan, plan
 
 SMALL = Model(
     "small",

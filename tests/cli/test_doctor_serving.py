@@ -15,11 +15,11 @@ import pytest
 
 from navigator.cli.doctor.serving import serving_items
 from navigator.config.settings import Settings, load_settings
-from navigator.serving.setup.gpu import Card, parse_cards
-from navigator.serving.setup.host_probe import disk_speed, open_to_others
-from navigator.serving.setup.memory import Shape, budget, shape_from_config
-from navigator.serving.setup.sglang_flags import ADVISORIES, advisories_for
-from navigator.serving.swap.base import Check
+from navigator.setup.host_probe import disk_speed, open_to_others
+from navigator.setup.memory import Shape, budget, shape_from_config
+from navigator.setup.sglang_flags import ADVISORIES, advisories_for
+from navigator.swap.base import Check
+from navigator.swap.remote.nvidia import Card, parse_cards
 from tests.swap_install.support import fake_sglang
 
 QWEN35_122B = {

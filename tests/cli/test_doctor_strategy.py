@@ -17,7 +17,7 @@ from navigator.cli.doctor.command import strategy_items
 from navigator.cli.doctor.serving import serving_items
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings, load_settings
-from navigator.serving.swap.base import Check
+from navigator.swap.base import Check
 from tests.cli.conftest import Command
 
 _SYSTEMCTL = """\

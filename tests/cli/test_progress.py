@@ -14,7 +14,7 @@ from typing import TextIO
 import pytest
 
 from navigator.cli.progress import Progress
-from navigator.domain.models import Event
+from navigator.model.models import Event
 from tests.cli.conftest import Command
 
 

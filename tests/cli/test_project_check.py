@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command, git
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 TEST = "import unittest\n\n\nclass Case(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(1 + 1, {})\n"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 pytestmark = [
     pytest.mark.sandbox,

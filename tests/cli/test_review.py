@@ -16,11 +16,11 @@ from navigator.cascade.views.reviews import words
 from navigator.cascade.views.reviews.document import review_document, standing, unread
 from navigator.cascade.views.reviews.sarif import sarif
 from navigator.cli.main import cli
-from navigator.domain.errors import UsageError
-from navigator.domain.models import Finding, Proposal, Review, Task
-from navigator.domain.secrets import Redactor
-from navigator.domain.states import Criterion, FindingKind, Role, Severity, TaskState, Verdict
-from navigator.domain.text import is_unsafe
+from navigator.model.errors import UsageError
+from navigator.model.models import Finding, Proposal, Review, Task
+from navigator.model.secrets import Redactor
+from navigator.model.states import Criterion, FindingKind, Role, Severity, TaskState, Verdict
+from navigator.model.text import is_unsafe
 from tests.cascade.support import git, make_repository
 from tests.cli.conftest import Command
 from tests.cli.json_schema import problems

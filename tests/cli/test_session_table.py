@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from navigator.cli.run import show_session
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from navigator.rehearsal.server.timing import pace_of
 
 MEASURED: dict[str, Any] = {

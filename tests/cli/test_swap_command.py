@@ -13,8 +13,8 @@ from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cli.status import swapping
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Swap, SwapPhase
-from navigator.domain.states import Role
+from navigator.model.models import Swap, SwapPhase
+from navigator.model.states import Role
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 from tests.cli.conftest import Command

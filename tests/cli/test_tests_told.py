@@ -14,7 +14,7 @@ from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import git
 from tests.cascade.test_checks import BAD, GOOD, Room, saying
 from tests.cli.conftest import Command
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
 

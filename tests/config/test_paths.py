@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from navigator.config.paths import SOCKET_PATH_LIMIT, StatePaths, config_path, state_dir, write_private
-from navigator.domain.errors import ConfigError
+from navigator.model.errors import ConfigError
 
 
 def mode(path: Path) -> int:

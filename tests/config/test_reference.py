@@ -12,7 +12,7 @@ from navigator.cli import config as command
 from navigator.config.reading import inner_model
 from navigator.config.reference import key_meanings, reference, toml
 from navigator.config.settings import Settings, load_settings
-from navigator.domain.errors import ConfigError
+from navigator.model.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from navigator.config.reading import line_of
 from navigator.config.settings import RoutingSettings, Settings, describe, load_settings, time_scale
-from navigator.domain.errors import ConfigError, UsageError
-from navigator.domain.states import Complexity, Role, TaskKind
+from navigator.model.errors import ConfigError, UsageError
+from navigator.model.states import Complexity, Role, TaskKind
 
 DOCUMENTED = """
 [generator]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from navigator.config.settings import SystemdSettings, describe, load_settings
-from navigator.domain.errors import ConfigError
+from navigator.model.errors import ConfigError
 
 
 def test_defaults_are_those_of_the_script() -> None:

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Finding
-from navigator.domain.states import Criterion, FindingKind, Severity, TaskKind, Verdict
+from navigator.git.private import PrivateRepo
+from navigator.model.models import Finding
+from navigator.model.states import Criterion, FindingKind, Severity, TaskKind, Verdict
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
-from navigator.workspace.git.private import PrivateRepo
 from tests.e2e.conftest import end_conductor, navigator
 from tests.e2e.ptys import Pty
 from tests.e2e.tmux import Terminal
@@ -81,8 +81,8 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
 
 
 def plant(paths: StatePaths, name: str) -> None:
+    from navigator.edits import FileChange
     from navigator.store.reads.reader import Reader
-    from navigator.workspace.edits import FileChange
 
     connection = open_writer(paths.database)
     project = Reader(connection).projects()[0]

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
-from navigator.serving.client.client import ModelClient
 from tests.engines.llama import ALIAS, LlamaServer, llama_server, missing
 
 

@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
+from navigator.client.errors import CutByLength, WrongModel
 from navigator.config.settings import Settings
-from navigator.domain.states import Role
-from navigator.serving.client.chat import ChatRequest
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import CutByLength, WrongModel
-from navigator.serving.swap.strategies.adapter import AdapterStrategy
+from navigator.model.states import Role
+from navigator.swap.strategies.adapter import AdapterStrategy
 from tests.engines import llama, sglang
 from tests.engines.adapters import write_gguf, write_peft
 from tests.engines.conftest import ready, settings_for
 from tests.engines.llama import ALIAS, LlamaServer, llama_server
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, queue, repo  # noqa: F401
-from tests.workspace.git.world import fingerprint
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.git.world import fingerprint
+from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from navigator.cascade.canary import _answers, _profile
-from navigator.domain.states import CanaryOutcome
-from navigator.evidence.canary import MAX_TOKENS, PROBES, judge
-from navigator.serving.client.chat import ChatRequest
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import CutByLength
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
+from navigator.client.errors import CutByLength
+from navigator.figures.canary import MAX_TOKENS, PROBES, judge
+from navigator.model.states import CanaryOutcome
 
 pytestmark = pytest.mark.engines
 

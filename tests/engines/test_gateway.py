@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
+from navigator.client.errors import ServingError
 from navigator.config.settings import ServerSettings
-from navigator.serving.client.chat import ChatRequest
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import ServingError
 from tests.engines.gateway import Gateway, gateway, missing
 from tests.engines.llama import ALIAS
 from tests.engines.test_llama_loop import AN_EDIT, configured, environment_of
+from tests.git.world import fingerprint, make_repo
 from tests.swap.desk import quiet_port
-from tests.workspace.git.world import fingerprint, make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.xdist_group("engines")]
 

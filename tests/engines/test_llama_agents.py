@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import TaskState
+from navigator.model.states import TaskState
 from tests.agents import real
 from tests.agents.conftest import install
 from tests.cascade.scripted_models import READER, Models, speaking
@@ -17,7 +17,7 @@ from tests.cascade.test_conductor import Room
 from tests.engines.conftest import ready
 from tests.engines.llama import ALIAS, LlamaServer, llama_server, missing
 from tests.engines.narrowing import NEW_LINE, TEMPLATE, Narrow, narrowing
-from tests.workspace.sandbox.support import no_sandbox
+from tests.sandbox.support import no_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(900)]
 

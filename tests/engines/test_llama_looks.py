@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import LookOutcome, Role
+from navigator.model.states import LookOutcome, Role
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from tests.cascade.test_killed import KILLED_AT
 from tests.engines.conftest import wait_until_idle
 from tests.engines.llama import LlamaServer
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, environment_of
-from tests.workspace.git.world import make_repo
+from tests.git.world import make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 

@@ -20,7 +20,7 @@ import pytest
 
 from tests.engines.conftest import ready, wait_until_idle
 from tests.engines.llama import ALIAS, TOKENIZER, LlamaServer, free_port, llama_server, missing
-from tests.workspace.git.world import fingerprint, git, make_repo
+from tests.git.world import fingerprint, git, make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
+from navigator.client.errors import CutByLength
 from navigator.config.settings import Settings
-from navigator.domain.states import Role
-from navigator.serving.client.chat import ChatRequest
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import CutByLength
-from navigator.serving.swap.base import PhaseEvent
-from navigator.serving.swap.strategies.managed import ManagedStrategy
+from navigator.model.states import Role
+from navigator.swap.base import PhaseEvent
+from navigator.swap.strategies.managed import ManagedStrategy
 from tests.engines.llama import TOKENIZER, LlamaServer, home, llama_router, missing
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, TASKS, environment_of, queue
-from tests.workspace.git.world import fingerprint, git, make_repo
+from tests.git.world import fingerprint, git, make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 

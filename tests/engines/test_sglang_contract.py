@@ -21,17 +21,17 @@ from typing import Any
 import httpx
 import pytest
 
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
-from navigator.domain.states import Role
-from navigator.domain.timing import StepTimes, TimingModel
+from navigator.model.states import Role
+from navigator.model.timing import StepTimes, TimingModel
 from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.http import HttpServer
 from navigator.rehearsal.server.timing import Pace
 from navigator.rehearsal.tool_calls import ToolCall, call_text
 from navigator.rehearsal.writer.agent import Messages, has_tools
-from navigator.serving.client.chat import ChatRequest
-from navigator.serving.client.client import ModelClient
 from tests.engines.sglang import CONTEXT, SglangServer, home, missing, sglang_server
 
 pytestmark = [

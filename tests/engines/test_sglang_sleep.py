@@ -11,12 +11,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
+from navigator.client.errors import CutByLength
 from navigator.config.settings import ServerSettings, SleepSettings
-from navigator.domain.states import Role
-from navigator.serving.client.chat import ChatRequest
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import CutByLength
-from navigator.serving.swap.sleepers import Ledger, Note, SglangSleeper
+from navigator.model.states import Role
+from navigator.swap.sleepers import Ledger, Note, SglangSleeper
 from tests.engines import sglang
 
 pytestmark = [

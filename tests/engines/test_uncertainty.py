@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from navigator.serving.client.client import ModelClient
+from navigator.client.client import ModelClient
 from tests.engines.test_llama_server import question
 
 pytestmark = pytest.mark.engines

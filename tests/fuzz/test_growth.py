@@ -21,18 +21,18 @@ from navigator.cascade.reviewing.answer import UnreadableReview, read_review
 from navigator.cascade.reviewing.grounding import Shown, ground
 from navigator.cascade.reviewing.quotes import find_quote
 from navigator.cascade.stages.scan_answer import UnreadableScan, read_scan
-from navigator.domain.secrets import find_secret
-from navigator.domain.text import safe_line, safe_text
-from navigator.workspace.checks import syntax
-from navigator.workspace.checks.change import added_secret
-from navigator.workspace.checks.removed_tests import FileText, changed_settings, removed_tests
-from navigator.workspace.edits import apply_answer, parse_answer
-from navigator.workspace.sandbox.names import failing_tests, none_ran, passed_count, plain
-from navigator.workspace.sandbox.propose import proposed_command
-from navigator.workspace.sandbox.suite import excerpt
+from navigator.checks import syntax
+from navigator.checks.change import added_secret
+from navigator.checks.removed_tests import FileText, changed_settings, removed_tests
+from navigator.edits import apply_answer, parse_answer
+from navigator.model.secrets import find_secret
+from navigator.model.text import safe_line, safe_text
+from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
+from navigator.sandbox.propose import proposed_command
+from navigator.sandbox.suite import excerpt
 from tests.cascade.answers import answer, finding
+from tests.edits.support import tree
 from tests.rehearsal.conversation import difference
-from tests.workspace.edits.support import tree
 
 MOST = 8.0
 SECONDS = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "20"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from navigator.domain import patterns
+from navigator.model import patterns
 from tests.fuzz.growth import MOST, growth
 from tests.pattern_pieces import every_pattern, pieces
 

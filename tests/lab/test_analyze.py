@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.cli.main import cli
-from navigator.domain.errors import UsageError
 from navigator.lab.speculation import formulas, tables
 from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.runs import Run, read_runs
+from navigator.model.errors import UsageError
 
 # The column names of a published table.
 HEADS = [

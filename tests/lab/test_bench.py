@@ -13,7 +13,7 @@ from tests.cascade.scripted_models import speaking
 from tests.cascade.support import Desk
 from tests.cascade.test_reconcile import asked, settings, swapping
 from tests.lab.known_models import Change, Quality, known
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 TASKS = {task.key: task for task in bench_tasks()}
 

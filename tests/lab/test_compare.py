@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.domain.errors import Conflict, UsageError
-from navigator.domain.states import Role
-from navigator.evidence.paired import holm, paired_difference, pairs_needed, power, sign_test
+from navigator.figures.paired import holm, paired_difference, pairs_needed, power, sign_test
 from navigator.lab.comparing.arms import ARMS, USUAL, next_turn, swaps_expected, turns_taken
 from navigator.lab.comparing.functions import read_functions
 from navigator.lab.comparing.journal import Journal, LabTask, Plan, Run, Turn
 from navigator.lab.comparing.result import outlook, pairs
 from navigator.lab.comparing.session import actors_of
+from navigator.model.errors import Conflict, UsageError
+from navigator.model.states import Role
 from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import Desk, fingerprint, git, make_repository
 from tests.cascade.test_reconcile import asked, settings, swapping
 from tests.lab.conftest import Judge
 from tests.lab.known_models import Change, Quality, known
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 QUALITY = Quality(0.5, 0.75, 0.9, {"generator": 0.4, "reviewer": 0.9})
 TASKS = 8

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from navigator.cli.lab.decision import decision
-from navigator.domain.errors import MissingPart, UsageError
-from navigator.domain.states import Role
-from navigator.evidence.few import mean_interval, t_quantile
+from navigator.figures.few import mean_interval, t_quantile
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.profile import profile_with, sglang_flags
 from navigator.lab.speculation.runs import Run
-from navigator.serving.setup.profiles import load_profile
+from navigator.model.errors import MissingPart, UsageError
+from navigator.model.states import Role
+from navigator.setup.profiles import load_profile
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.domain.errors import UsageError
 from navigator.lab.speculation import formulas
 from navigator.lab.speculation.predict import Experts, Given, predict
 from navigator.lab.speculation.routing import Routing, routing
+from navigator.model.errors import UsageError
 
 ALPHA = st.floats(0, 1)
 GAMMA = st.integers(1, 16)

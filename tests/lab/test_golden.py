@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from navigator.domain.timing import distinct_experts
-from navigator.evidence.intervals import share, wilson
-from navigator.evidence.paired import discordant_needed, sign_test
+from navigator.figures.intervals import share, wilson
+from navigator.figures.paired import discordant_needed, sign_test
 from navigator.lab.speculation import formulas
 from navigator.lab.speculation.design import design_runs
 from navigator.lab.speculation.routing import routing
-from navigator.scheduling import forecast
-from navigator.scheduling.forecast import PUBLISHED, Figures
+from navigator.model.timing import distinct_experts
+from navigator.schedule import forecast
+from navigator.schedule.forecast import PUBLISHED, Figures
 
 ROWS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("golden.toml").read_text("utf-8"))["row"]
 

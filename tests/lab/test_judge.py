@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from navigator.cli.lab.judging import Judged, judged, require_judges, tell
 from navigator.config.settings import Settings
-from navigator.domain.errors import NavigatorError, UsageError
-from navigator.evidence.paired import sign_test
+from navigator.figures.paired import sign_test
 from navigator.lab.comparing.journal import LabTask
 from navigator.lab.comparing.session import Finished
 from navigator.lab.judging.ask import questions, read_verdict
 from navigator.lab.judging.tally import duel, judge_is_usable, majority, tally
 from navigator.lab.judging.votes import Item, Vote, read_votes
+from navigator.model.errors import NavigatorError, UsageError
 from tests.lab.conftest import Judge
 
 ORDERS = (("a", "b"), ("b", "a"))

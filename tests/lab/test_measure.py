@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
-from navigator.domain.errors import ConfigError, Conflict, MissingPart, UsageError
 from navigator.lab.speculation import formulas
 from navigator.lab.speculation.checks import Facts, findings
 from navigator.lab.speculation.estimates import estimates
@@ -30,7 +29,8 @@ from navigator.lab.speculation.measuring.counters import (
 from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
 from navigator.lab.speculation.measuring.runner import finished, measure
 from navigator.lab.speculation.runs import Run, read_runs
-from navigator.serving.swap.processes import strays
+from navigator.model.errors import ConfigError, Conflict, MissingPart, UsageError
+from navigator.swap.processes import strays
 from tests.lab.simulated_engine import Engine
 
 ENGINE = Path(__file__).with_name("simulated_engine.py")

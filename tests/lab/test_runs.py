@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from navigator.domain.errors import Conflict, MissingPart, UsageError
 from navigator.lab import runs as lab
 from navigator.lab.runs import LabRun, Plot, Point, figures, recording, run_name
-from navigator.serving.swap.processes import strays
+from navigator.model.errors import Conflict, MissingPart, UsageError
+from navigator.swap.processes import strays
 from tests.lab.test_measure import plan_file
 
 

@@ -15,8 +15,8 @@ from navigator.config.paths import StatePaths
 from navigator.mcp.server import MOST_BYTES, Server
 from navigator.mcp.tools import MOST_QUEUED, Tools
 from tests.cli.conftest import REHEARSAL, Command
+from tests.git.world import fingerprint, git, make_repo
 from tests.mcp.client import connected
-from tests.workspace.git.world import fingerprint, git, make_repo
 
 TOOLS = ["list_projects", "queue_task", "review_ref", "list_proposals", "show_proposal", "status"]
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -15,8 +15,8 @@ from typing import Any
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import ProposalState
+from navigator.model.models import Proposal, Task
+from navigator.model.states import ProposalState
 from tests.cascade.scripted_models import Messages, Models, Refusal, approval, objection
 from tests.cascade.support import Desk, commits_of_proposals, git, make_repository
 

@@ -18,7 +18,7 @@ from tests.cascade.scripted_models import Models, speaking
 from tests.cascade.support import PATIENCE, differences, fingerprint, hurry
 from tests.cascade.test_killed import KILLED_AT
 from tests.oracle.scenarios import World, speakers, unlike
-from tests.workspace.sandbox.support import needs_sandbox
+from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, needs_sandbox]
 

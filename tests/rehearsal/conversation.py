@@ -10,9 +10,9 @@ from typing import Any
 from navigator.cascade.prompts.blocks import data_block, diff_text
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.reviewing.answer_schema import MAX_FINDINGS, review_schema
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
+from navigator.edits import Applied, apply_answer, marker_length, parse_answer
+from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.rehearsal.samples.repositories import SampleProject, SampleTask
-from navigator.workspace.edits import Applied, apply_answer, marker_length, parse_answer
 
 KEY = "0123456789ab"
 PROMPTS = PromptLibrary([Path(__file__).resolve().parents[2] / "prompts"])

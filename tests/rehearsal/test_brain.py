@@ -7,7 +7,7 @@ import json
 import pytest
 
 from navigator.cascade.stages.scan_answer import Known, read_scan, scan_schema, sift
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from navigator.rehearsal.__main__ import make_brain
 from navigator.rehearsal.writer.rules import choose_rules
 from tests.rehearsal.conversation import reviewing, writing

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from navigator.domain.states import Role
-from navigator.domain.timing import StepTimes, TimingModel
+from navigator.model.states import Role
+from navigator.model.timing import StepTimes, TimingModel
 from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion, Engine, EngineJob
 from navigator.rehearsal.server.http import HttpServer

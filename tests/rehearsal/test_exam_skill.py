@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from navigator.cascade.reviewing.grounding import Shown, derive_verdict, ground, read_review
-from navigator.domain.diff import FileDiff
-from navigator.domain.exam import ExamCount
-from navigator.domain.records import VerdictCount
-from navigator.domain.states import ExamSource, Verdict
-from navigator.evidence.exam import CANNOT_TELL, CHANCE, WORTH_IT, ExamScore, exam_scores
+from navigator.figures.exam import CANNOT_TELL, CHANCE, WORTH_IT, ExamScore, exam_scores
+from navigator.model.diff import FileDiff
+from navigator.model.exam import ExamCount
+from navigator.model.records import VerdictCount
+from navigator.model.states import ExamSource, Verdict
 from navigator.rehearsal.reviewer.reviewer import Reviewer
 from tests.rehearsal.conversation import reviewing
 

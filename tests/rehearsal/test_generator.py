@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
+from navigator.checks.syntax import syntax_check
 from navigator.rehearsal.samples.repositories import SampleProject, SampleTask
 from navigator.rehearsal.server.instances import fitted, instance_of
 from navigator.rehearsal.writer.generator import Generator, planted
 from navigator.rehearsal.writer.work import LARGEST_FILE
-from navigator.workspace.checks.syntax import syntax_check
 from tests.rehearsal.conversation import applied, repairing, revising, task_messages, writing
 
 RIGHT = Generator(seed=0, fault_rate=0.0)

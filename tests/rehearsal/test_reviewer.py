@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from navigator.cascade.reviewing.grounding import BLOCKING, Shown, derive_verdict, ground, read_review
-from navigator.domain.states import Verdict
+from navigator.model.states import Verdict
 from navigator.rehearsal.reviewer.reviewer import Reviewer
 from navigator.rehearsal.samples.repositories import SampleProject, sample_tasks
 from navigator.rehearsal.writer.generator import Generator, planted
@@ -244,7 +244,7 @@ def test_the_reviewer_cannot_know_what_was_planted() -> None:
     ).stdout.split()
 
     assert not {
-        "navigator.faults.plant",
+        "navigator.exam.faults.plant",
         "navigator.rehearsal.writer.generator",
         "navigator.rehearsal.writer.work",
     } & set(loaded)

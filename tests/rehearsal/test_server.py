@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from navigator.rehearsal.__main__ import parse_options
 from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion

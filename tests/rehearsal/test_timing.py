@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.domain.states import Role
-from navigator.domain.timing import distinct_experts, read_timing
+from navigator.model.states import Role
+from navigator.model.timing import distinct_experts, read_timing
 from navigator.rehearsal.server.timing import estimate_tokens, pace_of
 
 ROLES = [Role.GENERATOR, Role.REVIEWER]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from navigator.rehearsal.__main__ import make_brain
 from navigator.rehearsal.server.chat_request import RequestProblem, read_chat
 from navigator.rehearsal.tool_calls import (
@@ -25,8 +25,8 @@ from navigator.rehearsal.tool_calls import (
     tools_text,
 )
 from navigator.rehearsal.writer.agent import file_text
+from tests.git.world import git, make_repo
 from tests.rehearsal.test_server import events, running
-from tests.workspace.git.world import git, make_repo
 
 CODE = "def add(item, items=[]):\n    items.append(item)\n    return items\n\n\ndef size(items=[]):\n    return len(items)\n"
 

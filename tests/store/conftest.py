@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Proposal, Task
+from navigator.model.models import Proposal, Task
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 

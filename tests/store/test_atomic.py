@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.domain.errors import Conflict, NotFound
-from navigator.domain.models import Event, Task
-from navigator.domain.states import TaskState
+from navigator.model.errors import Conflict, NotFound
+from navigator.model.models import Event, Task
+from navigator.model.states import TaskState
 from navigator.store.database import open_reader, open_writer
 from navigator.store.errors import DiskFull, StoreError
 from navigator.store.reads.reader import Reader

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from navigator.domain.records import CallTotals
+from navigator.model.records import CallTotals
 from navigator.store.call_sums import FILL
 from navigator.store.database import open_writer
 from navigator.store.reads.reader import Reader

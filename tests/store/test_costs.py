@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from navigator.domain.costs import SwapTotals, WorkTotals, Yield
-from navigator.domain.models import Decision, Landing, Review, Swap, Task, Usage
-from navigator.domain.states import DecisionKind, LandingState, Role, Verdict
+from navigator.model.costs import SwapTotals, WorkTotals, Yield
+from navigator.model.models import Decision, Landing, Review, Swap, Task, Usage
+from navigator.model.states import DecisionKind, LandingState, Role, Verdict
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from navigator.config.paths import StatePaths
-from navigator.domain.states import Role, TaskState
+from navigator.model.states import Role, TaskState
 from navigator.store.database import open_reader, open_writer, quick_check
 from navigator.store.lock import StateLock
 from navigator.store.reads.reader import Reader

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from navigator.config.paths import StatePaths
-from navigator.domain.errors import Conflict, NotFound, UsageError
-from navigator.domain.models import Swap, SwapPhase, Task, Usage
-from navigator.domain.states import EditCode, Role, TaskState
+from navigator.model.errors import Conflict, NotFound, UsageError
+from navigator.model.models import Swap, SwapPhase, Task, Usage
+from navigator.model.states import EditCode, Role, TaskState
 from navigator.store.database import open_writer
 from navigator.store.schema import TABLES
 from navigator.store.writes.writer import Store

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from navigator.domain.models import Decision, Task, Usage
-from navigator.domain.records import Look, LookCount, LookRounds
-from navigator.domain.states import DecisionKind, LookOutcome, Role
-from navigator.evidence.looking import looking
+from navigator.figures.looking import looking
+from navigator.model.models import Decision, Task, Usage
+from navigator.model.records import Look, LookCount, LookRounds
+from navigator.model.states import DecisionKind, LookOutcome, Role
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.domain.models import CheckResult, Decision, Finding, Landing, Proposal, Review, Task
-from navigator.domain.outcomes import Fate, FateCount, FindingTotals, RepeatCount, RevisionCount
-from navigator.domain.states import (
+from navigator.figures.revisions import NOT_LOOKED
+from navigator.figures.revisions import landed as fates
+from navigator.model.models import CheckResult, Decision, Finding, Landing, Proposal, Review, Task
+from navigator.model.outcomes import Fate, FateCount, FindingTotals, RepeatCount, RevisionCount
+from navigator.model.states import (
     CheckOutcome,
     Criterion,
     DecisionKind,
@@ -16,8 +18,6 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
-from navigator.evidence.revisions import NOT_LOOKED
-from navigator.evidence.revisions import landed as fates
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 

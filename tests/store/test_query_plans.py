@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import closing
 
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Usage
-from navigator.domain.states import Role
+from navigator.model.models import Usage
+from navigator.model.states import Role
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 

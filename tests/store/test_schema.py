@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Task
-from navigator.domain.states import TASK_TRANSITIONS, TaskState
+from navigator.model.models import Task
+from navigator.model.states import TASK_TRANSITIONS, TaskState
 from navigator.store import schema
 from navigator.store.backups import KEEP, back_up, newest_backup
 from navigator.store.database import open_reader, open_writer, quick_check, schema_version
@@ -223,4 +223,4 @@ def test_only_the_standard_library_pydantic_and_the_domain_are_imported() -> Non
         "typing_inspection",
     }
     assert {name for name in outside.split() if not name.startswith("_")} <= allowed
-    assert rooms.split() == ["navigator.domain", "navigator.store"]
+    assert rooms.split() == ["navigator.model", "navigator.store"]

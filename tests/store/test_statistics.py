@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from navigator.domain.models import (
+from navigator.model.models import (
     AppliedEdit,
     Decision,
     Finding,
@@ -17,7 +17,7 @@ from navigator.domain.models import (
     Task,
     Usage,
 )
-from navigator.domain.records import (
+from navigator.model.records import (
     CallTotals,
     EditTotals,
     ReviewTotals,
@@ -25,7 +25,7 @@ from navigator.domain.records import (
     VerdictPair,
     VersionCount,
 )
-from navigator.domain.states import (
+from navigator.model.states import (
     Criterion,
     DecisionKind,
     EditCode,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.domain.models import Suggestion
-from navigator.domain.states import Complexity, Role, TaskKind, TaskState
+from navigator.model.models import Suggestion
+from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.cards import CardReads
 from navigator.store.writes.writer import Store
 

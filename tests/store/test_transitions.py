@@ -12,9 +12,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from navigator.domain.errors import Conflict, IllegalTransition
-from navigator.domain.models import Decision, Landing, Proposal, Task
-from navigator.domain.states import (
+from navigator.model.errors import Conflict, IllegalTransition
+from navigator.model.models import Decision, Landing, Proposal, Task
+from navigator.model.states import (
     PROPOSAL_TRANSITIONS,
     TASK_TRANSITIONS,
     DecisionKind,

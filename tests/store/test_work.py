@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from navigator.config.paths import StatePaths
-from navigator.domain.errors import Conflict, IllegalTransition, UsageError
-from navigator.domain.models import (
+from navigator.model.errors import Conflict, IllegalTransition, UsageError
+from navigator.model.models import (
     AppliedEdit,
     CheckResult,
     Decision,
@@ -23,7 +23,7 @@ from navigator.domain.models import (
     Task,
     Usage,
 )
-from navigator.domain.states import (
+from navigator.model.states import (
     CheckOutcome,
     Complexity,
     Criterion,

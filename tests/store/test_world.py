@@ -13,7 +13,7 @@ from navigator.cascade.acting import reading
 from navigator.cascade.socket.alone import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.config.settings import Settings
-from navigator.domain.errors import Conflict
+from navigator.model.errors import Conflict
 from navigator.store.database import open_reader, open_writer
 from navigator.store.errors import OtherWorld
 from navigator.store.reads.reader import Reader

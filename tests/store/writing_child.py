@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from navigator.config.paths import StatePaths
-from navigator.domain.states import Role, TaskState
+from navigator.model.states import Role, TaskState
 from navigator.store.database import open_writer
 from navigator.store.lock import StateLock
 from navigator.store.writes.writer import Store

@@ -7,9 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.domain.text import is_unsafe
-from navigator.serving.swap.base import PhaseEvent
-from navigator.serving.swap.lines import LONGEST_LINE, LineReader, OutcomeLine, failure_class, parse_line
+from navigator.model.text import is_unsafe
+from navigator.swap.base import PhaseEvent
+from navigator.swap.lines import LONGEST_LINE, LineReader, OutcomeLine, failure_class, parse_line
 
 PHASES = ("drain", "stop", "release", "start", "load", "health", "verify")
 _events = st.builds(

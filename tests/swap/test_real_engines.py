@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from tests.engines import llama, sglang
+from tests.git.world import fingerprint, make_repo
 from tests.swap.desk import UNITS, Desk, wait_for
 from tests.swap.engines import ALIASES, CONTEXT, llama_desk, sglang_desk
 from tests.swap.streams import Stream
 from tests.swap.user_systemd import UserSystemd
-from tests.workspace.git.world import fingerprint, make_repo
 
 pytestmark = [
     pytest.mark.engines,

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
+from navigator.client.errors import ServingError, StreamCut
 from navigator.config.settings import Settings
-from navigator.domain.errors import ConfigError
-from navigator.domain.states import Role
-from navigator.serving.client.chat import ChatRequest
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import ServingError, StreamCut
-from navigator.serving.remote.ssh import Connection, ConnectionLost
-from navigator.serving.swap.base import PhaseEvent
-from navigator.serving.swap.strategies import systemd
-from navigator.serving.swap.strategies.systemd import SystemdStrategy
+from navigator.model.errors import ConfigError
+from navigator.model.states import Role
+from navigator.swap.base import PhaseEvent
+from navigator.swap.remote.ssh import Connection, ConnectionLost
+from navigator.swap.strategies import systemd
+from navigator.swap.strategies.systemd import SystemdStrategy
 from tests.swap.desk import MODELS, SCRIPT, UNITS, Desk, wait_for
 from tests.swap.ssh_server import HOST, SshServer
 
@@ -219,7 +219,7 @@ async def test_two_processes_share_one_connection(desk: Desk, box: SshServer) ->
 def test_nothing_is_left_of_a_client_that_is_killed(box: SshServer) -> None:
     """Its end of the connection lives as long as its input is open, and so does ours."""
     program = (
-        "import sys, time\nfrom navigator.serving.remote.ssh import Connection\n"
+        "import sys, time\nfrom navigator.swap.remote.ssh import Connection\n"
         f"connection = Connection({HOST!r}, ())\nconnection.open()\nprint('open', flush=True)\ntime.sleep(600)\n"
     )
     client = subprocess.Popen(

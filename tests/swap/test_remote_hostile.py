@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.states import Role
-from navigator.serving.remote import ssh
-from navigator.serving.remote.ssh import Connection, ConnectionLost
+from navigator.model.states import Role
+from navigator.swap.remote import ssh
+from navigator.swap.remote.ssh import Connection, ConnectionLost
 from tests.swap import ssh_server as sshd
 from tests.swap.desk import Desk
 from tests.swap.relay import Relay, relayed

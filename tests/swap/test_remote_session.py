@@ -18,11 +18,11 @@ import pytest
 from navigator.cascade.acting import reading
 from navigator.config.paths import StatePaths
 from tests.engines import llama
+from tests.git.world import fingerprint, make_repo
 from tests.swap.desk import SCRIPT, UNITS, Desk, wait_for
 from tests.swap.engines import llama_desk
 from tests.swap.ssh_server import HOST, SshServer
 from tests.swap.test_real_engines import READABLE, TASKS, settings
-from tests.workspace.git.world import fingerprint, make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.xdist_group("systemd")]
 

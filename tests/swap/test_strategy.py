@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
+from navigator.client.errors import ServingError
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings, SystemdSettings
-from navigator.domain.errors import MissingPart
-from navigator.domain.states import Role
-from navigator.domain.text import is_unsafe
-from navigator.serving.client.chat import ChatRequest
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import ServingError
-from navigator.serving.swap import make_strategy
-from navigator.serving.swap.base import PhaseEvent
-from navigator.serving.swap.strategies.systemd import SystemdStrategy
+from navigator.model.errors import MissingPart
+from navigator.model.states import Role
+from navigator.model.text import is_unsafe
+from navigator.swap import make_strategy
+from navigator.swap.base import PhaseEvent
+from navigator.swap.strategies.systemd import SystemdStrategy
 from tests.swap.desk import MODELS, UNITS, Desk, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("systemd")]

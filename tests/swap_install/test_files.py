@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.domain.errors import ConfigError, MissingPart
-from navigator.serving.setup.files import PlannedFile, sealed, shown_diff, state_of, write
-from navigator.serving.setup.host_probe import flags_of_unit
-from navigator.serving.setup.install import carry_out
-from navigator.serving.setup.render import quoted
+from navigator.model.errors import ConfigError, MissingPart
+from navigator.setup.files import PlannedFile, sealed, shown_diff, state_of, write
+from navigator.setup.host_probe import flags_of_unit
+from navigator.setup.install import carry_out
+from navigator.setup.render import quoted
 
 
 @settings(deadline=None)

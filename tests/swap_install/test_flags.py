@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.errors import MissingPart, UsageError
-from navigator.domain.states import Role
-from navigator.serving.setup.command import server_command
-from navigator.serving.setup.profiles import load_profile, profile_names
-from navigator.serving.setup.sglang_flags import (
+from navigator.model.errors import MissingPart, UsageError
+from navigator.model.states import Role
+from navigator.setup.command import server_command
+from navigator.setup.profiles import load_profile, profile_names
+from navigator.setup.sglang_flags import (
     FlagSource,
     find_sglang,
     packaged_table,

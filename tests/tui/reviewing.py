@@ -7,12 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Finding, Project
-from navigator.domain.states import Criterion, FindingKind, Severity, TaskState, Verdict
+from navigator.git.private import PrivateRepo
+from navigator.git.source_protocol import FileChange
+from navigator.model.models import Finding, Project
+from navigator.model.states import Criterion, FindingKind, Severity, TaskState, Verdict
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
-from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.git.private import PrivateRepo
 from tests.cascade.support import git, make_repository
 from tests.tui import world
 from tests.tui.world import Maker

@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.domain.models import Suggestion, Usage
-from navigator.domain.states import Complexity, Role, TaskKind, TaskState
+from navigator.model.models import Suggestion, Usage
+from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store

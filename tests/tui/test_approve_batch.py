@@ -13,7 +13,8 @@ import pytest
 from navigator.cascade.socket.alone import act_alone
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.domain.states import DecisionKind, ProposalState, TaskState
+from navigator.landing.commits import unknown_person
+from navigator.model.states import DecisionKind, ProposalState, TaskState
 from navigator.store.database import open_writer
 from navigator.tui.app import NavigatorApp
 from navigator.tui.messages import DecideAll
@@ -21,7 +22,6 @@ from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
-from navigator.workspace.git.landing.commits import unknown_person
 from tests.cascade.support import Desk, git, without_identity
 from tests.tui import world
 from tests.tui.driving import loaded, until

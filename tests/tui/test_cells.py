@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from navigator.domain.text import is_unsafe
+from navigator.model.text import is_unsafe
 from navigator.tui.widgets.cells import bar, clip, cropped, duration, fit, justified, length, right
 
 anything = st.text(max_size=40)

@@ -11,8 +11,8 @@ import pytest
 from navigator.cascade.socket.alone import locked_dependencies
 from navigator.cascade.stages.check_dispatch import check
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Proposal
-from navigator.domain.states import ProposalState, TaskState
+from navigator.model.models import Proposal
+from navigator.model.states import ProposalState, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
 from navigator.tui.deck.rows import flags_of, waiting_word

@@ -12,7 +12,7 @@ import pytest
 
 from navigator.config.paths import StatePaths, config_path
 from navigator.config.settings import Settings
-from navigator.domain.states import Complexity, TaskKind
+from navigator.model.states import Complexity, TaskKind
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store

@@ -16,8 +16,8 @@ from navigator.cascade.socket.server import SocketServer
 from navigator.cascade.socket.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Event
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Event
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.conductor_link import ConductorLink, in_brief
 from navigator.tui.dialogs.confirm import QuitDialog

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from navigator.cascade.views.effort import about, card_seconds, card_why
-from navigator.domain.states import DecisionKind, TaskState
+from navigator.model.states import DecisionKind, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.answers.report import ReportScreen
@@ -269,7 +269,7 @@ async def test_r_without_a_conductor_says_so(deck: Any) -> None:
 
 
 async def test_plus_finds_repositories_and_adds_them(deck: Any, tmp_path: Any) -> None:
-    from tests.workspace.git.world import make_repo
+    from tests.git.world import make_repo
 
     make_repo(tmp_path / "src" / "alpha")
     make_repo(tmp_path / "src" / "deep" / "beta")

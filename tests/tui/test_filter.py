@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 
-from navigator.domain.text import is_unsafe
+from navigator.model.text import is_unsafe
 from navigator.tui.terminal import output as terminal
 from navigator.tui.terminal.output import InertFilter
 

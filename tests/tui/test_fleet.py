@@ -15,12 +15,12 @@ from typing import Any, cast
 import pytest
 from textual.pilot import Pilot
 
+from navigator.client.status import ServerLook
 from navigator.config.paths import StatePaths
 from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings, SwapSettings
-from navigator.domain.models import Swap, SwapPhase
-from navigator.domain.states import Role
-from navigator.serving.status import ServerLook
-from navigator.serving.swap import look_at_servers
+from navigator.model.models import Swap, SwapPhase
+from navigator.model.states import Role
+from navigator.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet import panes

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Landing, Task
-from navigator.domain.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
+from navigator.model.models import Landing, Task
+from navigator.model.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
 from navigator.store.database import open_reader, open_writer
 from navigator.store.writes.writer import Store
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, LiveStatus, overlaps_of, short_model

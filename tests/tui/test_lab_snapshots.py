@@ -23,7 +23,7 @@ RATES = {"generator": (21, 45), "self-review": (25, 45), "cascade": (40, 45), "r
 
 def complete() -> LabRun:
     """A comparison at its end, with simulated models."""
-    from navigator.evidence.intervals import wilson
+    from navigator.figures.intervals import wilson
 
     points = []
     for arm, (k, n) in RATES.items():

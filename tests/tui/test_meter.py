@@ -9,9 +9,9 @@ import pytest
 from navigator.cascade.views.figures import measured_figures
 from navigator.config.paths import StatePaths
 from navigator.config.settings import SwapSettings
-from navigator.domain.models import Swap, SwapPhase
-from navigator.domain.states import Role
-from navigator.scheduling.forecast import PUBLISHED
+from navigator.model.models import Swap, SwapPhase
+from navigator.model.states import Role
+from navigator.schedule.forecast import PUBLISHED
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress

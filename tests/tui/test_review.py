@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.domain.models import Proposal
-from navigator.domain.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.model.models import Proposal
+from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp

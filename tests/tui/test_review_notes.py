@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from navigator.domain.models import Finding, Project, Proposal, Review, Task
-from navigator.domain.states import Criterion, FindingKind, Severity, TaskState, Verdict
+from navigator.model.models import Finding, Project, Proposal, Review, Task
+from navigator.model.states import Criterion, FindingKind, Severity, TaskState, Verdict
 from navigator.tui.review.context import REMARK, ReviewContext, finding_notes
 from navigator.tui.review.words import warning_lines
 

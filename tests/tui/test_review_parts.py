@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.domain.errors import Conflict, MissingPart, NavigatorError
-from navigator.domain.states import Complexity, TaskKind
+from navigator.model.errors import Conflict, MissingPart, NavigatorError
+from navigator.model.states import Complexity, TaskKind
 from navigator.tui.compose.sheet import Sheet
 from navigator.tui.data import drafts
 from navigator.tui.data.drafts import DraftKeeper

@@ -11,8 +11,8 @@ from navigator.cascade.stages.check_dispatch import check
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.domain.models import Review
-from navigator.domain.states import TaskState, Verdict
+from navigator.model.models import Review
+from navigator.model.states import TaskState, Verdict
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.deck.screen import DeckScreen

@@ -18,11 +18,11 @@ from navigator.cascade.views.statistics.pages import PAGES
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.cascade.views.statistics.revise_rate import Rates, how_sure
 from navigator.config.paths import StatePaths
-from navigator.domain.errors import UsageError
-from navigator.domain.records import VerdictCount
-from navigator.domain.states import Verdict
-from navigator.evidence.intervals import wilson
-from navigator.evidence.rates import revise_rate
+from navigator.figures.intervals import wilson
+from navigator.figures.rates import revise_rate
+from navigator.model.errors import UsageError
+from navigator.model.records import VerdictCount
+from navigator.model.states import Verdict
 from navigator.tui.dialogs.file import FileDialog
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.statistics import plot

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from navigator.config.paths import StatePaths
-from navigator.domain.states import TaskState
+from navigator.model.states import TaskState
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 from navigator.tui.data.prefs import Prefs

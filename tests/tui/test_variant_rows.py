@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from navigator.cascade.views.variants import best_first
-from navigator.domain.states import TaskState, Verdict
+from navigator.model.states import TaskState, Verdict
 from navigator.store.reads.cards import Card
 from navigator.tui.data.deck_snapshot import overlaps_of
 from navigator.tui.deck.filtering import CARD_ORDERS, in_order

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 
 from navigator.config.paths import StatePaths
-from navigator.domain.models import (
+from navigator.model.models import (
     AppliedEdit,
     CheckResult,
     Decision,
@@ -24,8 +24,8 @@ from navigator.domain.models import (
     Task,
     Usage,
 )
-from navigator.domain.records import ForecastRecord
-from navigator.domain.states import (
+from navigator.model.records import ForecastRecord
+from navigator.model.states import (
     CheckOutcome,
     Complexity,
     Criterion,

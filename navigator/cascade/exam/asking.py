@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.review import read_change
 from navigator.cascade.stages.subject import Subject, read_subject
-from navigator.domain.diff import FileDiff
-from navigator.domain.exam import ExamAnswer, ExamItem
-from navigator.domain.models import CheckResult, Finding, Project, Proposal, Review, Task
-from navigator.domain.states import CheckOutcome, Role
+from navigator.model.diff import FileDiff
+from navigator.model.exam import ExamAnswer, ExamItem
+from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
+from navigator.model.states import CheckOutcome, Role
 from navigator.store.reads.reader import Reader
 
 NEAR = 3

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from navigator.cascade.exam.wording import words_of_commit
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import Complexity, TaskKind
-from navigator.workspace.mining.history import Commit
+from navigator.exam.mining.history import Commit
+from navigator.model.models import Proposal, Task
+from navigator.model.states import Complexity, TaskKind
 
 MOST_LINES = 300
 """Changed lines of code of a fix that is taken back."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from navigator.cascade.exam.making import KEPT, keep_name
-from navigator.domain.exam import ExamItem
-from navigator.workspace.git.private import PrivateRepo
+from navigator.git.private import PrivateRepo
+from navigator.model.exam import ExamItem
 
 
 def drop_retired(private: PrivateRepo, items: Iterable[ExamItem]) -> int:

@@ -13,18 +13,18 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.candidates import Change, harmless
 from navigator.cascade.exam.trial import OutOfTime, Rejected, Trials
 from navigator.cascade.exam.wording import neutral_words
-from navigator.domain.diff import FileDiff
-from navigator.domain.errors import NavigatorError
-from navigator.domain.exam import ExamItem, ExamTrial
-from navigator.domain.models import Project, utc_now
-from navigator.domain.states import Complexity, ExamSource, TaskKind
-from navigator.faults.plant import Fault
-from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.mining.guard import why_withheld
-from navigator.workspace.mining.history import Commit
-from navigator.workspace.mining.planting import corrected, planted
-from navigator.workspace.mining.reversal import NotReversible, commit_of, taken_back
+from navigator.exam.faults.plant import Fault
+from navigator.exam.mining.guard import why_withheld
+from navigator.exam.mining.history import Commit
+from navigator.exam.mining.planting import corrected, planted
+from navigator.exam.mining.reversal import NotReversible, commit_of, taken_back
+from navigator.git.private import PrivateRepo
+from navigator.git.source_protocol import FileChange
+from navigator.model.diff import FileDiff
+from navigator.model.errors import NavigatorError
+from navigator.model.exam import ExamItem, ExamTrial
+from navigator.model.models import Project, utc_now
+from navigator.model.states import Complexity, ExamSource, TaskKind
 
 _FAULTS_TRIED = 4
 """Faults of one change that are tried before the next change is."""

@@ -13,13 +13,13 @@ from navigator.cascade.exam.candidates import MOST_CHANGED, Change, fixes, of_co
 from navigator.cascade.exam.making import Maker, Pair, keep_name
 from navigator.cascade.exam.trial import OutOfTime, Rejected, Trials
 from navigator.cascade.stages.checking import CheckSetup, baseline_of, check_setup
-from navigator.domain.errors import NavigatorError
-from navigator.domain.exam import ExamItem, PreparedProject, SourceCount
-from navigator.domain.models import Baseline, Project
-from navigator.domain.states import CheckOutcome, ExamSource
-from navigator.workspace.git.facts import WORKTREE, read_base
-from navigator.workspace.mining.history import Commit, named_faulty, read_history
-from navigator.workspace.sandbox.compare import passed_before
+from navigator.exam.mining.history import Commit, named_faulty, read_history
+from navigator.git.facts import WORKTREE, read_base
+from navigator.model.errors import NavigatorError
+from navigator.model.exam import ExamItem, PreparedProject, SourceCount
+from navigator.model.models import Baseline, Project
+from navigator.model.states import CheckOutcome, ExamSource
+from navigator.sandbox.compare import passed_before
 
 _SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT)
 

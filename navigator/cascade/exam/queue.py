@@ -16,12 +16,12 @@ from time import monotonic
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.asking import ask_item
+from navigator.client.errors import ServingError
+from navigator.client.names import same_model
 from navigator.config.settings import is_rehearsal
-from navigator.domain.exam import OpenItem
-from navigator.domain.snapshot import ExamView
-from navigator.scheduling.exam import items_with_room, with_second_turns
-from navigator.serving.client.errors import ServingError
-from navigator.serving.client.names import same_model
+from navigator.model.exam import OpenItem
+from navigator.model.snapshot import ExamView
+from navigator.schedule.exam import items_with_room, with_second_turns
 from navigator.store.errors import StoreError
 
 SEED = "exam_seed"

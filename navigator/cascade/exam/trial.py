@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import CheckSetup, run_tree
-from navigator.domain.states import CheckOutcome
-from navigator.workspace.sandbox.suite import SuiteRun, prepare
+from navigator.model.states import CheckOutcome
+from navigator.sandbox.suite import SuiteRun, prepare
 
 _LOOK = 0.2
 """Seconds between looks for a task's check."""

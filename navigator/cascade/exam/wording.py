@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from navigator.domain import patterns
-from navigator.domain.diff import FileDiff
-from navigator.domain.text import safe_line
-from navigator.faults.chance import pick
+from navigator.exam.faults.chance import pick
+from navigator.model import patterns
+from navigator.model.diff import FileDiff
+from navigator.model.text import safe_line
 
 _ASKS = (
     ("Rework {where}. Everything that works today has to keep working.", "Rework {place}"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from navigator.domain.models import Review
-from navigator.evidence.exam import ExamScore, advice_words, exam_scores, worth_words
+from navigator.figures.exam import ExamScore, advice_words, exam_scores, worth_words
+from navigator.model.models import Review
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -15,16 +15,16 @@ from navigator.cascade.prompts.repo_maps import MapShelf
 from navigator.cascade.stages.calls import Message, opening
 from navigator.cascade.variations import APPROACH
 from navigator.config.settings import Settings
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Project, Task
-from navigator.domain.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
-from navigator.workspace.context.build import Context, build_context
-from navigator.workspace.context.looking.requests import MOST_REQUESTS
-from navigator.workspace.edits import marker_length
-from navigator.workspace.git.source import TreeSource
+from navigator.context.build import Context, build_context
+from navigator.context.looking.requests import MOST_REQUESTS
+from navigator.edits import marker_length
+from navigator.git.source import TreeSource
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project, Task
+from navigator.model.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
 
 if TYPE_CHECKING:
-    from navigator.serving.client.tokens import TokenCounter
+    from navigator.client.tokens import TokenCounter
 
 CONTEXT_AIM = 24_000
 """Tokens of context aimed at: solved tasks of this model class stayed under 20-30k (arXiv 2602.16069)."""

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
-from navigator.domain.diff import FileDiff, Hunk, choices, numbered, what_happens
+from navigator.model.diff import FileDiff, Hunk, choices, numbered, what_happens
 
 KEY_LENGTH = 12
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from navigator.domain.errors import ConfigError, NotFound
+from navigator.model.errors import ConfigError, NotFound
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from navigator.cascade.prompts.blocks import diff_text
-from navigator.domain.diff import FileDiff
-from navigator.domain.errors import Conflict
-from navigator.domain.models import Project, Proposal, Task
-from navigator.domain.secrets import secret_in
-from navigator.domain.states import LandingState
-from navigator.domain.text import safe_line
-from navigator.workspace.git.diffs import ABSENT
-from navigator.workspace.git.facts import WORKTREE, read_facts, resolve_base
-from navigator.workspace.git.hunks import commit_part
-from navigator.workspace.git.landing.land import contains
-from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.git.source import TreeSource
+from navigator.git.diffs import ABSENT
+from navigator.git.facts import WORKTREE, read_facts, resolve_base
+from navigator.git.hunks import commit_part
+from navigator.git.private import PrivateRepo
+from navigator.git.source import TreeSource
+from navigator.landing.land import contains
+from navigator.model.diff import FileDiff
+from navigator.model.errors import Conflict
+from navigator.model.models import Project, Proposal, Task
+from navigator.model.secrets import secret_in
+from navigator.model.states import LandingState
+from navigator.model.text import safe_line
 
 SHOWN = 12_000
 """Characters of a change in another project that are shown at most."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from navigator.cascade.prompts.blocks import data_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.stages.calls import Message
-from navigator.domain.text import safe_line
-from navigator.workspace.context.looking.looker import Looker
-from navigator.workspace.context.looking.render import LookAnswer
-from navigator.workspace.edits import marker_length, parse_answer
+from navigator.context.looking.looker import Looker
+from navigator.context.looking.render import LookAnswer
+from navigator.edits import marker_length, parse_answer
+from navigator.model.text import safe_line
 
 WITHHELD = "it cannot be shown: it holds the delimiter of this conversation."
 

@@ -17,13 +17,13 @@ from navigator.cascade.prompts.looks import LookTalk
 from navigator.cascade.stages.calls import Message, opening
 from navigator.cascade.views.links import changes_before
 from navigator.cascade.views.parts import remember_part_base
-from navigator.domain.models import Finding, Project, Proposal, Task
-from navigator.domain.states import ReproductionOutcome, Role
-from navigator.workspace.context.looking.looker import Looker
-from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
-from navigator.workspace.git.private import PrivateRepo, is_commit_id
-from navigator.workspace.git.snapshot import take_snapshot
-from navigator.workspace.git.source import TreeSource
+from navigator.context.looking.looker import Looker
+from navigator.git.facts import WORKTREE, read_base, read_facts
+from navigator.git.private import PrivateRepo, is_commit_id
+from navigator.git.snapshot import take_snapshot
+from navigator.git.source import TreeSource
+from navigator.model.models import Finding, Project, Proposal, Task
+from navigator.model.states import ReproductionOutcome, Role
 
 
 @dataclass(frozen=True)

@@ -22,16 +22,16 @@ from navigator.cascade.routing import writer_of
 from navigator.config.paths import StatePaths, config_path
 from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
-from navigator.domain.errors import Conflict
-from navigator.domain.models import Project, Task
-from navigator.workspace.context.build import ContextFile
-from navigator.workspace.git.facts import WORKTREE, read_base, read_facts
-from navigator.workspace.git.private import PrivateRepo, is_commit_id
-from navigator.workspace.git.snapshot import take_snapshot
-from navigator.workspace.git.source import TreeSource
+from navigator.context.build import ContextFile
+from navigator.git.facts import WORKTREE, read_base, read_facts
+from navigator.git.private import PrivateRepo, is_commit_id
+from navigator.git.snapshot import take_snapshot
+from navigator.git.source import TreeSource
+from navigator.model.errors import Conflict
+from navigator.model.models import Project, Task
 
 if TYPE_CHECKING:
-    from navigator.serving.client.tokens import TokenCounter
+    from navigator.client.tokens import TokenCounter
     from navigator.store.reads.reader import Reader
 
 
@@ -53,7 +53,7 @@ class PreviewDependencies:
     @cached_property
     def counter(self) -> TokenCounter:
         """As the generator counts, or an estimate that says so."""
-        from navigator.serving.client.tokens import load_counter
+        from navigator.client.tokens import load_counter
 
         return load_counter(self.settings.generator.tokenizer)
 

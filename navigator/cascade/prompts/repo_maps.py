@@ -7,8 +7,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from navigator.workspace.context.repomap.index import RepoMap
-    from navigator.workspace.git.source import TreeSource
+    from navigator.context.repomap.index import RepoMap
+    from navigator.git.source import TreeSource
 
 KEPT = 3
 """A map of 2,000 files takes some 50 MB."""
@@ -24,7 +24,7 @@ class MapShelf:
 
     def get(self, source: TreeSource) -> RepoMap:
         """The map of a tree as its project sees it; made, but read only when it is asked something."""
-        from navigator.workspace.context.repomap.index import RepoMap
+        from navigator.context.repomap.index import RepoMap
 
         project = source.project
         key = (source.private.git_dir, source.treeish, project.include, project.exclude)

@@ -22,18 +22,18 @@ from navigator.cascade.stages import review as reviewing
 from navigator.cascade.stages.calls import Message, chat_request
 from navigator.cascade.stages.drafting import Draft, NoChange, TooLarge, draft
 from navigator.cascade.stages.subject import Subject, read_subject
-from navigator.domain.errors import MissingPart, UsageError
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import Role
-from navigator.serving.client.tokens import load_counter
-from navigator.workspace.edits import parse_answer
-from navigator.workspace.git.private import PrivateRepo
+from navigator.client.tokens import load_counter
+from navigator.edits import parse_answer
+from navigator.git.private import PrivateRepo
+from navigator.model.errors import MissingPart, UsageError
+from navigator.model.models import Proposal, Task
+from navigator.model.states import Role
 
 if TYPE_CHECKING:
+    from navigator.client.chat import ChatAnswer
+    from navigator.client.client import ModelClient
     from navigator.config.paths import StatePaths
     from navigator.config.settings import ServerSettings, Settings
-    from navigator.serving.client.chat import ChatAnswer
-    from navigator.serving.client.client import ModelClient
     from navigator.store.reads.reader import Reader
 
 _REVIEWS = frozenset({"review", "review-again"})
@@ -235,7 +235,7 @@ async def send(
         MissingPart: another model holds the GPU, or none.
         ServingError: the server did not answer.
     """
-    from navigator.serving.swap import make_strategy
+    from navigator.swap import make_strategy
 
     if trial.role is Role.FINAL:
         return await _sent(settings, settings.final, trial)
@@ -252,7 +252,7 @@ async def send(
 
 
 async def _sent(settings: Settings, server: ServerSettings, trial: Trial) -> dict[str, Any]:
-    from navigator.serving.client.client import ModelClient
+    from navigator.client.client import ModelClient
 
     async with ModelClient(server) as client:
         if trial._plan is not None:

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from navigator.domain import patterns
-from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
+from navigator.model import patterns
+from navigator.model.states import Criterion, FindingKind, Severity, Verdict
 
 LONGEST = {"quote": 400, "trigger": 300, "message": 500, "summary": 600, "why": 300}
 """Characters of each text that are kept; the schema asks for no more."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from navigator.cascade.prompts.json_schema import bounded_text, closed_object
 from navigator.cascade.reviewing.answer import LONGEST
-from navigator.domain.states import Criterion, FindingKind, Severity, Verdict
+from navigator.model.states import Criterion, FindingKind, Severity, Verdict
 
 MAX_FINDINGS = 8
 _VERDICTS = [Verdict.APPROVE.value, Verdict.REVISE.value]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from navigator.domain import patterns
-from navigator.domain.diff import FileDiff
-from navigator.domain.secrets import secret_in
-from navigator.workspace.git.diffs import decode_lines
-from navigator.workspace.git.source import TreeSource
+from navigator.git.diffs import decode_lines
+from navigator.git.source import TreeSource
+from navigator.model import patterns
+from navigator.model.diff import FileDiff
+from navigator.model.secrets import secret_in
 
 MOST_NAMES = 8
 MOST_FILES = 6

@@ -21,9 +21,9 @@ from navigator.cascade.reviewing.answer import (
     read_review,
 )
 from navigator.cascade.reviewing.quotes import find_quote, fold_unicode, sentences
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
-from navigator.domain.models import Finding
-from navigator.domain.states import FindingKind, ReproductionOutcome, Severity, Verdict
+from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.models import Finding
+from navigator.model.states import FindingKind, ReproductionOutcome, Severity, Verdict
 
 __all__ = [
     "BLOCKING",

@@ -13,8 +13,8 @@ from navigator.cascade.reviewing.grounding import derive_verdict, ground
 from navigator.cascade.reviewing.prompt import Reading
 from navigator.cascade.reviewing.quotes import fold, fold_unicode
 from navigator.cascade.reviewing.rereview import second_findings
-from navigator.domain.models import Finding
-from navigator.domain.states import Severity, Verdict
+from navigator.model.models import Finding
+from navigator.model.states import Severity, Verdict
 
 _GRAVE = tuple(Severity)
 """The severities, gravest first."""

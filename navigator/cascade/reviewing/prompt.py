@@ -18,8 +18,8 @@ from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.reviewing.answer_schema import MAX_FINDINGS
 from navigator.cascade.reviewing.grounding import Shown
 from navigator.cascade.stages.calls import Message
-from navigator.domain.diff import FileDiff, Hunk
-from navigator.domain.models import CheckResult, Finding, Task
+from navigator.model.diff import FileDiff, Hunk
+from navigator.model.models import CheckResult, Finding, Task
 
 WHOLE_FILE_LINES = 400
 """Files up to this length are shown whole where there is room."""

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from navigator.domain import patterns
+from navigator.model import patterns
 
 SHORTEST_PART = 8
 """Characters of a quote that is only a part of a line: `)` is everywhere."""

@@ -15,10 +15,10 @@ from dataclasses import replace
 from navigator.cascade.reviewing.answer import RawFinding, RawReview
 from navigator.cascade.reviewing.grounding import BLOCKING, Shown, ground_one
 from navigator.cascade.reviewing.quotes import SHORTEST_PART, fold, fold_unicode
-from navigator.domain import patterns
-from navigator.domain.diff import FileDiff, Hunk
-from navigator.domain.models import Finding
-from navigator.domain.states import FindingKind, Severity
+from navigator.model import patterns
+from navigator.model.diff import FileDiff, Hunk
+from navigator.model.models import Finding
+from navigator.model.states import FindingKind, Severity
 
 _LONGEST_WORDS = 60
 _NAMED = patterns.compile(r"`([^`\n]+)`")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from navigator.cascade.reviewing.grounding import blocks
-from navigator.domain import patterns
-from navigator.domain.models import Finding
-from navigator.domain.states import ReproductionOutcome, Severity
-from navigator.domain.text import safe_line
-from navigator.workspace.checks.policy import check_new_file
-from navigator.workspace.checks.removed_tests import is_test_file
-from navigator.workspace.edits import BlockKind, parse_answer, unsafe_path
+from navigator.checks.policy import check_new_file
+from navigator.checks.removed_tests import is_test_file
+from navigator.edits import BlockKind, parse_answer, unsafe_path
+from navigator.model import patterns
+from navigator.model.models import Finding
+from navigator.model.states import ReproductionOutcome, Severity
+from navigator.model.text import safe_line
 
 LONGEST_TEST = 20_000
 """Characters of a test file."""

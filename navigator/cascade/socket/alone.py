@@ -13,8 +13,8 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.socket.wire import Result
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ProjectEntry
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Project
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Project
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ def _take(deps: Dependencies, entry: ProjectEntry, project: Project | None) -> N
     } | {"source": FROM_CONFIG}
     if project is None:
         from navigator.cascade.verbs.projects import require_fitting
-        from navigator.workspace.git.facts import read_facts
+        from navigator.git.facts import read_facts
 
         facts = read_facts(entry.location)
         require_fitting(deps.reader, facts)

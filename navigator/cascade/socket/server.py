@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from navigator.cascade.socket import wire
-from navigator.domain.errors import NavigatorError, UsageError
-from navigator.domain.models import Event
+from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.models import Event
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from navigator.domain.errors import NavigatorError
-from navigator.domain.json_text import read_json
+from navigator.model.errors import NavigatorError
+from navigator.model.json_text import read_json
 
 MAX_LINE = 8 * 1024 * 1024
 """Bytes in one line at most; more is a broken peer."""

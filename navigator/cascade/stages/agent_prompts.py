@@ -10,8 +10,8 @@ from navigator.cascade.prompts.assemble import Elsewhere, elsewhere_blocks, in_i
 from navigator.cascade.prompts.blocks import KeyRing, data_block
 from navigator.cascade.prompts.material import Ground, findings_block, worth_sending
 from navigator.cascade.stages.testing import of_round, tests_of
-from navigator.domain.states import EITHER_KINDS
-from navigator.domain.text import safe_line
+from navigator.model.states import EITHER_KINDS
+from navigator.model.text import safe_line
 
 _SECRET = "agent_key"
 

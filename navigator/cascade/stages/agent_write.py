@@ -37,20 +37,20 @@ from navigator.cascade.stages.proposing import no_change, propose
 from navigator.cascade.stages.testing import TESTS_FAILED, review_as_is
 from navigator.cascade.stages.turn import give_up, keep_report, move, requeue
 from navigator.cascade.stages.turn_journal import TURN_CALLS, TurnJournal
-from navigator.domain import patterns
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import AppliedEdit, Task
-from navigator.domain.records import AgentTurn
-from navigator.domain.states import EITHER_KINDS, EditCode, Role, Rung, TaskState
-from navigator.domain.text import safe_line
-from navigator.serving.client.errors import ServingError
+from navigator.client.errors import ServingError
+from navigator.git.diffs import ABSENT
+from navigator.git.private import PathRefused
+from navigator.git.source_protocol import FileChange
+from navigator.model import patterns
+from navigator.model.errors import NavigatorError
+from navigator.model.models import AppliedEdit, Task
+from navigator.model.records import AgentTurn
+from navigator.model.states import EITHER_KINDS, EditCode, Role, Rung, TaskState
+from navigator.model.text import safe_line
+from navigator.sandbox.probe import probe
+from navigator.sandbox.suite import prepare
 from navigator.store.errors import StoreError
 from navigator.store.space import require_space
-from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.git.diffs import ABSENT
-from navigator.workspace.git.private import PathRefused
-from navigator.workspace.sandbox.probe import probe
-from navigator.workspace.sandbox.suite import prepare
 
 log = logging.getLogger(__name__)
 

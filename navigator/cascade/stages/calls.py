@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from navigator.cascade.dependencies import Dependencies
+from navigator.client.client import ChatRequest
+from navigator.client.errors import Refused, ServingError
 from navigator.config.settings import ServerSettings
-from navigator.domain.models import Task, Usage
-from navigator.domain.states import Role
-from navigator.serving.client.client import ChatRequest
-from navigator.serving.client.errors import Refused, ServingError
+from navigator.model.models import Task, Usage
+from navigator.model.states import Role
 from navigator.store.writes.ledger import LOST
 
 if TYPE_CHECKING:
-    from navigator.serving.client.client import ChatAnswer
+    from navigator.client.client import ChatAnswer
 
 log = logging.getLogger(__name__)
 

@@ -10,14 +10,14 @@ from navigator.cascade.stages.proving import settle
 from navigator.cascade.stages.testing import of_round, try_proposal, untested
 from navigator.cascade.stages.write import write
 from navigator.cascade.views.inbox import open_proposal
-from navigator.domain.models import CheckResult, Proposal, Task
-from navigator.domain.states import CheckOutcome, PolicyAction, TaskState
-from navigator.domain.text import safe_line
-from navigator.workspace.checks.grammar import GrammarGate
-from navigator.workspace.checks.policy import check_policy
-from navigator.workspace.checks.syntax import syntax_check
-from navigator.workspace.git.diffs import ABSENT
-from navigator.workspace.git.private import PrivateRepo
+from navigator.checks.grammar import GrammarGate
+from navigator.checks.policy import check_policy
+from navigator.checks.syntax import syntax_check
+from navigator.git.diffs import ABSENT
+from navigator.git.private import PrivateRepo
+from navigator.model.models import CheckResult, Proposal, Task
+from navigator.model.states import CheckOutcome, PolicyAction, TaskState
+from navigator.model.text import safe_line
 
 PARSE = "files parse"
 

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.domain.models import Baseline, CheckResult, Project, Task
-from navigator.domain.states import CheckOutcome
-from navigator.workspace.context.withheld import learn_withheld
-from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.sandbox.compare import NAME, compared
-from navigator.workspace.sandbox.limits import Limits
-from navigator.workspace.sandbox.probe import Sandbox, probe
-from navigator.workspace.sandbox.spec import SandboxSpec
-from navigator.workspace.sandbox.suite import SuiteRun, environment_digest, prepare, run_suite
+from navigator.context.withheld import learn_withheld
+from navigator.git.private import PrivateRepo
+from navigator.model.models import Baseline, CheckResult, Project, Task
+from navigator.model.states import CheckOutcome
+from navigator.sandbox.compare import NAME, compared
+from navigator.sandbox.limits import Limits
+from navigator.sandbox.probe import Sandbox, probe
+from navigator.sandbox.spec import SandboxSpec
+from navigator.sandbox.suite import SuiteRun, environment_digest, prepare, run_suite
 
 _T = TypeVar("_T")
 

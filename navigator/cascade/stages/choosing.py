@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import CANCELLABLE_TASK_STATES, ProposalState, TaskState, Verdict
+from navigator.model.models import Proposal, Task
+from navigator.model.states import CANCELLABLE_TASK_STATES, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader

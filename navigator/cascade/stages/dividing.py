@@ -10,8 +10,8 @@ from navigator.cascade.prompts.material import Material
 from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.scan import offer
 from navigator.cascade.stages.scan_answer import KINDS, MOST
-from navigator.domain.text import safe_line
-from navigator.workspace.context.build import readable
+from navigator.context.build import readable
+from navigator.model.text import safe_line
 
 PURPOSE = "divide"
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.domain.diff import FileDiff
-from navigator.domain.models import AppliedEdit, CheckResult, PolicyItem
-from navigator.domain.states import CheckOutcome, EditCode, PolicyAction, TaskKind
-from navigator.workspace.checks.change import no_functional_change
-from navigator.workspace.checks.grammar import GrammarGate
-from navigator.workspace.checks.policy import check_policy
-from navigator.workspace.edits import EditProblem, apply_answer, parse_answer
-from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.git.source import TreeSource
+from navigator.checks.change import no_functional_change
+from navigator.checks.grammar import GrammarGate
+from navigator.checks.policy import check_policy
+from navigator.edits import EditProblem, apply_answer, parse_answer
+from navigator.git.source import TreeSource
+from navigator.git.source_protocol import FileChange
+from navigator.model.diff import FileDiff
+from navigator.model.models import AppliedEdit, CheckResult, PolicyItem
+from navigator.model.states import CheckOutcome, EditCode, PolicyAction, TaskKind
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 from navigator.cascade.dependencies import Dependencies, at_home
 from navigator.cascade.views.parts import change_name
-from navigator.domain.models import EXISTING, AppliedEdit, Project, Proposal, Task
-from navigator.domain.states import Role, Rung, TaskState
+from navigator.context.withheld import learn_withheld
+from navigator.git.existing import Change, Found
+from navigator.git.facts import RepoFacts, read_facts
+from navigator.git.private import LineCounts, PrivateRepo
+from navigator.model.models import EXISTING, AppliedEdit, Project, Proposal, Task
+from navigator.model.states import Role, Rung, TaskState
 from navigator.store.writes.writer import Transaction
-from navigator.workspace.context.withheld import learn_withheld
-from navigator.workspace.git.existing import Change, Found
-from navigator.workspace.git.facts import RepoFacts, read_facts
-from navigator.workspace.git.private import LineCounts, PrivateRepo
 
 MOST_LINES = 50_000
 """Changed lines of one change at most: what screens and diffs are made for."""

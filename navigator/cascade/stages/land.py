@@ -20,17 +20,17 @@ from navigator.cascade.dependencies import Dependencies, at_home
 from navigator.cascade.stages.checking import run_checks
 from navigator.cascade.views.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
 from navigator.cascade.views.repairs import repair_prompts
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Landing, Proposal, Task, utc_now
-from navigator.domain.states import CheckOutcome, DecisionKind, LandingState, TaskState
+from navigator.git.facts import read_facts
+from navigator.git.ref_locks import clear_plan_locks
+from navigator.landing.checkout import holds_lock
+from navigator.landing.land import execute_landing, inspect_landing, prepare_landing
+from navigator.landing.plan import LandingPlan, LandingRefused, StaleBase
+from navigator.landing.undo import prepare_undo, undo_result
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Landing, Proposal, Task, utc_now
+from navigator.model.states import CheckOutcome, DecisionKind, LandingState, TaskState
+from navigator.sandbox.compare import NAME
 from navigator.store.reads.reader import Reader
-from navigator.workspace.git.facts import read_facts
-from navigator.workspace.git.landing.checkout import holds_lock
-from navigator.workspace.git.landing.land import execute_landing, inspect_landing, prepare_landing
-from navigator.workspace.git.landing.plan import LandingPlan, LandingRefused, StaleBase
-from navigator.workspace.git.landing.ref_locks import clear_plan_locks
-from navigator.workspace.git.landing.undo import prepare_undo, undo_result
-from navigator.workspace.sandbox.compare import NAME
 
 log = logging.getLogger(__name__)
 

@@ -14,10 +14,10 @@ from navigator.cascade.prompts.looks import LookedTurn
 from navigator.cascade.prompts.material import Material
 from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.turn import ask
-from navigator.domain.models import Task
-from navigator.domain.records import Look
-from navigator.domain.states import Role
-from navigator.domain.text import safe_line
+from navigator.model.models import Task
+from navigator.model.records import Look
+from navigator.model.states import Role
+from navigator.model.text import safe_line
 
 MOST_PATHS = 20
 """Paths that are kept of one look."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.choosing import NOT_REVISED, good_variant, stop_revising
-from navigator.domain.models import Review, Task
-from navigator.domain.states import Escalation, TaskState, Verdict
+from navigator.model.models import Review, Task
+from navigator.model.states import Escalation, TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.store.writes.writer import Transaction

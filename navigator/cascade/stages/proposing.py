@@ -8,9 +8,9 @@ from navigator.cascade.stages.checking import UNTESTED
 from navigator.cascade.stages.choosing import put_away_as_same
 from navigator.cascade.stages.drafting import Draft
 from navigator.cascade.stages.testing import keep
-from navigator.domain.models import Proposal
-from navigator.domain.states import NO_CHANGE_NEEDED, EditCode, TaskState
-from navigator.domain.text import cut_title
+from navigator.model.models import Proposal
+from navigator.model.states import NO_CHANGE_NEEDED, EditCode, TaskState
+from navigator.model.text import cut_title
 
 _TITLE = 72
 

@@ -17,18 +17,15 @@ from navigator.cascade.reviewing.grounding import derive_verdict
 from navigator.cascade.stages.checking import CheckSetup, cancellable, check_setup
 from navigator.cascade.stages.moving import move_on
 from navigator.cascade.stages.reproducing import file_reader
-from navigator.domain.models import CheckResult, Proposal, Reproduction, Task
-from navigator.domain.states import CheckOutcome, ReproductionOutcome, RevisedOutcome
-from navigator.domain.text import safe_line
-from navigator.store.reads.reproductions import HeldTest
-from navigator.workspace.bounded.run import WorkerLost, run_bounded
-from navigator.workspace.context.withheld import learn_withheld
-from navigator.workspace.git.diffs import decode_lines
-from navigator.workspace.git.source import TreeSource
-from navigator.workspace.reproducing.facts import Facts, names_around, read_test, whole_statements
-from navigator.workspace.reproducing.judge import Change, Judged, agreed, alone, change_of, judged
-from navigator.workspace.sandbox.one_command import NoRunner, one_command
-from navigator.workspace.sandbox.one_test import (
+from navigator.context.withheld import learn_withheld
+from navigator.git.diffs import decode_lines
+from navigator.git.source import TreeSource
+from navigator.model.models import CheckResult, Proposal, Reproduction, Task
+from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome
+from navigator.model.text import safe_line
+from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.sandbox.one_command import NoRunner, one_command
+from navigator.sandbox.one_test import (
     AGAIN,
     FIRST,
     TestFile,
@@ -37,8 +34,11 @@ from navigator.workspace.sandbox.one_test import (
     run_test,
     watched_files,
 )
-from navigator.workspace.sandbox.spec import SandboxSpec
-from navigator.workspace.sandbox.suite import prepare
+from navigator.sandbox.reproducing.facts import Facts, names_around, read_test, whole_statements
+from navigator.sandbox.reproducing.judge import Change, Judged, agreed, alone, change_of, judged
+from navigator.sandbox.spec import SandboxSpec
+from navigator.sandbox.suite import prepare
+from navigator.store.reads.reproductions import HeldTest
 
 log = logging.getLogger(__name__)
 

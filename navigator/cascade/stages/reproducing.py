@@ -25,16 +25,16 @@ from navigator.cascade.reviewing.test_answer import (
     to_prove,
 )
 from navigator.cascade.stages.calls import Message, call_model, is_tasks_fault
-from navigator.domain.models import Finding, Project, Proposal, Reproduction, Review, Task
-from navigator.domain.states import ReproductionOutcome, Role, Verdict
-from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
+from navigator.client.errors import BadAnswer, CutByLength, ServingError
+from navigator.edits import marker_length
+from navigator.git.source import TreeSource
+from navigator.model.models import Finding, Project, Proposal, Reproduction, Review, Task
+from navigator.model.states import ReproductionOutcome, Role, Verdict
+from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.sandbox.one_command import FileReading, NoRunner, OneCommand, one_command
+from navigator.sandbox.probe import probe
+from navigator.sandbox.reproducing.facts import read_test
 from navigator.store.reads.reproductions import HeldTest
-from navigator.workspace.bounded.run import WorkerLost, run_bounded
-from navigator.workspace.edits import marker_length
-from navigator.workspace.git.source import TreeSource
-from navigator.workspace.reproducing.facts import read_test
-from navigator.workspace.sandbox.one_command import FileReading, NoRunner, OneCommand, one_command
-from navigator.workspace.sandbox.probe import probe
 
 log = logging.getLogger(__name__)
 

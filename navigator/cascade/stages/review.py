@@ -28,19 +28,19 @@ from navigator.cascade.stages.reproducing import Talk, ask_tests, planned
 from navigator.cascade.stages.review_looking import SEQS, look_first
 from navigator.cascade.stages.subject import Subject, gather_subject, leaving_messages
 from navigator.cascade.views.inbox import open_proposal
+from navigator.client.client import ChatAnswer
+from navigator.client.errors import BadAnswer, CutByLength, ServingError
+from navigator.client.names import same_base
 from navigator.config.settings import ServerSettings, Settings
-from navigator.domain.models import Proposal, Reproduction, Review, Task, utc_now
-from navigator.domain.states import Escalation, Role, TaskState, Verdict
-from navigator.serving.client.client import ChatAnswer
-from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
-from navigator.serving.client.names import same_base
-from navigator.workspace.bounded.run import WorkerLost, run_bounded
-from navigator.workspace.edits import parse_answer
+from navigator.edits import parse_answer
+from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
+from navigator.model.states import Escalation, Role, TaskState, Verdict
+from navigator.process.bounded.run import WorkerLost, run_bounded
 
 if TYPE_CHECKING:
     from navigator.cascade.prompts.blocks import KeyRing
     from navigator.cascade.prompts.library import PromptLibrary
-    from navigator.serving.client.tokens import TokenCounter
+    from navigator.client.tokens import TokenCounter
     from navigator.store.writes.writer import Transaction
 
 log = logging.getLogger(__name__)

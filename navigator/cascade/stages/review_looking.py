@@ -15,14 +15,14 @@ from navigator.cascade.reviewing.prompt import OVERHEAD, Reading
 from navigator.cascade.stages.calls import Message, call_model
 from navigator.cascade.stages.looking import records
 from navigator.cascade.stages.subject import Subject
-from navigator.domain.models import Task
-from navigator.domain.states import Role
-from navigator.serving.client.chat import ChatAnswer
-from navigator.serving.client.errors import BadAnswer, CutByLength
-from navigator.workspace.context.build import Context
-from navigator.workspace.context.looking.looker import Looker
-from navigator.workspace.context.looking.requests import MOST_REQUESTS
-from navigator.workspace.git.source import TreeSource
+from navigator.client.chat import ChatAnswer
+from navigator.client.errors import BadAnswer, CutByLength
+from navigator.context.build import Context
+from navigator.context.looking.looker import Looker
+from navigator.context.looking.requests import MOST_REQUESTS
+from navigator.git.source import TreeSource
+from navigator.model.models import Task
+from navigator.model.states import Role
 
 LEAST_ROOM = 1_000
 """Tokens; where the server's context leaves fewer beside the prompt and the answer, nothing can be looked at."""

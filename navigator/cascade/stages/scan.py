@@ -19,11 +19,11 @@ from navigator.cascade.stages.scan_answer import (
     sift,
 )
 from navigator.cascade.stages.turn import ask, keep_report
-from navigator.domain.models import Task
-from navigator.domain.standing import LIVE_TASK_STATES
-from navigator.domain.states import TaskState
-from navigator.workspace.context.scope import in_scope, is_secret
-from navigator.workspace.edits import unsafe_path
+from navigator.edits import unsafe_path
+from navigator.git.scope import in_scope, is_secret
+from navigator.model.models import Task
+from navigator.model.standing import LIVE_TASK_STATES
+from navigator.model.states import TaskState
 
 TRIES = 2
 """Answers that are asked for: one, and one more where it cannot be read."""

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.cascade.prompts.json_schema import bounded_text, closed_object
 from navigator.cascade.reviewing.quotes import find_quote
-from navigator.domain import patterns
-from navigator.domain.models import Suggestion
-from navigator.domain.states import Complexity, TaskKind
-from navigator.domain.text import safe_line, safe_text
+from navigator.model import patterns
+from navigator.model.models import Suggestion
+from navigator.model.states import Complexity, TaskKind
+from navigator.model.text import safe_line, safe_text
 
 MOST = 12
 """Suggestions in one answer at most."""

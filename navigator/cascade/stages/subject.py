@@ -12,18 +12,18 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.blocks import with_labels
 from navigator.cascade.prompts.material import worth_sending
 from navigator.cascade.reviewing.callers import Pieces, callers
-from navigator.domain.diff import FileDiff
-from navigator.domain.models import Finding, Project, Proposal, Task
-from navigator.domain.secrets import Redactor, environment_values, find_secret, secret_in, secret_in_name
-from navigator.domain.states import Role
-from navigator.domain.text import safe_line
-from navigator.workspace.context.withheld import learn_withheld
-from navigator.workspace.git.diffs import decode_lines
-from navigator.workspace.git.source import TreeSource
+from navigator.context.withheld import learn_withheld
+from navigator.git.diffs import decode_lines
+from navigator.git.source import TreeSource
+from navigator.model.diff import FileDiff
+from navigator.model.models import Finding, Project, Proposal, Task
+from navigator.model.secrets import Redactor, environment_values, find_secret, secret_in, secret_in_name
+from navigator.model.states import Role
+from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
     from navigator.cascade.reviewing.prompt import Reading
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.git.private import PrivateRepo
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.checking import run_checks
 from navigator.cascade.stages.proving import NAME as AGAIN
 from navigator.cascade.stages.proving import run_again
-from navigator.domain.models import CheckResult, Proposal, Task
-from navigator.domain.states import CheckOutcome, ProposalState, TaskState
-from navigator.domain.text import safe_line
-from navigator.workspace.sandbox.compare import NAME
+from navigator.model.models import CheckResult, Proposal, Task
+from navigator.model.states import CheckOutcome, ProposalState, TaskState
+from navigator.model.text import safe_line
+from navigator.sandbox.compare import NAME
 
 if TYPE_CHECKING:
     from navigator.cascade.prompts.material import Ground, Material

@@ -8,9 +8,9 @@ from typing import Any
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.calls import Message, call_model, is_tasks_fault
 from navigator.cascade.stages.testing import review_as_is
-from navigator.domain.models import Task
-from navigator.domain.states import Role, TaskState
-from navigator.serving.client.errors import CutByLength, ServingError
+from navigator.client.errors import CutByLength, ServingError
+from navigator.model.models import Task
+from navigator.model.states import Role, TaskState
 from navigator.store.writes.ledger import LOOKED
 
 

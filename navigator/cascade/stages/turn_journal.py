@@ -6,8 +6,8 @@ from collections import defaultdict, deque
 
 from navigator.agents.forwarder import Reply
 from navigator.cascade.dependencies import Dependencies
-from navigator.domain.models import Task
-from navigator.domain.states import Role
+from navigator.model.models import Task
+from navigator.model.states import Role
 
 TURN_CALLS = 1_000
 """Calls that one turn may number. A call's `seq` is the turn's, times this, plus its place in the turn."""

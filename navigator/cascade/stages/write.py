@@ -30,20 +30,20 @@ from navigator.cascade.stages.proposing import no_change, propose
 from navigator.cascade.stages.scan import scan
 from navigator.cascade.stages.testing import TESTS_FAILED, repair_messages, review_as_is
 from navigator.cascade.stages.turn import ask, give_up, keep_report, move, requeue
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Task
-from navigator.domain.states import (
+from navigator.edits import parse_answer
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Task
+from navigator.model.states import (
     EITHER_KINDS,
     REPORT_KINDS,
     EditCode,
     TaskKind,
     TaskState,
 )
-from navigator.domain.text import safe_line
+from navigator.model.text import safe_line
 from navigator.store.errors import StoreError
 from navigator.store.reads.ledger import StoredAnswer
 from navigator.store.space import require_space
-from navigator.workspace.edits import parse_answer
 
 log = logging.getLogger(__name__)
 

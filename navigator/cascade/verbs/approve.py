@@ -23,9 +23,9 @@ from navigator.cascade.views.inbox import (
     unconfirmed,
     waiting_proposals,
 )
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Landing, PolicyItem, Project, Proposal, utc_now
-from navigator.domain.states import (
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Landing, PolicyItem, Project, Proposal, utc_now
+from navigator.model.states import (
     CheckOutcome,
     DecisionKind,
     LandingState,
@@ -35,9 +35,9 @@ from navigator.domain.states import (
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.git.facts import RepoFacts
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
-    from navigator.workspace.git.facts import RepoFacts
 
 log = logging.getLogger(__name__)
 
@@ -220,8 +220,8 @@ def review_lines(reader: Reader, proposal: Proposal) -> list[str]:
 
 def _nobody(projects: Iterable[Project]) -> list[str]:
     """In which of them nothing can land, because git does not know who commits."""
-    from navigator.workspace.git.facts import read_facts
-    from navigator.workspace.git.landing.commits import why_nobody
+    from navigator.git.facts import read_facts
+    from navigator.landing.commits import why_nobody
 
     lines = []
     for project in projects:
@@ -231,8 +231,8 @@ def _nobody(projects: Iterable[Project]) -> list[str]:
 
 
 def _where(project: Project, batch: str) -> list[str]:
-    from navigator.workspace.git.facts import read_facts
-    from navigator.workspace.git.landing.commits import why_nobody
+    from navigator.git.facts import read_facts
+    from navigator.landing.commits import why_nobody
 
     try:
         facts = read_facts(project.path)
@@ -250,6 +250,6 @@ def destination(project: Project, batch: str, facts: RepoFacts) -> str:
     """The branch an approval goes to, in words."""
     if project.landing == "current":
         return facts.branch or "the current branch (HEAD is detached: the landing will be refused)"
-    from navigator.workspace.git.landing.land import branch_name
+    from navigator.landing.land import branch_name
 
     return branch_name(batch) if batch else "navigator/…"

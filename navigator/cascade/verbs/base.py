@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import ValidationError
 
 from navigator.cascade.socket.wire import START, NoConductor
-from navigator.domain.bounds import require_bounded
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.models import Model
-from navigator.domain.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
-from navigator.domain.text import plural as plural
+from navigator.model.bounds import require_bounded
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import Model
+from navigator.model.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
+from navigator.model.text import plural as plural
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from navigator.cascade.dependencies import Controls, Dependencies
-    from navigator.domain.models import Proposal
+    from navigator.model.models import Proposal
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 

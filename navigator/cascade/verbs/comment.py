@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import Subject, SubjectVerb, Told, Verb
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Model
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Model
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from navigator.cascade.verbs.base import Question, Told, Verb, controls, plural
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Model
-from navigator.domain.states import Role, TaskState
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Model
+from navigator.model.states import Role, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

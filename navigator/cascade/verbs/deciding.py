@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 from pydantic import AfterValidator
 
 from navigator.cascade.verbs.base import Subject, SubjectVerb, Told
-from navigator.domain import patterns
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Decision, Model, Proposal, utc_now
-from navigator.domain.states import DecisionKind, LandingState, ProposalState
+from navigator.model import patterns
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Decision, Model, Proposal, utc_now
+from navigator.model.states import DecisionKind, LandingState, ProposalState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

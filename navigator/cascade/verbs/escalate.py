@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import Question, Subject, Told, Verb, plural
 from navigator.cascade.verbs.deciding import Pinned, not_waiting, require_tree
-from navigator.domain.errors import ConfigError, Conflict, NavigatorError
-from navigator.domain.models import Model
-from navigator.domain.states import Escalation, Role, TaskState
+from navigator.model.errors import ConfigError, Conflict, NavigatorError
+from navigator.model.models import Model
+from navigator.model.states import Escalation, Role, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -197,7 +197,7 @@ def _swap_lines(reader: Reader, args: EscalateArgs) -> list[str]:
     """What reading them now costs, from this machine's own swaps where there are some."""
     from navigator.cascade.views.figures import measured_figures
     from navigator.config.settings import load_settings
-    from navigator.scheduling.forecast import price
+    from navigator.schedule.forecast import price
 
     settings = load_settings()
     figures, measured = measured_figures(reader, settings.swap)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from navigator.cascade.verbs.base import Told, Verb, plural
-from navigator.domain.errors import NavigatorError
-from navigator.domain.exam import PreparedProject
-from navigator.domain.models import Model
-from navigator.domain.states import ExamSource
+from navigator.model.errors import NavigatorError
+from navigator.model.exam import PreparedProject
+from navigator.model.models import Model
+from navigator.model.states import ExamSource
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

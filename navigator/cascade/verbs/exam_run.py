@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from navigator.cascade.verbs.base import Question, Told, Verb, controls, plural
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Model
-from navigator.domain.states import Role
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Model
+from navigator.model.states import Role
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -10,10 +10,10 @@ from navigator.cascade.verbs.base import NoteField, Question, Subject, SubjectVe
 from navigator.cascade.verbs.deciding import TreePin, require_tree, state_words
 from navigator.cascade.verbs.send_back import comment_text
 from navigator.cascade.verbs.task_add import TEXT_LIMIT
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.models import Finding, Model, Proposal, Task
-from navigator.domain.states import ProposalState, TaskKind, TaskState
-from navigator.domain.text import safe_line
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import Finding, Model, Proposal, Task
+from navigator.model.states import ProposalState, TaskKind, TaskState
+from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -113,8 +113,8 @@ def _findings(proposal: Proposal) -> list[Finding]:
 
 def _branch(deps: Dependencies, read: Task) -> tuple[str, bool]:
     """The branch that holds the change now ("": uncommitted work, or no branch does), and whether it is the project's base."""
-    from navigator.workspace.git.existing import branch_with
-    from navigator.workspace.git.facts import WORKTREE, read_facts, resolve_base
+    from navigator.git.existing import branch_with
+    from navigator.git.facts import WORKTREE, read_facts, resolve_base
 
     project = deps.project(read.project_id)
     facts = read_facts(project.path)

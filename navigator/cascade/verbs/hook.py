@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
 from navigator.cascade.verbs.base import Told, Verb
-from navigator.domain.models import Model
+from navigator.model.models import Model
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -36,8 +36,8 @@ class _HookVerb(Verb[HookArgs, HookDone]):
         folder = deps.paths.commits / str(project.id)
 
         def change() -> tuple[str, bool]:
-            from navigator.workspace.git.facts import read_facts
-            from navigator.workspace.git.hook import hook_state, install_hook, remove_hook
+            from navigator.git.facts import read_facts
+            from navigator.git.hook import hook_state, install_hook, remove_hook
 
             facts = read_facts(project.path)
             if self.installs:

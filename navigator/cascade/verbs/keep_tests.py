@@ -10,9 +10,9 @@ from navigator.cascade.verbs.base import Question, Subject, SubjectVerb, Told
 from navigator.cascade.verbs.deciding import TreePin, not_waiting, require_tree
 from navigator.cascade.verbs.split import Built, add_part, check_now
 from navigator.cascade.views.parts import part_name
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Decision, Model, Proposal, Reproduction, Task, utc_now
-from navigator.domain.states import (
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Decision, Model, Proposal, Reproduction, Task, utc_now
+from navigator.model.states import (
     CheckOutcome,
     DecisionKind,
     PolicyAction,
@@ -157,9 +157,9 @@ def _chosen(reader: Reader, proposal: Proposal, wanted: Sequence[str]) -> list[R
 
 def _build(deps: Dependencies, parent: Proposal, tests: Sequence[Reproduction]) -> Built:
     """The proposal's tree with the tests, checked against the policy. Runs in a thread; writes the private repository only."""
-    from navigator.workspace.checks.policy import check_policy
-    from navigator.workspace.edits.source_protocol import FileChange
-    from navigator.workspace.git.hunks import Chosen, all_labels
+    from navigator.checks.policy import check_policy
+    from navigator.git.hunks import Chosen, all_labels
+    from navigator.git.source_protocol import FileChange
 
     project = deps.project(parent.project_id)
     private = deps.private(project)

@@ -9,9 +9,9 @@ from navigator.cascade.verbs.base import Question, Subject, SubjectVerb, Told
 from navigator.cascade.verbs.deciding import state_words
 from navigator.cascade.verbs.task_verbs import Tasks, TasksArgs, TaskVerb
 from navigator.cascade.views.links import why_it_waits
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Model, Task
-from navigator.domain.states import TaskState
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Model, Task
+from navigator.model.states import TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from navigator.cascade.verbs.base import Question, Told, Verb, controls, plural
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Model
-from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Model
+from navigator.model.standing import LOOP_TASK_STATES
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -50,8 +50,8 @@ class MeasureSwaps(Verb[MeasureArgs, Measuring]):
         return busy(waiting)
 
     def question(self, reader: Reader, args: MeasureArgs) -> Question:
-        from navigator.evidence.swaps import usual_swap
-        from navigator.scheduling.forecast import PUBLISHED
+        from navigator.figures.swaps import usual_swap
+        from navigator.schedule.forecast import PUBLISHED
 
         swaps = reader.swaps(_SWAPS)
         ways = (("generator", "reviewer"), ("reviewer", "generator"))

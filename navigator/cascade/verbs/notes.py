@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import Told, Verb
-from navigator.domain.models import Model
+from navigator.model.models import Model
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import Level, Told, Verb
 from navigator.cascade.verbs.projects import in_settings
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Baseline, Model
-from navigator.domain.states import CheckOutcome
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Baseline, Model
+from navigator.model.states import CheckOutcome
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -112,8 +112,8 @@ def _base(setup: CheckSetup) -> tuple[str, str]:
 
 def _found(setup: CheckSetup, base: str, tree: str) -> ProjectChecked:
     """What the sandbox would show of this machine, and what the manifests ask for beside it. Runs in a thread."""
-    from navigator.workspace.sandbox.propose import absent_dependencies, proposed_command
-    from navigator.workspace.sandbox.suite import prepare
+    from navigator.sandbox.propose import absent_dependencies, proposed_command
+    from navigator.sandbox.suite import prepare
 
     project, home = setup.project, Path(setup.project.path)
     entries = setup.private.tree_entries(tree)

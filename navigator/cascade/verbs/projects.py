@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.cascade.verbs.base import Question, Told, Verb, plural
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.models import Model, Project
-from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import Model, Project
+from navigator.model.standing import LOOP_TASK_STATES
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.git.facts import RepoFacts
     from navigator.store.reads.reader import Reader
-    from navigator.workspace.git.facts import RepoFacts
 
 Landing = Literal["branch", "current"]
 
@@ -47,7 +47,7 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
     result = ProjectDone
 
     async def perform(self, deps: Dependencies, args: AddProjectArgs) -> ProjectDone:
-        from navigator.workspace.git.facts import read_facts
+        from navigator.git.facts import read_facts
 
         facts = await asyncio.to_thread(read_facts, args.path)
         require_fitting(deps.reader, facts)
@@ -86,7 +86,7 @@ def require_fitting(reader: Reader, facts: RepoFacts) -> None:
     Raises:
         Conflict: it is none of them.
     """
-    from navigator.workspace.git.facts import own_settings
+    from navigator.git.facts import own_settings
 
     if reader.rehearsal and not own_settings(facts.git(), SAMPLE, repository=True):
         raise Conflict(
@@ -117,7 +117,7 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
         return in_settings(reader.project(args.name), "settings")
 
     async def perform(self, deps: Dependencies, args: SetProjectArgs) -> ProjectDone:
-        from navigator.workspace.git.facts import read_facts
+        from navigator.git.facts import read_facts
 
         project = deps.reader.project(args.name)
         self.require(deps.reader, args)
@@ -166,7 +166,7 @@ class MoveProject(Verb[MoveProjectArgs, ProjectDone]):
         return in_settings(reader.project(args.name), "path")
 
     async def perform(self, deps: Dependencies, args: MoveProjectArgs) -> ProjectDone:
-        from navigator.workspace.git.facts import read_facts
+        from navigator.git.facts import read_facts
 
         project = deps.reader.project(args.name)
         self.require(deps.reader, args)
@@ -251,8 +251,8 @@ def require_base(facts: RepoFacts, base: str) -> None:
     Raises:
         NavigatorError: no such branch, or "worktree" of a bare repository.
     """
-    from navigator.workspace.git.facts import WORKTREE, resolve_base
-    from navigator.workspace.git.snapshot import require_worktree
+    from navigator.git.facts import WORKTREE, resolve_base
+    from navigator.git.snapshot import require_worktree
 
     if base == WORKTREE:
         require_worktree(facts)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from navigator.cascade.verbs.base import Question, Subject, plural
 from navigator.cascade.verbs.deciding import state_words
 from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Task
-from navigator.domain.states import ProposalState, TaskState
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Task
+from navigator.model.states import ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader

@@ -8,7 +8,7 @@ from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.verbs.base import Verb
-from navigator.domain.errors import UsageError
+from navigator.model.errors import UsageError
 from navigator.store.space import require_space
 
 # name -> module of this package and class. Imported on first use, so that adding a task does not import git.

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import NoteField, Question, plural
 from navigator.cascade.verbs.deciding import Decide, DecideArgs
-from navigator.domain.states import DecisionKind, TaskState
+from navigator.model.states import DecisionKind, TaskState
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Proposal
+    from navigator.model.models import Proposal
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from navigator.cascade.verbs.base import Subject
 from navigator.cascade.verbs.deciding import state_words
 from navigator.cascade.verbs.task_verbs import TaskVerb
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Task
-from navigator.domain.states import RETRYABLE_TASK_STATES, TaskState
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Task
+from navigator.model.states import RETRYABLE_TASK_STATES, TaskState
 
 if TYPE_CHECKING:
     from navigator.store.writes.writer import Transaction

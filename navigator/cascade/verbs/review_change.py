@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Self
 from pydantic import model_validator
 
 from navigator.cascade.verbs.base import Told, Verb, plural
-from navigator.domain.errors import Conflict
-from navigator.domain.models import Model, Task
-from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.model.errors import Conflict
+from navigator.model.models import Model, Task
+from navigator.model.standing import LOOP_TASK_STATES
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -59,7 +59,7 @@ class AddReview(Verb[ReviewArgs, ReviewsQueued]):
 
     async def perform(self, deps: Dependencies, args: ReviewArgs) -> ReviewsQueued:
         from navigator.cascade.stages.existing import queue_changes
-        from navigator.workspace.git.existing import Wanted, find_changes
+        from navigator.git.existing import Wanted, find_changes
 
         project = deps.reader.project(args.project)
         wanted = Wanted(args.ref.strip(), args.branch.strip(), args.staged, args.worktree, args.each)

@@ -14,9 +14,9 @@ from navigator.cascade.verbs.deciding import (
     not_waiting,
     state_words,
 )
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import DecisionKind, TaskState
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import Proposal, Task
+from navigator.model.states import DecisionKind, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

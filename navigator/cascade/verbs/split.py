@@ -18,17 +18,17 @@ from navigator.cascade.views.parts import (
     remember_part_base,
     rest_note,
 )
-from navigator.domain.diff import FileDiff
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import AppliedEdit, Decision, Model, PolicyItem, Proposal, Task, Usage, utc_now
-from navigator.domain.states import CheckOutcome, DecisionKind, PolicyAction, Rung, TaskState
-from navigator.domain.text import cut_title
+from navigator.model.diff import FileDiff
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import AppliedEdit, Decision, Model, PolicyItem, Proposal, Task, Usage, utc_now
+from navigator.model.states import CheckOutcome, DecisionKind, PolicyAction, Rung, TaskState
+from navigator.model.text import cut_title
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.git.hunks import Chosen
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
-    from navigator.workspace.git.hunks import Chosen
 
 log = logging.getLogger(__name__)
 
@@ -157,8 +157,8 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
 
 def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest: bool) -> Built:
     """Make the part's tree and check it against the policy. Runs in a thread; writes into the private repository only."""
-    from navigator.workspace.checks.policy import check_policy
-    from navigator.workspace.git.hunks import build_part, commit_part
+    from navigator.checks.policy import check_policy
+    from navigator.git.hunks import build_part, commit_part
 
     project = deps.project(parent.project_id)
     private = deps.private(project)

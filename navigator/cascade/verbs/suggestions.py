@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import Question, Told, Verb, plural
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.models import Model, Suggestion, Task
-from navigator.domain.states import SuggestionState, TaskKind, TaskState
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import Model, Suggestion, Task
+from navigator.model.states import SuggestionState, TaskKind, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -12,10 +12,10 @@ from navigator.cascade.routing import writer_of
 from navigator.cascade.variations import APPROACH, MOST, Vary, variations
 from navigator.cascade.verbs.base import Told, Verb, in_words
 from navigator.cascade.views.variants import variant_words
-from navigator.domain.bounds import MOST_FILES, require_bounded
-from navigator.domain.errors import UsageError
-from navigator.domain.models import Model, Project, Task, Variation
-from navigator.domain.states import REPORT_KINDS, Complexity, Role, TaskKind
+from navigator.model.bounds import MOST_FILES, require_bounded
+from navigator.model.errors import UsageError
+from navigator.model.models import Model, Project, Task, Variation
+from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -187,7 +187,7 @@ def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> l
     for task in wanted:
         if not task.files:
             continue
-        from navigator.workspace.git.discover import missing_paths
+        from navigator.git.discover import missing_paths
 
         project = projects[task.project]
         unknown += [

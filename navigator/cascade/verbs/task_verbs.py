@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from navigator.cascade.verbs.base import SubjectVerb, Told
-from navigator.domain.models import Model, Task
+from navigator.model.models import Model, Task
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

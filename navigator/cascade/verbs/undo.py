@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from navigator.cascade.verbs.base import Question, Subject, SubjectVerb, Told
 from navigator.cascade.verbs.deciding import after_id
 from navigator.cascade.views.parts import built_on
-from navigator.domain.errors import Conflict, NavigatorError
-from navigator.domain.models import Model
-from navigator.domain.states import LandingState, ProposalState, TaskState
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Model
+from navigator.model.states import LandingState, ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
-    from navigator.domain.models import Proposal
+    from navigator.model.models import Proposal
     from navigator.store.reads.reader import Reader
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from navigator.domain.models import Proposal
-from navigator.domain.records import AgentTurn
+from navigator.model.models import Proposal
+from navigator.model.records import AgentTurn
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader

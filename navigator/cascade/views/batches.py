@@ -6,8 +6,8 @@ import time
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.views.inbox import batch_name, open_proposal
-from navigator.domain.models import utc_now
-from navigator.domain.standing import LOOP_TASK_STATES
+from navigator.model.models import utc_now
+from navigator.model.standing import LOOP_TASK_STATES
 
 
 class Batches:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.domain.models import tests_outcome
-from navigator.domain.states import NO_CHANGE_NEEDED, REPRODUCED, CheckOutcome, TaskState, Verdict
+from navigator.model.models import tests_outcome
+from navigator.model.states import NO_CHANGE_NEEDED, REPRODUCED, CheckOutcome, TaskState, Verdict
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Proposal
+    from navigator.model.models import Proposal
     from navigator.store.reads.cards import Card
 
 DECIDING = 15.0

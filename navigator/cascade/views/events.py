@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.domain import patterns
-from navigator.domain.models import Event
-from navigator.domain.text import safe_line
+from navigator.model import patterns
+from navigator.model.models import Event
+from navigator.model.text import safe_line
 
 _NAMES_OF_STATES = frozenset({"from", "to", "state", "outcome", "purpose", "role", "verdict", "kind", "code"})
 """Fields that hold a word of Navigator's own, shown with blanks for underscores. Other text, such as a path, is shown

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from navigator.domain.snapshot import Doubt
-from navigator.domain.states import Role
-from navigator.evidence.rates import revise_rate
-from navigator.evidence.swaps import NEWEST, usual_swap
-from navigator.evidence.throughput import throughput
-from navigator.evidence.uncertainty import RELATED, relations
-from navigator.scheduling.forecast import PUBLISHED, Figures
+from navigator.figures.rates import revise_rate
+from navigator.figures.swaps import NEWEST, usual_swap
+from navigator.figures.throughput import throughput
+from navigator.figures.uncertainty import RELATED, relations
+from navigator.model.snapshot import Doubt
+from navigator.model.states import Role
+from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.store.reads.reader import Reader
 
 if TYPE_CHECKING:

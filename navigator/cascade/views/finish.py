@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from navigator.cascade.routing import writer_of
 from navigator.config.settings import Settings
-from navigator.domain.models import age_seconds
-from navigator.domain.snapshot import BatchRules, TaskView
-from navigator.domain.standing import LOOP_TASK_STATES
-from navigator.domain.states import REPORT_KINDS, Role, TaskKind, TaskState
-from navigator.scheduling.forecast import Figures
-from navigator.scheduling.remaining import Plan, Remaining, remaining
+from navigator.model.models import age_seconds
+from navigator.model.snapshot import BatchRules, TaskView
+from navigator.model.standing import LOOP_TASK_STATES
+from navigator.model.states import REPORT_KINDS, Role, TaskKind, TaskState
+from navigator.schedule.forecast import Figures
+from navigator.schedule.remaining import Plan, Remaining, remaining
 from navigator.store.reads.reader import Reader
 
 FORESEEN_STATES = LOOP_TASK_STATES - {TaskState.FINAL_REVIEW, TaskState.STALE}

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.domain.errors import Conflict
-from navigator.domain.models import CheckResult, PolicyItem, Proposal
-from navigator.domain.states import CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
+from navigator.model.errors import Conflict
+from navigator.model.models import CheckResult, PolicyItem, Proposal
+from navigator.model.states import CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader

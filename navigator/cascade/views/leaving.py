@@ -14,13 +14,13 @@ from navigator.cascade.stages.review import answer_room, plan_review, prompt_dep
 from navigator.cascade.stages.subject import learn_leaving, leaving_messages, read_subject
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.domain.models import Proposal, Usage
-from navigator.domain.secrets import Redactor
-from navigator.domain.states import Role
-from navigator.workspace.git.private import PrivateRepo
+from navigator.git.private import PrivateRepo
+from navigator.model.models import Proposal, Usage
+from navigator.model.secrets import Redactor
+from navigator.model.states import Role
 
 if TYPE_CHECKING:
-    from navigator.serving.client.tokens import TokenCounter
+    from navigator.client.tokens import TokenCounter
     from navigator.store.reads.reader import Reader
 
 REDACTED = "[redacted"
@@ -77,7 +77,7 @@ class LeavingDependencies(PreviewDependencies):
 
     def counter_for(self, role: Role) -> TokenCounter:
         """As `role`'s model counts; where it names no tokenizer, as the generator does."""
-        from navigator.serving.client.tokens import load_counter
+        from navigator.client.tokens import load_counter
 
         folder = self.settings.server(role).tokenizer
         return load_counter(folder) if folder else self.counter

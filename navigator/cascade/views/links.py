@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from navigator.domain.models import Proposal
-from navigator.domain.states import RETRYABLE_TASK_STATES, DecisionKind, ProposalState, TaskState
+from navigator.model.models import Proposal
+from navigator.model.states import RETRYABLE_TASK_STATES, DecisionKind, ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.store.reads.loop import Predecessor

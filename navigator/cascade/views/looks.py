@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from navigator.domain.states import LookKind, LookOutcome
+from navigator.model.states import LookKind, LookOutcome
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Proposal
-    from navigator.domain.records import Look
+    from navigator.model.models import Proposal
+    from navigator.model.records import Look
     from navigator.store.reads.reader import Reader
 
 _NOT_SHOWN = frozenset({LookOutcome.NOTHING, LookOutcome.REPEATED, LookOutcome.REFUSED, LookOutcome.NO_ROOM})

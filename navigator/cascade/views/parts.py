@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from navigator.domain.diff import FileDiff, Hunk, choices, what_happens
-from navigator.domain.models import Proposal, Task
-from navigator.domain.standing import LIVE_TASK_STATES
-from navigator.domain.states import LandingState, TaskState
+from navigator.model.diff import FileDiff, Hunk, choices, what_happens
+from navigator.model.models import Proposal, Task
+from navigator.model.standing import LIVE_TASK_STATES
+from navigator.model.states import LandingState, TaskState
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from navigator.domain.models import CheckResult, Proposal
-from navigator.domain.states import CheckOutcome
+from navigator.model.models import CheckResult, Proposal
+from navigator.model.states import CheckOutcome
 
 if TYPE_CHECKING:
     from navigator.store.reads.loop import RepairCall

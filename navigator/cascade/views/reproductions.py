@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from navigator.domain.models import Finding, Reproduction
-from navigator.domain.states import ReproductionOutcome, RevisedOutcome
-from navigator.domain.text import safe_line
+from navigator.model.models import Finding, Reproduction
+from navigator.model.states import ReproductionOutcome, RevisedOutcome
+from navigator.model.text import safe_line
 
 _HEADS = {
     ReproductionOutcome.UNASKED: "its test is still to be written",

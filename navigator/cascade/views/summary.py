@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.domain.models import Proposal, Swap
-from navigator.domain.states import CheckOutcome, Role, TaskState, Verdict
-from navigator.domain.timing import TimingModel, read_timing
-from navigator.evidence.modelled import Job, modelled_time
+from navigator.figures.modelled import Job, modelled_time
+from navigator.model.models import Proposal, Swap
+from navigator.model.states import CheckOutcome, Role, TaskState, Verdict
+from navigator.model.timing import TimingModel, read_timing
 
 
 class Session:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.domain.models import Proposal
+from navigator.model.models import Proposal
 
 
 def uncertainty_words(proposal: Proposal) -> str:

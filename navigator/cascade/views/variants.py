@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from navigator.cascade.views.effort import Effort, effort_of, effort_of_card
-from navigator.domain.models import Proposal, Task
-from navigator.domain.states import CheckOutcome, DecisionKind, ProposalState, TaskState, Verdict
+from navigator.model.models import Proposal, Task
+from navigator.model.states import CheckOutcome, DecisionKind, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card

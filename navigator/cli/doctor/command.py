@@ -19,14 +19,14 @@ import click
 from navigator import __version__
 from navigator.cli import output
 from navigator.cli.session import state_paths
+from navigator.client.status import ServerLook
 from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
-from navigator.domain.errors import NavigatorError, UsageError
-from navigator.domain.states import Role
-from navigator.domain.text import safe_line
-from navigator.serving.status import ServerLook
-from navigator.serving.swap.base import Check
+from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.states import Role
+from navigator.model.text import safe_line
 from navigator.store.space import is_low
+from navigator.swap.base import Check
 
 _WAL_FIXED = (3, 51, 3)
 _SPARE_MB = 1024
@@ -121,7 +121,7 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
 
 
 def _git() -> Check:
-    from navigator.workspace.git.runner import find_git
+    from navigator.git.runner import find_git
 
     try:
         return Check("git", "ok", str(find_git()))
@@ -132,8 +132,8 @@ def _git() -> Check:
 def _agent(settings: Settings) -> Check:
     """The coding agent that writes: started in the sandbox, and asked one question where the generator is loaded."""
     from navigator.agents.trial import Tried, try_agent
-    from navigator.serving.client.client import ModelClient
-    from navigator.serving.client.errors import ServingError
+    from navigator.client.client import ModelClient
+    from navigator.client.errors import ServingError
 
     async def tried() -> Tried:
         try:
@@ -158,11 +158,11 @@ def _agent(settings: Settings) -> Check:
 
 def _identity(paths: StatePaths) -> Check:
     """Whether git knows the author of landed commits: the user's own settings name one, or each project's repository does."""
+    from navigator.git.facts import read_facts
+    from navigator.git.runner import Git
+    from navigator.landing.commits import read_people, unknown_person
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
-    from navigator.workspace.git.facts import read_facts
-    from navigator.workspace.git.landing.commits import read_people, unknown_person
-    from navigator.workspace.git.runner import Git
 
     if people := read_people(Git(paths.root, user_config=True)):
         return Check("git identity", "ok", f"{people[0].name} <{people[0].email}>")
@@ -207,7 +207,7 @@ def _database(paths: StatePaths) -> Check:
 
 def _canaries(paths: StatePaths) -> Iterator[Check]:
     """The roles whose newest canary was not well."""
-    from navigator.domain.states import CanaryOutcome
+    from navigator.model.states import CanaryOutcome
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 
@@ -261,7 +261,7 @@ def _state(paths: StatePaths) -> Check:
 
 
 def _set_aside(paths: StatePaths) -> Iterator[Check]:
-    from navigator.workspace.sandbox.folders import SET_ASIDE
+    from navigator.sandbox.folders import SET_ASIDE
 
     left = sorted((paths.root / "checks").glob(f"{SET_ASIDE}*"))
     if left:
@@ -271,7 +271,7 @@ def _set_aside(paths: StatePaths) -> Iterator[Check]:
 
 def _bubblewrap(*, unsandboxed: bool) -> Check:
     """Tried with every flag that a run uses: `bwrap true` succeeds where a network namespace is refused."""
-    from navigator.workspace.sandbox.probe import probe
+    from navigator.sandbox.probe import probe
 
     found = probe()
     if found.works:
@@ -315,7 +315,7 @@ def _events(settings: Settings) -> Check:
 
 def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
     """The strategy, made as a run makes it, its own checks, and the servers. Nothing is started."""
-    from navigator.serving.swap import look_at_servers, make_strategy, strategy_names
+    from navigator.swap import look_at_servers, make_strategy, strategy_names
 
     if settings.swap.strategy is None:
         hint = (

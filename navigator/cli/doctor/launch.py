@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from navigator.config.settings import ServerSettings, Settings
-from navigator.domain.errors import NavigatorError
-from navigator.domain.states import Role
-from navigator.serving.swap.base import Check
+from navigator.model.errors import NavigatorError
+from navigator.model.states import Role
+from navigator.swap.base import Check
 
 _ANSWER_SECONDS = 5.0
 _ASKED = {
@@ -33,7 +33,7 @@ def launch_items(
         program: a python or `sglang` command, or "".
         hybrid: its model has layers with linear attention.
     """
-    from navigator.serving.setup.known_faults import known_faults
+    from navigator.setup.known_faults import known_faults
 
     try:
         version, flags = asyncio.run(_running(settings.server(role)))
@@ -48,7 +48,7 @@ def launch_items(
 
 async def _running(server: ServerSettings) -> tuple[str, dict[str, str]]:
     """The version of the SGLang that answers, and the flags it was started with; "" for another server."""
-    from navigator.serving.client.client import ModelClient
+    from navigator.client.client import ModelClient
 
     async with asyncio.timeout(_ANSWER_SECONDS), ModelClient(server) as client:
         info = await client.server_info()
@@ -58,7 +58,7 @@ async def _running(server: ServerSettings) -> tuple[str, dict[str, str]]:
 
 def _version_of(program: str) -> str:
     """The version of the SGLang that a unit starts; "" where that is unknown."""
-    from navigator.serving.setup.sglang_flags import find_sglang
+    from navigator.setup.sglang_flags import find_sglang
 
     if not Path(program).name.startswith(("python", "sglang")):
         return ""

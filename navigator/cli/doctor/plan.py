@@ -9,16 +9,16 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from navigator.cli import output
+from navigator.client.names import same_model
 from navigator.config.settings import Settings, load_settings
-from navigator.domain.errors import UsageError
-from navigator.domain.json_text import read_json
-from navigator.domain.states import Role
-from navigator.serving.client.names import same_model
-from navigator.serving.setup.memory import MIB, shape_from_config
-from navigator.serving.setup.parameters import weights_from_config
-from navigator.serving.setup.plan import Basis, Model, Plan, plan
-from navigator.serving.setup.profiles import ModelProfile, Profile
-from navigator.serving.setup.weights import model_folder, total_bytes, weight_files
+from navigator.model.errors import UsageError
+from navigator.model.json_text import read_json
+from navigator.model.states import Role
+from navigator.setup.memory import MIB, shape_from_config
+from navigator.setup.parameters import weights_from_config
+from navigator.setup.plan import Basis, Model, Plan, plan
+from navigator.setup.profiles import ModelProfile, Profile
+from navigator.setup.weights import model_folder, total_bytes, weight_files
 
 _STANDARD = "qwen3.5-96gb"
 _STRATEGIES = {
@@ -53,7 +53,7 @@ def show_plan(
 
 
 def _card(given: float | None) -> tuple[int, Basis]:
-    from navigator.serving.setup.gpu import cards
+    from navigator.swap.remote.nvidia import cards
 
     if given is not None:
         return int(given * 1024), "given"
@@ -75,7 +75,7 @@ def _standard() -> Profile:
 
 def _profiles() -> Iterator[Profile]:
     from navigator.config.resources import resource_dir
-    from navigator.serving.setup.profiles import load_profile, profile_names
+    from navigator.setup.profiles import load_profile, profile_names
 
     folder = resource_dir("swap") / "profiles"
     for name in profile_names(folder):

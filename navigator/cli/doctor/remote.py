@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 from navigator.cli.doctor.serving import unit_items
 from navigator.config.settings import Settings
-from navigator.domain.text import safe_line
-from navigator.serving.swap.base import ROLES, Check
+from navigator.model.text import safe_line
+from navigator.swap.base import ROLES, Check
 
 if TYPE_CHECKING:
-    from navigator.serving.setup.machine import There
+    from navigator.swap.remote.machine import There
 
 _SECONDS = 15.0
 _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout", "stat", "tail", "tr")
@@ -22,9 +22,9 @@ _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout", "stat", "tail", "tr"
 
 def remote_items(settings: Settings) -> Iterator[Check]:
     """What a swap needs on the other machine. Nothing is started or changed there."""
-    from navigator.serving.remote.ssh import ConnectionLost
-    from navigator.serving.setup.machine import There
-    from navigator.serving.swap.machine import servers_machine
+    from navigator.swap.machine import servers_machine
+    from navigator.swap.remote.machine import There
+    from navigator.swap.remote.ssh import ConnectionLost
 
     try:
         with servers_machine(settings) as machine:
@@ -35,8 +35,8 @@ def remote_items(settings: Settings) -> Iterator[Check]:
 
 
 def _items(settings: Settings, there: There) -> Iterator[Check]:
-    from navigator.serving.setup.gpu import cards
-    from navigator.serving.setup.places import places_on, system_places
+    from navigator.setup.places import places_on, system_places
+    from navigator.swap.remote.nvidia import cards
 
     listing = 'for each; do command -v -- "$each" >/dev/null || echo "$each"; done'
     done = there.run(("bash", "-c", listing, "navigator", *_NEEDED), _SECONDS)
@@ -64,7 +64,7 @@ def _items(settings: Settings, there: There) -> Iterator[Check]:
 
 def _script(settings: Settings, there: There, folder: Path) -> Check:
     from navigator.config.resources import resource_dir
-    from navigator.serving.setup.files import read_text, sealed, state_of
+    from navigator.setup.files import read_text, sealed, state_of
 
     own = settings.swap.script
     path = Path(own) if own else folder / "model-swap.sh"
@@ -96,7 +96,7 @@ def _linger(there: There) -> Iterator[Check]:
 
 
 def _ports(settings: Settings, there: There) -> Iterator[Check]:
-    from navigator.serving.setup.host_probe import open_to_others
+    from navigator.setup.host_probe import open_to_others
 
     done = there.run(("cat", "/proc/net/tcp", "/proc/net/tcp6"), _SECONDS)
     text = done.out.decode(errors="replace") if done is not None else ""

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from navigator.domain.errors import NavigatorError
-from navigator.domain.states import Role
-from navigator.domain.text import plural
-from navigator.serving.swap import strategy_class
-from navigator.serving.swap.base import ROLES, Check
+from navigator.model.errors import NavigatorError
+from navigator.model.states import Role
+from navigator.model.text import plural
+from navigator.swap import strategy_class
+from navigator.swap.base import ROLES, Check
 
 if TYPE_CHECKING:
     from navigator.config.settings import ServerSettings, Settings
-    from navigator.serving.setup.memory import Shape
-    from navigator.serving.setup.places import Places
-    from navigator.serving.setup.profiles import ModelProfile
+    from navigator.setup.memory import Shape
+    from navigator.setup.places import Places
+    from navigator.setup.profiles import ModelProfile
 
 _ANSWER_SECONDS = 5.0
 _SLOW_DISK = 1.0e9
@@ -28,7 +28,7 @@ _TELLING = 64 << 20
 
 def card_items() -> Iterator[Check]:
     """The GPUs, as nvidia-smi shows them."""
-    from navigator.serving.setup.gpu import cards
+    from navigator.swap.remote.nvidia import cards
 
     for card in cards():
         held = f"{card.used_mib} MiB of {card.total_mib} MiB in use, driver {card.driver}"
@@ -45,8 +45,8 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
     if settings.swap.strategy is None or strategy_class(settings.swap.strategy).embedded:
         return
     from navigator.cli.doctor.launch import launch_items
-    from navigator.serving.setup.host_probe import flags_of_unit, program_of_unit
-    from navigator.serving.swap.gpu import is_local
+    from navigator.setup.host_probe import flags_of_unit, program_of_unit
+    from navigator.swap.gpu import is_local
 
     strategy = strategy_class(settings.swap.strategy)
     local = [role for role in ROLES if is_local(settings.server(role).base_url)]
@@ -70,16 +70,16 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
 
 
 def _places(settings: Settings) -> Places:
-    from navigator.serving.setup.places import system_places, user_places
+    from navigator.setup.places import system_places, user_places
 
     return user_places() if settings.swap.systemd.scope == "user" else system_places("root")
 
 
 def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
     """The installed units, what they run, and swap.conf."""
-    from navigator.serving.setup.files import read_text, state_of
-    from navigator.serving.setup.host_probe import program_of_unit
-    from navigator.serving.setup.install import unit_state
+    from navigator.setup.files import read_text, state_of
+    from navigator.setup.host_probe import program_of_unit
+    from navigator.setup.install import unit_state
 
     own, on = settings.swap.systemd, places.on
     command = f"navigator swap install{f' --host {on.host}' if on.host else ''}"
@@ -115,9 +115,9 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
 
 def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
     """The SGLang that each unit starts, named once if both share it."""
-    from navigator.serving.setup.files import read_text
-    from navigator.serving.setup.host_probe import program_of_unit
-    from navigator.serving.setup.sglang_flags import find_sglang
+    from navigator.setup.files import read_text
+    from navigator.setup.host_probe import program_of_unit
+    from navigator.setup.sglang_flags import find_sglang
 
     texts = [text for name in units if (text := read_text(places.unit(name), places.on)) is not None]
     programs = {program_of_unit(text) for text in texts if "sglang" in text}
@@ -135,7 +135,7 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
 
 
 def _model(settings: Settings, role: Role) -> Iterator[Check]:
-    from navigator.serving.setup.weights import model_folder, total_bytes, weight_files
+    from navigator.setup.weights import model_folder, total_bytes, weight_files
 
     server = settings.server(role)
     dirs = settings.swap.read_ahead.model_dirs
@@ -162,8 +162,8 @@ def _model(settings: Settings, role: Role) -> Iterator[Check]:
 
 def _shape(settings: Settings, role: Role) -> Shape | None:
     """The shape of a role's model: as its config.json says, else as a profile does; None where neither is there."""
-    from navigator.serving.setup.memory import shape_from_config
-    from navigator.serving.setup.weights import model_folder
+    from navigator.setup.memory import shape_from_config
+    from navigator.setup.weights import model_folder
 
     model = settings.server(role).model
     where = model_folder(model, settings.swap.read_ahead.model_dirs)
@@ -182,7 +182,7 @@ def _memory(
     *,
     seen: bool,
 ) -> Check:
-    from navigator.serving.setup.memory import budget
+    from navigator.setup.memory import budget
 
     counted = budget(
         shape,
@@ -238,7 +238,7 @@ def _profile_card(model: str) -> int | None:
 def _profiles(model: str) -> Iterator[tuple[ModelProfile, int]]:
     """The packaged profiles' servers for a model, with the GPU memory they are for."""
     from navigator.config.resources import resource_dir
-    from navigator.serving.setup.profiles import load_profile, profile_names
+    from navigator.setup.profiles import load_profile, profile_names
 
     folder = resource_dir("swap") / "profiles"
     for name in profile_names(folder):
@@ -255,14 +255,14 @@ def _profile_flags(profile: ModelProfile | None) -> dict[str, str]:
 
 def _unit_flags(settings: Settings, role: Role) -> dict[str, str]:
     """The flags of the installed unit, which override a profile's."""
-    from navigator.serving.setup.host_probe import flags_of_unit
+    from navigator.setup.host_probe import flags_of_unit
 
     return flags_of_unit(_unit_text(settings, role))
 
 
 def _unit_text(settings: Settings, role: Role) -> str:
     """The unit of a role's server; "" where the strategy uses none."""
-    from navigator.serving.setup.files import read_text
+    from navigator.setup.files import read_text
 
     if settings.swap.strategy is None or not strategy_class(settings.swap.strategy).uses_units:
         return ""
@@ -272,7 +272,7 @@ def _unit_text(settings: Settings, role: Role) -> str:
 
 
 def _card_mib() -> int:
-    from navigator.serving.setup.gpu import cards
+    from navigator.swap.remote.nvidia import cards
 
     return max((card.total_mib for card in cards()), default=0)
 
@@ -291,8 +291,8 @@ def _number(text: str | None, default: float) -> float:
 
 
 def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Check]:
-    from navigator.serving.read_ahead.page_cache import available_bytes, residency
-    from navigator.serving.setup.weights import total_bytes, weight_files
+    from navigator.setup.weights import total_bytes, weight_files
+    from navigator.swap.read_ahead.page_cache import available_bytes, residency
 
     chosen = settings.swap.read_ahead
     files = {role: weight_files(settings.server(role).model, chosen.model_dirs) for role in roles}
@@ -315,8 +315,8 @@ def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Check]:
 
 
 def _disk(settings: Settings, roles: list[Role]) -> Iterator[Check]:
-    from navigator.serving.setup.host_probe import disk_speed
-    from navigator.serving.setup.weights import total_bytes, weight_files
+    from navigator.setup.host_probe import disk_speed
+    from navigator.setup.weights import total_bytes, weight_files
 
     for role in roles:
         files = weight_files(settings.server(role).model, settings.swap.read_ahead.model_dirs)
@@ -353,7 +353,7 @@ def _disk(settings: Settings, roles: list[Role]) -> Iterator[Check]:
 
 
 def _access(settings: Settings, role: Role) -> Iterator[Check]:
-    from navigator.serving.setup.host_probe import open_to_others
+    from navigator.setup.host_probe import open_to_others
 
     server = settings.server(role)
     port = urlsplit(server.base_url).port or 80
@@ -384,7 +384,7 @@ def _access(settings: Settings, role: Role) -> Iterator[Check]:
 
 async def _ask(server: ServerSettings) -> tuple[str, bool, bool]:
     """SGLang's version, "" for another server; whether it answers without a key; whether one key allows everything."""
-    from navigator.serving.client.client import ModelClient
+    from navigator.client.client import ModelClient
 
     async with asyncio.timeout(_ANSWER_SECONDS):
         async with ModelClient(server) as client:
@@ -400,7 +400,7 @@ async def _ask(server: ServerSettings) -> tuple[str, bool, bool]:
 
 
 def _holes(label: str, version: str, keyless: bool) -> Check:
-    from navigator.serving.setup.sglang_flags import ADVISORIES_READ, advisories_for
+    from navigator.setup.sglang_flags import ADVISORIES_READ, advisories_for
 
     known = [each for each in advisories_for(version) if keyless or not each.without_keys]
     if not known:

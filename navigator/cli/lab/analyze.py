@@ -11,12 +11,12 @@ import click
 
 from navigator.cli import output
 from navigator.cli.lab.estimates import tell_estimates
-from navigator.domain.errors import UsageError
-from navigator.domain.text import plural
 from navigator.lab.speculation import tables
 from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.estimates import estimates
 from navigator.lab.speculation.runs import COLUMNS, RunTable, read_runs
+from navigator.model.errors import UsageError
+from navigator.model.text import plural
 
 _SHOWN_BAD = 20
 

@@ -12,7 +12,7 @@ from navigator.cli import output
 from navigator.cli.lab.compare import noted, share_words
 from navigator.cli.session import locked_dependencies, state_paths
 from navigator.config.paths import private_folder, state_dir
-from navigator.evidence.intervals import share
+from navigator.figures.intervals import share
 from navigator.lab.comparing.arms import ARMS
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def bench(arms: tuple[str, ...], name: str, as_json: bool) -> None:
 async def _run(
     deps: Dependencies, names: tuple[str, ...], name: str
 ) -> tuple[Finished, list[dict[str, Any]]]:
+    from navigator.git.source import TreeSource
     from navigator.lab.bench.structure import bench_tasks, heuristic, structural
     from navigator.lab.comparing.functions import SOLUTION, as_task
     from navigator.lab.comparing.journal import Journal, Tried
     from navigator.lab.comparing.repository import function_repository
-    from navigator.workspace.git.source import TreeSource
 
     journal = Journal(private_folder(private_folder(state_dir() / "lab") / "bench") / name)
     tasks = {task.key: task for task in bench_tasks()}

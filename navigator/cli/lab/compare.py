@@ -12,11 +12,11 @@ import click
 from navigator.cli import output
 from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
-from navigator.domain import patterns
-from navigator.domain.errors import UsageError
-from navigator.domain.text import plural
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.comparing.arms import ARMS, USUAL
+from navigator.model import patterns
+from navigator.model.errors import UsageError
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from navigator.cli import output
-from navigator.domain.errors import MissingPart, UsageError
-from navigator.domain.states import Role
 from navigator.lab.speculation.decide import Arm, Choice, decide
 from navigator.lab.speculation.runs import Run
+from navigator.model.errors import MissingPart, UsageError
+from navigator.model.states import Role
 
 
 def decision(runs: list[Run], role: Role, options: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _profile(choice: Choice, runs: list[Run], role: Role, options: dict[str, Any
         )
     from navigator.config.resources import resource_dir
     from navigator.lab.speculation.profile import profile_with, sglang_flags
-    from navigator.serving.setup.profiles import load_profile
+    from navigator.setup.profiles import load_profile
 
     folder = resource_dir("swap") / "profiles"
     name = options["profile"]

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.cli import output
-from navigator.domain.errors import UsageError
-from navigator.domain.text import plural
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.judging.tally import Duel, Judge, Tally, judge_is_usable, tally
 from navigator.lab.judging.votes import Item, Vote, read_votes
+from navigator.model.errors import UsageError
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
@@ -70,8 +70,8 @@ async def judged(
     Raises:
         ServingError: a judge's server cannot be reached or refuses.
     """
+    from navigator.client.client import ModelClient
     from navigator.lab.judging.ask import ask, questions
-    from navigator.serving.client.client import ModelClient
 
     items = [
         Item(

@@ -12,13 +12,13 @@ from navigator.cli import output
 from navigator.cli.lab.decision import decision, tell_decision
 from navigator.cli.lab.estimates import tell_estimates
 from navigator.cli.lab.places import role_option, runs_file
-from navigator.domain.states import Role
-from navigator.domain.text import plural
 from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.estimates import Estimate, estimates
 from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
 from navigator.lab.speculation.measuring.progress import RANDOM, note_progress
 from navigator.lab.speculation.runs import read_runs
+from navigator.model.states import Role
+from navigator.model.text import plural
 
 
 @click.command()

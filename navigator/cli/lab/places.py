@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from navigator.config.paths import private_folder, state_dir
-from navigator.domain.states import Role
+from navigator.model.states import Role
 
 
 def role_option(about: str) -> Callable[[Any], Any]:

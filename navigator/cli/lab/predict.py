@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from navigator.cli import output
-from navigator.domain.errors import UsageError
-from navigator.domain.json_text import read_json
 from navigator.lab.speculation.predict import BATCH_FORM_FLAW, Experts, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
+from navigator.model.errors import UsageError
+from navigator.model.json_text import read_json
 
 _SHARE = click.FloatRange(0, 1)
 _ABOVE = click.FloatRange(min=0, min_open=True)
@@ -131,7 +131,7 @@ def _shape(options: dict[str, Any]) -> tuple[Experts | None, float]:
     count, chosen, states = options["experts"], options["top_k"], options["state_gb"]
     if options["config"] is not None:
         from navigator.lab.speculation.routing import routing
-        from navigator.serving.setup.memory import shape_from_config
+        from navigator.setup.memory import shape_from_config
 
         path = options["config"] / "config.json" if options["config"].is_dir() else options["config"]
         try:

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from navigator.cli import output
-from navigator.domain.errors import NavigatorError, UsageError
-from navigator.domain.text import safe_line
 from navigator.lab import runs as lab
 from navigator.lab.runs import LabRun
+from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.text import safe_line
 
 
 @click.command()

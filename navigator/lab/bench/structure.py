@@ -10,9 +10,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from navigator.domain import patterns
-from navigator.domain.states import Complexity
 from navigator.lab.comparing.functions import SOLUTION, Function, test_file
+from navigator.model import patterns
+from navigator.model.states import Complexity
 
 CHECKS = ("name", "return", "parameters", "keywords")
 CEILING = 80

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.domain.states import Role
+from navigator.model.states import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.domain.errors import UsageError
-from navigator.domain.json_text import read_json
-from navigator.domain.states import Complexity, TaskKind
-from navigator.domain.text import safe_text
+from navigator.exam.mining.reversal import commit_of
+from navigator.git.source_protocol import FileChange
 from navigator.lab.comparing.journal import LabTask
 from navigator.lab.comparing.repository import function_repository
-from navigator.workspace.edits.source_protocol import FileChange
-from navigator.workspace.mining.reversal import commit_of
+from navigator.model.errors import UsageError
+from navigator.model.json_text import read_json
+from navigator.model.states import Complexity, TaskKind
+from navigator.model.text import safe_text
 
 CHECK = "python3 -m unittest test_solution"
 SOLUTION = "solution.py"

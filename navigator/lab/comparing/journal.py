@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from navigator.domain.errors import Conflict, UsageError
-from navigator.domain.json_text import read_json
-from navigator.domain.models import Usage
-from navigator.domain.states import Complexity, TaskKind
+from navigator.model.errors import Conflict, UsageError
+from navigator.model.json_text import read_json
+from navigator.model.models import Usage
+from navigator.model.states import Complexity, TaskKind
 
 
 class _Line(BaseModel):

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from navigator.domain.text import plural
-from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.lab.comparing.arms import ARMS
 from navigator.lab.comparing.journal import Journal
 from navigator.lab.runs import Plot, Point, Recorder
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.lab.comparing.result import PairResult

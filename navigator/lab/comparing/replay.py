@@ -10,14 +10,14 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.candidates import MOST_CHANGED, Change, fixes, of_commits, of_proposals
 from navigator.cascade.exam.prepare import ready_setup
 from navigator.cascade.exam.trial import OutOfTime, Rejected, Trials
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Project
+from navigator.checks.removed_tests import is_test_file
+from navigator.exam.mining.guard import why_withheld
+from navigator.exam.mining.history import is_code, read_history
+from navigator.git.facts import WORKTREE, read_base
+from navigator.git.private import PrivateRepo
 from navigator.lab.comparing.journal import Journal, LabTask, Tried
-from navigator.workspace.checks.removed_tests import is_test_file
-from navigator.workspace.git.facts import WORKTREE, read_base
-from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.mining.guard import why_withheld
-from navigator.workspace.mining.history import is_code, read_history
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project
 
 _LONGEST = 60.0
 """Seconds after which one run of a candidate's tests is ended."""

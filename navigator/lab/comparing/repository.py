@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from navigator.domain.models import Project
-from navigator.workspace.git.facts import RepoFacts
-from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.git.private_layout import create
+from navigator.git.facts import RepoFacts
+from navigator.git.private import PrivateRepo
+from navigator.git.private_layout import create
+from navigator.model.models import Project
 
 _FOLDER = "functions.git"
 

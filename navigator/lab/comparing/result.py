@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from navigator.domain.models import Usage
-from navigator.evidence.intervals import Share, share
-from navigator.evidence.paired import (
+from navigator.figures.intervals import Share, share
+from navigator.figures.paired import (
     discordant_needed,
     holm,
     paired_difference,
@@ -16,6 +15,7 @@ from navigator.evidence.paired import (
     power,
     sign_test,
 )
+from navigator.model.models import Usage
 
 OTHER_WAY = 0.03
 """The share of tasks that only the worse arm solves, assumed where the power is said: two arms never differ one way alone."""

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 from navigator.cascade.stages.checking import SCRATCH, CheckSetup, run_tree
 from navigator.cascade.swapping import confirmed, resident_now
-from navigator.domain.errors import Conflict, MissingPart
-from navigator.domain.states import CheckOutcome, Role
-from navigator.domain.text import plural
 from navigator.lab.comparing.arms import Arm, next_turn, turns_taken
 from navigator.lab.comparing.journal import LabTask, Run, Swapped
 from navigator.lab.comparing.replay import judged_tree
 from navigator.lab.comparing.turns import Turns
-from navigator.workspace.sandbox.limits import Limits
-from navigator.workspace.sandbox.probe import probe
-from navigator.workspace.sandbox.suite import prepare
+from navigator.model.errors import Conflict, MissingPart
+from navigator.model.states import CheckOutcome, Role
+from navigator.model.text import plural
+from navigator.sandbox.limits import Limits
+from navigator.sandbox.probe import probe
+from navigator.sandbox.suite import prepare
 
 
 @dataclass

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.swapping import resident_now
-from navigator.domain.errors import UsageError
-from navigator.domain.states import Role
-from navigator.domain.text import plural
 from navigator.lab.comparing.arms import ARMS, Actor, Arm, swaps_expected, turns_taken
 from navigator.lab.comparing.journal import Journal, LabTask, Plan
 from navigator.lab.comparing.result import ArmResult, PairResult, arm_result, pairs
 from navigator.lab.comparing.running import Comparison
 from navigator.lab.comparing.turns import Turns, simulated
+from navigator.model.errors import UsageError
+from navigator.model.states import Role
+from navigator.model.text import plural
 
 MOST_SWAPS = 4
 """Of a whole comparison."""

@@ -18,19 +18,19 @@ from navigator.cascade.stages.drafting import Draft, NotApplied, draft
 from navigator.cascade.stages.proposing import title_of
 from navigator.cascade.stages.review import answer_room, conclude, plan_review, read_answer
 from navigator.cascade.stages.subject import Subject, read_subject
+from navigator.client.chat import ChatAnswer
+from navigator.client.client import ModelClient
+from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.settings import ServerSettings, is_rehearsal
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import CheckResult, Project, Proposal, Review, Task, utc_now
-from navigator.domain.states import Verdict
+from navigator.git.private import PrivateRepo
+from navigator.git.source import TreeSource
 from navigator.lab.comparing.arms import Actor
 from navigator.lab.comparing.journal import Answer, Journal, LabTask, Turn
 from navigator.lab.comparing.repository import function_repository
-from navigator.serving.client.chat import ChatAnswer
-from navigator.serving.client.client import ModelClient
-from navigator.serving.client.errors import BadAnswer, CutByLength, ServingError
-from navigator.workspace.bounded.run import WorkerLost
-from navigator.workspace.git.private import PrivateRepo
-from navigator.workspace.git.source import TreeSource
+from navigator.model.errors import NavigatorError
+from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
+from navigator.model.states import Verdict
+from navigator.process.bounded.run import WorkerLost
 
 REPAIRS = 2
 """Questions about edits that do not apply, in one turn."""

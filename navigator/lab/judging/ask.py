@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from navigator.domain.json_text import read_json
 from navigator.lab.judging.votes import Item, Vote, Winner
+from navigator.model.json_text import read_json
 
 if TYPE_CHECKING:
-    from navigator.serving.client.client import ModelClient
+    from navigator.client.client import ModelClient
 
 _SCHEMA = {
     "type": "object",
@@ -86,8 +86,8 @@ async def ask(
 
 
 async def _verdict(client: ModelClient, item: Item, first: str, second: str) -> Winner | None:
-    from navigator.serving.client.chat import ChatRequest
-    from navigator.serving.client.errors import BadAnswer, CutByLength
+    from navigator.client.chat import ChatRequest
+    from navigator.client.errors import BadAnswer, CutByLength
 
     settings = client.settings
     text = (

@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.evidence.intervals import Share, share, wilson
-from navigator.evidence.paired import discordant_needed, sign_test
+from navigator.figures.intervals import Share, share, wilson
+from navigator.figures.paired import discordant_needed, sign_test
 from navigator.lab.judging.votes import Vote
 
 MOSTLY_TIES = 0.8

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from navigator.domain.errors import UsageError
-from navigator.domain.json_text import read_json
+from navigator.model.errors import UsageError
+from navigator.model.json_text import read_json
 
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Winner = Literal["first", "second", "tie"]

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from navigator.domain.errors import MissingPart
-from navigator.evidence.few import mean_interval
+from navigator.figures.few import mean_interval
 from navigator.lab.speculation.checks import Facts, findings
 from navigator.lab.speculation.formulas import break_even_tokens
 from navigator.lab.speculation.runs import Run
+from navigator.model.errors import MissingPart
 
 LEAST_BLOCKS = 5
 LEAST_GAIN = 0.03

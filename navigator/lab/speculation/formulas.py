@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 
-from navigator.domain.timing import distinct_experts
+from navigator.model.timing import distinct_experts
 
 GAMMAS = range(1, 17)
 """Draft lengths that are tried where none is given."""

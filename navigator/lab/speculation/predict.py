@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from navigator.domain.errors import UsageError
-from navigator.domain.timing import distinct_experts
 from navigator.lab.speculation import formulas
+from navigator.model.errors import UsageError
+from navigator.model.timing import distinct_experts
 
 BATCH_FORM_FLAW = (
     "The batch form γ / (γc + v) counts every drafted token as written, also those that are rejected. It does not depend on"

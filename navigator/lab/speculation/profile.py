@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from navigator.domain.errors import UsageError
-from navigator.domain.states import Role
+from navigator.model.errors import UsageError
+from navigator.model.states import Role
 
 _METHODS = {
     "nextn": {"--speculative-algorithm": "NEXTN"},

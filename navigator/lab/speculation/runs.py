@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from navigator.domain.errors import UsageError
-from navigator.domain.json_text import read_json
-from navigator.domain.text import safe_line
+from navigator.model.errors import UsageError
+from navigator.model.json_text import read_json
+from navigator.model.text import safe_line
 
 _MOST_BYTES = 256 << 20
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 
-from navigator.domain import patterns
+from navigator.model import patterns
 from navigator.rehearsal.reviewer.diff import Line, ReadFile, ReadHunk, paired
 from navigator.rehearsal.reviewer.remarks import Remark, wrong
 

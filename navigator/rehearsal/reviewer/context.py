@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from navigator.domain import patterns
+from navigator.model import patterns
 from navigator.rehearsal.reading import DataBlock
 from navigator.rehearsal.reviewer.checks import tokens
 from navigator.rehearsal.reviewer.diff import ReadFile, ReadHunk

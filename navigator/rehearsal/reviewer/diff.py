@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from navigator.domain import patterns
+from navigator.model import patterns
 
 _FILE = patterns.compile(r"### (.+?)(?: \((new file|deleted)\))?")
 _HUNK = patterns.compile(r"@@ (H\d+) @@ ?(.*)")

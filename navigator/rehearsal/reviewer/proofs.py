@@ -11,9 +11,9 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.domain import patterns
-from navigator.domain.json_text import read_json
-from navigator.faults.chance import fraction
+from navigator.exam.faults.chance import fraction
+from navigator.model import patterns
+from navigator.model.json_text import read_json
 from navigator.rehearsal.reading import ReviewPrompt, blocks_of, key_of, read_review
 from navigator.rehearsal.reviewer.diff import ReadFile, read_diff
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from navigator.domain import patterns
-from navigator.faults.chance import fraction, pick
+from navigator.exam.faults.chance import fraction, pick
+from navigator.model import patterns
 from navigator.rehearsal.reviewer.diff import Line, ReadFile, ReadHunk
 
 SEVERITIES = ("blocker", "major", "minor", "nit")

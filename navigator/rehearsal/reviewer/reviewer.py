@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from navigator.faults.chance import fraction
+from navigator.exam.faults.chance import fraction
 from navigator.rehearsal.reading import ReviewPrompt, read_review
 from navigator.rehearsal.reviewer.checks import check_file
 from navigator.rehearsal.reviewer.context import places_left, unknown_names

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from navigator.domain import patterns
-from navigator.domain.states import Complexity, TaskKind
+from navigator.model import patterns
+from navigator.model.states import Complexity, TaskKind
 from navigator.rehearsal.samples.texts import (
     DOCUMENTS,
     MODULES,

@@ -8,7 +8,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from navigator.domain.states import TaskKind
+from navigator.model.states import TaskKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from navigator.rehearsal.server.chat_answer import Wording, token_ids
 from navigator.rehearsal.server.chat_request import (
     ChatBody,

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from navigator.faults.chance import fraction
+from navigator.exam.faults.chance import fraction
 from navigator.rehearsal.server.engine import EngineJob
 from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN
 from navigator.rehearsal.tool_calls import ToolCall

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.domain.json_text import read_json
+from navigator.model.json_text import read_json
 from navigator.rehearsal.server.http import Request, Response, json_response
 from navigator.rehearsal.server.timing import estimate_tokens
 from navigator.rehearsal.tool_calls import ToolCall, call_text, tools_text

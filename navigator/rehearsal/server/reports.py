@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from navigator.domain.states import Role
+from navigator.model.states import Role
 from navigator.rehearsal.server.engine import Engine
 from navigator.rehearsal.server.timing import MODEL_NAMES, Pace
 

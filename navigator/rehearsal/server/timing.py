@@ -2,15 +2,15 @@
 
 Published for the cascade of Qwen3.5-35B-A3B and Qwen3.5-122B-A10B on one RTX PRO 6000 (SGLang 0.5.9): 32.7 s until the
 generator is back and 184 tokens/s in a single stream, 42.7 s until the reviewer is up and 48 tokens/s. What concurrency
-and reading cost is not published: it follows the model of `navigator.domain.timing`, with the figures below and a band.
+and reading cost is not published: it follows the model of `navigator.model.timing`, with the figures below and a band.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from navigator.domain.states import Role
-from navigator.domain.timing import StepTimes, TimingModel
+from navigator.model.states import Role
+from navigator.model.timing import StepTimes, TimingModel
 
 CHARACTERS_PER_TOKEN = 4
 """Estimate: one token for every four characters of text, rounded up. No tokenizer is loaded."""

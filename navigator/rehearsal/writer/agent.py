@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.domain import patterns
-from navigator.domain.json_text import read_json
-from navigator.faults.lines import lines_of
+from navigator.exam.faults.lines import lines_of
+from navigator.model import patterns
+from navigator.model.json_text import read_json
 from navigator.rehearsal.reading import WritingPrompt, blocks_of
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.tool_calls import ToolCall, call_text, calls_in, tools_in

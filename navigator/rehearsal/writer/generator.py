@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from navigator.faults.chance import fraction
-from navigator.faults.lines import lines_of
+from navigator.exam.faults.chance import fraction
+from navigator.exam.faults.lines import lines_of
 from navigator.rehearsal.reading import WritingPrompt, read_writing
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.instances import fitted, instance_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from navigator.domain import patterns
-from navigator.faults.chance import fraction
+from navigator.exam.faults.chance import fraction
+from navigator.model import patterns
 from navigator.rehearsal.reading import WritingPrompt
 from navigator.rehearsal.writer.rules import Rule, choose_rules
 

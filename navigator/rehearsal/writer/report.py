@@ -9,9 +9,9 @@ from typing import Any
 
 import libcst as cst
 
-from navigator.domain import patterns
-from navigator.domain.states import Complexity, TaskKind
-from navigator.faults.chance import fraction
+from navigator.exam.faults.chance import fraction
+from navigator.model import patterns
+from navigator.model.states import Complexity, TaskKind
 from navigator.rehearsal.reading import WritingPrompt
 from navigator.rehearsal.samples.texts import WORDINGS, Wording
 from navigator.rehearsal.writer.rules import RULES

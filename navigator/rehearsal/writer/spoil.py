@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from navigator.domain import patterns
-from navigator.faults.chance import fraction, pick, shuffled
-from navigator.faults.lines import lines_of
-from navigator.faults.plant import Fault, misspellings, misspelt, mutants
+from navigator.exam.faults.chance import fraction, pick, shuffled
+from navigator.exam.faults.lines import lines_of
+from navigator.exam.faults.plant import Fault, misspellings, misspelt, mutants
+from navigator.model import patterns
 from navigator.rehearsal.writer.edits import Edit, apply_edits
 from navigator.rehearsal.writer.work import FileWork, Work, redo
 

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import libcst as cst
 
-from navigator.domain import patterns
-from navigator.faults.lines import lines_of
-from navigator.faults.python import parses
+from navigator.exam.faults.lines import lines_of
+from navigator.exam.faults.python import parses
+from navigator.model import patterns
 from navigator.rehearsal.reading import WritingPrompt
 from navigator.rehearsal.writer.edits import Edit, edits_between, render_edits
 from navigator.rehearsal.writer.rules import RULES, Outcome, Rule, choose_rules

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from navigator.domain.ids import number_of
-from navigator.domain.records import AgentTurn
+from navigator.model.ids import number_of
+from navigator.model.records import AgentTurn
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_row, from_rows, unpacked
 

@@ -10,10 +10,10 @@ import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from navigator.domain.ids import number_of, proposal_id, task_id
-from navigator.domain.json_text import read_json
-from navigator.domain.standing import LIVE_TASK_STATES, Standing, standing
-from navigator.domain.states import CheckOutcome, PolicyAction, TaskState, Verdict
+from navigator.model.ids import number_of, proposal_id, task_id
+from navigator.model.json_text import read_json
+from navigator.model.standing import LIVE_TASK_STATES, Standing, standing
+from navigator.model.states import CheckOutcome, PolicyAction, TaskState, Verdict
 from navigator.store.reads.queries import LINKED, MET, Queries
 
 _CHUNK = 500

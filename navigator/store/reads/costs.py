@@ -5,7 +5,7 @@ Every method takes `since`, a UTC time as the store writes it ("" for all): only
 
 from __future__ import annotations
 
-from navigator.domain.costs import SwapTotals, WorkTotals, Yield
+from navigator.model.costs import SwapTotals, WorkTotals, Yield
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_row, from_rows
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from navigator.domain.errors import NotFound
-from navigator.domain.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial, OpenItem
-from navigator.domain.ids import proposal_id
-from navigator.domain.json_text import read_json
-from navigator.domain.models import CheckResult
-from navigator.domain.outcomes import ExamRepeat
-from navigator.domain.records import VerdictCount
+from navigator.model.errors import NotFound
+from navigator.model.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial, OpenItem
+from navigator.model.ids import proposal_id
+from navigator.model.json_text import read_json
+from navigator.model.models import CheckResult
+from navigator.model.outcomes import ExamRepeat
+from navigator.model.records import VerdictCount
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.rows import from_row, from_rows
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from navigator.domain.errors import NotFound
-from navigator.domain.ids import number_of
-from navigator.domain.json_text import read_json
-from navigator.domain.models import Canary, Event, Swap, Usage
-from navigator.domain.records import Batch, Comment, ForecastRecord, JournalEntry, Look, ModelCall
-from navigator.domain.states import Role
+from navigator.model.errors import NotFound
+from navigator.model.ids import number_of
+from navigator.model.json_text import read_json
+from navigator.model.models import Canary, Event, Swap, Usage
+from navigator.model.records import Batch, Comment, ForecastRecord, JournalEntry, Look, ModelCall
+from navigator.model.states import Role
 from navigator.store.database import translated
 from navigator.store.reads.queries import WRITTEN, Queries, database_of, limited
 from navigator.store.rows import DamagedRow, decoded, from_row, from_rows, unpacked

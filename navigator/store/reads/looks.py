@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.domain.records import LookCount, LookRounds, WayTotals
+from navigator.model.records import LookCount, LookRounds, WayTotals
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_row, from_rows
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from navigator.domain.errors import NotFound
-from navigator.domain.ids import number_of, task_id
-from navigator.domain.json_text import read_json
-from navigator.domain.models import Event, Proposal, Review, Uncertainty, Usage
-from navigator.domain.states import Complexity, Role, TaskKind, TaskState
+from navigator.model.errors import NotFound
+from navigator.model.ids import number_of, task_id
+from navigator.model.json_text import read_json
+from navigator.model.models import Event, Proposal, Review, Uncertainty, Usage
+from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN
 from navigator.store.reads.reproductions import ReproductionReads
 from navigator.store.rows import from_row, from_rows

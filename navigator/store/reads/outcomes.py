@@ -5,7 +5,7 @@ Every method takes `since`, a UTC time as the store writes it ("" for all): only
 
 from __future__ import annotations
 
-from navigator.domain.outcomes import FateCount, FindingTotals, LandedCommit, RepeatCount, RevisionCount
+from navigator.model.outcomes import FateCount, FindingTotals, LandedCommit, RepeatCount, RevisionCount
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_rows
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
-from navigator.domain.errors import NotFound
-from navigator.domain.ids import number_of
-from navigator.domain.json_text import read_json
-from navigator.domain.models import (
+from navigator.model.errors import NotFound
+from navigator.model.ids import number_of
+from navigator.model.json_text import read_json
+from navigator.model.models import (
     Baseline,
     Decision,
     Event,
@@ -24,9 +24,9 @@ from navigator.domain.models import (
     Swap,
     Task,
 )
-from navigator.domain.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
-from navigator.domain.standing import ENDED_TASK_STATES
-from navigator.domain.states import ProposalState, Role, SuggestionState, TaskState, Verdict
+from navigator.model.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
+from navigator.model.standing import ENDED_TASK_STATES
+from navigator.model.states import ProposalState, Role, SuggestionState, TaskState, Verdict
 from navigator.store.reads.agents import AgentReads
 from navigator.store.reads.costs import CostReads
 from navigator.store.reads.exam import ExamReads

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from navigator.domain.ids import number_of, proposal_id
-from navigator.domain.models import Finding, Reproduction, Review
-from navigator.domain.records import ReproducedDecision, ReproductionCount
+from navigator.model.ids import number_of, proposal_id
+from navigator.model.models import Finding, Reproduction, Review
+from navigator.model.records import ReproducedDecision, ReproductionCount
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_row, from_rows
 

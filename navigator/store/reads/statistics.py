@@ -5,7 +5,7 @@ Every method takes `since`, a UTC time as the store writes it ("" for all): only
 
 from __future__ import annotations
 
-from navigator.domain.records import (
+from navigator.model.records import (
     CallTotals,
     DecisionCount,
     EditTotals,

@@ -5,7 +5,7 @@ Every `since` is a UTC time as the store writes it ("" for all): only what happe
 
 from __future__ import annotations
 
-from navigator.domain.records import EntropyRanks, VerdictCount, VersionCount, Versions
+from navigator.model.records import EntropyRanks, VerdictCount, VersionCount, Versions
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_rows
 

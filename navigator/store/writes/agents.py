@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from navigator.domain.errors import NotFound
-from navigator.domain.models import utc_now
-from navigator.domain.records import AgentTurn
+from navigator.model.errors import NotFound
+from navigator.model.models import utc_now
+from navigator.model.records import AgentTurn
 from navigator.store.rows import dumped
 from navigator.store.writes.core import TransactionCore
 from navigator.store.writes.ledger import LOST, STARTED

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from navigator.domain.errors import NotFound
-from navigator.domain.ids import number_of
-from navigator.domain.models import Event, utc_now
+from navigator.model.errors import NotFound
+from navigator.model.ids import number_of
+from navigator.model.models import Event, utc_now
 from navigator.store.reads.reader import Reader
 from navigator.store.rows import clean, dumped, encoded
 

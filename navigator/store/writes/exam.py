@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.domain.exam import ExamAnswer, ExamItem, ExamTrial
+from navigator.model.exam import ExamAnswer, ExamItem, ExamTrial
 from navigator.store.writes.core import TransactionCore
 
 

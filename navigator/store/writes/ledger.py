@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from navigator.domain.errors import Conflict, NotFound, UsageError
-from navigator.domain.ids import number_of
-from navigator.domain.ids import proposal_id as proposal_name
-from navigator.domain.ids import task_id as task_name
-from navigator.domain.models import Canary, Swap, Uncertainty, Usage, utc_now
-from navigator.domain.records import EditFailure, ForecastRecord, Look, ModelCall
-from navigator.domain.standing import LOOP_TASK_STATES
-from navigator.domain.states import EditCode, Role
+from navigator.model.errors import Conflict, NotFound, UsageError
+from navigator.model.ids import number_of
+from navigator.model.ids import proposal_id as proposal_name
+from navigator.model.ids import task_id as task_name
+from navigator.model.models import Canary, Swap, Uncertainty, Usage, utc_now
+from navigator.model.records import EditFailure, ForecastRecord, Look, ModelCall
+from navigator.model.standing import LOOP_TASK_STATES
+from navigator.model.states import EditCode, Role
 from navigator.store.rows import dumped, packed
 from navigator.store.writes.core import TransactionCore
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.domain.outcomes import Fate
+from navigator.model.outcomes import Fate
 from navigator.store.writes.core import TransactionCore
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from navigator.domain.errors import NotFound, UsageError
-from navigator.domain.ids import number_of, task_id
-from navigator.domain.models import Baseline, Project, Suggestion, Task, Variation, utc_now
-from navigator.domain.states import (
+from navigator.model.errors import NotFound, UsageError
+from navigator.model.ids import number_of, task_id
+from navigator.model.models import Baseline, Project, Suggestion, Task, Variation, utc_now
+from navigator.model.states import (
     Complexity,
     Escalation,
     ProposalState,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from navigator.domain.errors import Conflict, IllegalTransition, NotFound
-from navigator.domain.ids import proposal_id, task_id
-from navigator.domain.models import (
+from navigator.model.errors import Conflict, IllegalTransition, NotFound
+from navigator.model.ids import proposal_id, task_id
+from navigator.model.models import (
     EXISTING,
     CheckResult,
     Decision,
@@ -17,7 +17,7 @@ from navigator.domain.models import (
     tests_outcome,
     utc_now,
 )
-from navigator.domain.states import LandingState, ProposalState, require_proposal_transition
+from navigator.model.states import LandingState, ProposalState, require_proposal_transition
 from navigator.store.rows import dumped
 from navigator.store.writes.core import TransactionCore
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from navigator.domain.ids import number_of, proposal_id, task_id
-from navigator.domain.models import Finding, Reproduction
-from navigator.domain.states import ReproductionOutcome, RevisedOutcome, Verdict
+from navigator.model.ids import number_of, proposal_id, task_id
+from navigator.model.models import Finding, Reproduction
+from navigator.model.states import ReproductionOutcome, RevisedOutcome, Verdict
 from navigator.store.rows import encoded
 from navigator.store.writes.core import TransactionCore
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from navigator.domain.models import Event
+from navigator.model.models import Event
 from navigator.store.backups import back_up
 from navigator.store.database import translated
 from navigator.store.errors import StoreError

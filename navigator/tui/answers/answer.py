@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.domain.models import Suggestion, Task
-from navigator.domain.states import Role
+from navigator.model.models import Suggestion, Task
+from navigator.model.states import Role
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
 

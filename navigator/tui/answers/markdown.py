@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len, chop_cells
 
-from navigator.domain import patterns
-from navigator.domain.text import safe_line
+from navigator.model import patterns
+from navigator.model.text import safe_line
 from navigator.tui.widgets.cells import Piece
 
 Line = list[Piece]

@@ -11,9 +11,9 @@ from navigator.cascade.verbs.base import Verb
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.task_verbs import TasksArgs
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Model
-from navigator.domain.states import TaskState
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Model
+from navigator.model.states import TaskState
 from navigator.tui.answers.answer import AnswerText, head_lines, read_answer
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.messages import OpenTask

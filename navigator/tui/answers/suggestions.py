@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs
-from navigator.domain.models import Suggestion
-from navigator.domain.states import SuggestionState
-from navigator.domain.text import safe_line
+from navigator.model.models import Suggestion
+from navigator.model.states import SuggestionState
+from navigator.model.text import safe_line
 from navigator.tui.answers.answer import AnswerText
 from navigator.tui.answers.markdown import Line, drawn, wrapped
 from navigator.tui.answers.screen import AnswerScreen

@@ -18,10 +18,10 @@ from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
 from navigator.cascade.views.links import predecessor_words, why_it_waits
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Event, Task
-from navigator.domain.states import TaskState
-from navigator.domain.text import safe_line, safe_text
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Event, Task
+from navigator.model.states import TaskState
+from navigator.model.text import safe_line, safe_text
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.screen import NavScreen

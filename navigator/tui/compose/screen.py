@@ -13,10 +13,10 @@ from textual.widgets import TextArea
 
 from navigator.cascade.verbs.task_add import AddTasks
 from navigator.config.paths import config_path
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Project
-from navigator.domain.states import Complexity, TaskKind
-from navigator.domain.text import safe_line
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project
+from navigator.model.states import Complexity, TaskKind
+from navigator.model.text import safe_line
 from navigator.tui.compose.sheet import (
     BUILT_IN,
     DRAFT_KEY,

@@ -11,11 +11,11 @@ from typing import Any
 
 from navigator.cascade.variations import Vary
 from navigator.cascade.verbs.task_add import AddTasksArgs, NewTask
-from navigator.domain.errors import NavigatorError
-from navigator.domain.json_text import read_json
-from navigator.domain.models import Project
-from navigator.domain.states import Complexity, TaskKind
-from navigator.domain.text import safe_line
+from navigator.model.errors import NavigatorError
+from navigator.model.json_text import read_json
+from navigator.model.models import Project
+from navigator.model.states import Complexity, TaskKind
+from navigator.model.text import safe_line
 
 DRAFT_KEY = "compose:task"
 TEMPLATES = "templates"
@@ -220,9 +220,9 @@ def look_at(project: Project) -> BaseFiles:
 
     Secrets are left out of the paths, since no model is shown them.
     """
-    from navigator.workspace.context.scope import in_scope, is_secret
-    from navigator.workspace.git.facts import WORKTREE, read_facts, resolve_base
-    from navigator.workspace.git.uncommitted import uncommitted_paths
+    from navigator.git.facts import WORKTREE, read_facts, resolve_base
+    from navigator.git.scope import in_scope, is_secret
+    from navigator.git.uncommitted import uncommitted_paths
 
     try:
         facts = read_facts(project.path)

@@ -17,8 +17,8 @@ from typing import Any
 from navigator.cascade.socket.client import ConductorClient
 from navigator.cascade.socket.wire import NoConductor
 from navigator.config.paths import StatePaths
-from navigator.domain import patterns
-from navigator.domain.errors import MissingPart, NavigatorError
+from navigator.model import patterns
+from navigator.model.errors import MissingPart, NavigatorError
 from navigator.process.runner import start
 from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from navigator.domain.standing import ENDED_TASK_STATES, LOOP_TASK_STATES, Needs
-from navigator.domain.states import TaskState
-from navigator.scheduling.forecast import PUBLISHED, Figures
+from navigator.model.standing import ENDED_TASK_STATES, LOOP_TASK_STATES, Needs
+from navigator.model.states import TaskState
+from navigator.schedule.forecast import PUBLISHED, Figures
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Project, Swap
-    from navigator.evidence.rates import RateRow
-    from navigator.scheduling.remaining import Remaining
+    from navigator.figures.rates import RateRow
+    from navigator.model.models import Project, Swap
+    from navigator.schedule.remaining import Remaining
     from navigator.store.reads.cards import Card
 
 
@@ -246,7 +246,7 @@ def _eagerness(card: Card) -> int:
 
 def short_model(name: str) -> str:
     """What tells models of one family apart: `Qwen/Qwen3.5-122B-A10B-GPTQ -> 122B`; else the last part of the name."""
-    from navigator.domain import patterns
+    from navigator.model import patterns
 
     found = patterns.search(r"(?:^|[^0-9A-Za-z.])(\d+(?:\.\d+)?[BMbm])(?:[^A-Za-z]|$)", name)
     return found[1].upper() if found else name.rsplit("/", 1)[-1]

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from navigator.domain.errors import NavigatorError
+from navigator.model.errors import NavigatorError
 
 log = logging.getLogger(__name__)
 

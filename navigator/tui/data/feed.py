@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from navigator.cascade.acting import open_reading
 from navigator.config.paths import StatePaths
-from navigator.evidence.swaps import NEWEST
+from navigator.figures.swaps import NEWEST
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, Finish, make_snapshot
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
-    from navigator.domain.models import Project, Swap
-    from navigator.scheduling.forecast import Figures as ForecastFigures
+    from navigator.model.models import Project, Swap
+    from navigator.schedule.forecast import Figures as ForecastFigures
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
@@ -44,7 +44,7 @@ class Follower:
     """Reads the store step by step. Lives in one thread; `look` is all that is called."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        from navigator.domain.standing import LIVE_TASK_STATES
+        from navigator.model.standing import LIVE_TASK_STATES
         from navigator.store.reads.cards import CardReads
         from navigator.store.reads.reader import Reader
 
@@ -132,7 +132,7 @@ def count_figures(reader: Reader) -> Figured:
     """The revise rates by project, and the figures that forecasts are made from."""
     from navigator.cascade.views.figures import measured_figures
     from navigator.config.settings import load_settings
-    from navigator.evidence.rates import revise_rate
+    from navigator.figures.rates import revise_rate
 
     tables = revise_rate(reader.verdict_counts("project"))
     settings = load_settings()
@@ -180,7 +180,7 @@ class DataFeed:
 
     async def follow(self) -> None:
         """Look again and again, until cancelled. Returns early only where the store cannot be read at all."""
-        from navigator.domain.errors import NavigatorError
+        from navigator.model.errors import NavigatorError
 
         loop = asyncio.get_running_loop()
         told = ""

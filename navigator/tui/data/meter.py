@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.domain.states import Role, TaskState
-from navigator.evidence.swaps import usual_swap
-from navigator.scheduling.forecast import PUBLISHED, Figures, Price, price
+from navigator.figures.swaps import usual_swap
+from navigator.model.states import Role, TaskState
+from navigator.schedule.forecast import PUBLISHED, Figures, Price, price
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Finish, LiveStatus, SwapProgress
 
 if TYPE_CHECKING:
-    from navigator.domain.models import Swap
+    from navigator.model.models import Swap
 
 CHARS_PER_TOKEN = 3.2
 """Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from navigator.config.paths import write_private
-from navigator.domain.json_text import read_json
+from navigator.model.json_text import read_json
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.views.effort import by_effort
 from navigator.cascade.views.variants import leaders, spread
-from navigator.domain.states import Verdict
+from navigator.model.states import Verdict
 from navigator.tui.data.deck_snapshot import ProjectRow
 
 if TYPE_CHECKING:

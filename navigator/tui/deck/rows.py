@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.views.effort import about, card_seconds, card_why
 from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
-from navigator.domain.standing import Needs
-from navigator.domain.states import NO_CHANGE_NEEDED, TaskState, Verdict
-from navigator.evidence.intervals import percent_of
+from navigator.figures.intervals import percent_of
+from navigator.model.standing import Needs
+from navigator.model.states import NO_CHANGE_NEEDED, TaskState, Verdict
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
 from navigator.tui.data.meter import CHARS_PER_TOKEN

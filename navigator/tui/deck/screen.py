@@ -12,8 +12,8 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from navigator.cascade.views.variants import best_first
-from navigator.domain.states import NO_CHANGE_NEEDED, DecisionKind, TaskKind, TaskState
-from navigator.domain.text import safe_line
+from navigator.model.states import NO_CHANGE_NEEDED, DecisionKind, TaskKind, TaskState
+from navigator.model.text import safe_line
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
 from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query

@@ -16,8 +16,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from navigator.domain.errors import NavigatorError
-from navigator.domain.text import safe_text
+from navigator.model.errors import NavigatorError
+from navigator.model.text import safe_text
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.keys.registry import in_group
 from navigator.tui.widgets.screen import Dialog

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from navigator.domain.text import safe_text
+from navigator.model.text import safe_text
 from navigator.tui.widgets.screen import Dialog
 
 

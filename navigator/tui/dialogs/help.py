@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 
 from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
-from navigator.domain import patterns
-from navigator.domain.errors import MissingPart
+from navigator.model import patterns
+from navigator.model.errors import MissingPart
 from navigator.tui.keys.names import shown_key
 from navigator.tui.keys.registry import ROWS, SCOPES, Action, in_group, title_of
 from navigator.tui.widgets.cells import Piece, fit

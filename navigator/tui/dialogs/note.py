@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from navigator.domain.text import safe_text
+from navigator.model.text import safe_text
 from navigator.tui.data.drafts import DraftKeeper
 from navigator.tui.widgets.screen import Dialog
 from navigator.tui.widgets.writing import WritingArea

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from navigator.domain.models import Finding
-from navigator.domain.states import FindingKind, Severity
+from navigator.model.models import Finding
+from navigator.model.states import FindingKind, Severity
 from navigator.tui.diff.cells import display, fit, wrap_words
 from navigator.tui.diff.model import Annotation, Comment, FindingNote
 

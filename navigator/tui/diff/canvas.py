@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.theme import Theme
 from textual.worker import Worker, WorkerState
 
-from navigator.domain.diff import FileDiff
+from navigator.model.diff import FileDiff
 from navigator.tui.diff.cells import cells
 from navigator.tui.diff.highlight import Spans
 from navigator.tui.diff.layout import Kind, Layout, Row, Rows

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, get_character_cell_size
 
-from navigator.domain.text import safe_text
+from navigator.model.text import safe_text
 
 TAB = 4
 """Columns between tab stops."""

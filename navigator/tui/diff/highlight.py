@@ -15,7 +15,7 @@ from pygments.lexers import get_lexer_for_filename
 from pygments.token import Token, _TokenType
 from pygments.util import ClassNotFound
 
-from navigator.domain.diff import DiffLine
+from navigator.model.diff import DiffLine
 from navigator.tui.diff.cells import display
 
 CHUNK = 200

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from navigator.domain import patterns
-from navigator.domain.diff import DiffLine
+from navigator.model import patterns
+from navigator.model.diff import DiffLine
 
 MAX_CHARACTERS = 600
 """Lines longer than this are not compared word by word."""

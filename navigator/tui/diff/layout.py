@@ -14,8 +14,8 @@ from enum import IntEnum
 from itertools import accumulate
 from typing import NamedTuple, overload
 
-from navigator.domain import patterns
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
+from navigator.model import patterns
+from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.tui.diff.cells import rows_needed
 from navigator.tui.diff.model import Mode, Placement
 

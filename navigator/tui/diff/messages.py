@@ -10,7 +10,7 @@ Where = Literal["above", "below"]
 
 
 class ChoiceAsked(Message, namespace="diff_view"):
-    """The user wants to choose some hunks, or no longer: `labels` as `navigator.domain.diff.choices` gives them.
+    """The user wants to choose some hunks, or no longer: `labels` as `navigator.model.diff.choices` gives them.
 
     Answer with `DiffView.set_chosen`.
     """

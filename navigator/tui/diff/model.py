@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
-from navigator.domain.models import Finding
-from navigator.domain.states import Severity
+from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.models import Finding
+from navigator.model.states import Severity
 
 Side = Literal["new", "old"]
 Mode = Literal["unified", "split"]

@@ -12,8 +12,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from navigator.domain import patterns
-from navigator.domain.diff import DiffLine, FileDiff, choices
+from navigator.model import patterns
+from navigator.model.diff import DiffLine, FileDiff, choices
 from navigator.tui.diff.boxes import BoxLine, box_lines
 from navigator.tui.diff.cells import display, display_enough, fit, fit_left, window, wrap
 from navigator.tui.diff.highlight import Spans

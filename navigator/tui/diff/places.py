@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from navigator.domain.diff import FileDiff
+from navigator.model.diff import FileDiff
 from navigator.tui.diff.layout import Kind, Layout
 from navigator.tui.diff.model import Anchor, Annotation, LineRef, Side, find_file, find_line
 

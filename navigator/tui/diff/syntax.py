@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from navigator.domain.diff import DiffLine, FileDiff
+from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.highlight import CHUNK, Spans, highlight_chunk
 
 JOBS_AT_ONCE = 4

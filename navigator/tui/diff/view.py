@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 
-from navigator.domain.diff import FileDiff, choices
+from navigator.model.diff import FileDiff, choices
 from navigator.tui.diff import messages
 from navigator.tui.diff.layout import (
     Kind,

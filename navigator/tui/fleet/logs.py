@@ -9,9 +9,9 @@ from pathlib import Path
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.domain.errors import NavigatorError
-from navigator.serving.swap import strategy_class
-from navigator.serving.swap.machine import servers_machine
+from navigator.model.errors import NavigatorError
+from navigator.swap import strategy_class
+from navigator.swap.machine import servers_machine
 
 TAIL_BYTES = 64 * 1024
 _LINES = 200

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.cascade.views.statistics.swaps import swap_table
-from navigator.domain.models import Swap
-from navigator.domain.states import Role
-from navigator.domain.text import plural, safe_line
-from navigator.evidence.swaps import swap_stats, usual_swap
-from navigator.scheduling.forecast import best_batch, between, break_even, forecast
-from navigator.serving.status import ServerLook
+from navigator.client.status import ServerLook
+from navigator.figures.swaps import swap_stats, usual_swap
+from navigator.model.models import Swap
+from navigator.model.states import Role
+from navigator.model.text import plural, safe_line
+from navigator.schedule.forecast import best_batch, between, break_even, forecast
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress

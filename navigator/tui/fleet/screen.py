@@ -10,9 +10,9 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 
 from navigator.cascade.verbs.conducting import Nothing, Stop, SwapArgs, SwapTo
-from navigator.domain.states import Role
-from navigator.serving.status import ServerLook
-from navigator.serving.swap import look_at_servers
+from navigator.client.status import ServerLook
+from navigator.model.states import Role
+from navigator.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet.logs import LogSource, log_sources

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from navigator.domain.text import safe_line
-from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.lab.runs import LabRun, Plot, Point, figures, shown
+from navigator.model.text import safe_line
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
 from navigator.tui.statistics.plot import interval

@@ -13,9 +13,9 @@ from textual.containers import Container
 from textual.worker import Worker
 
 from navigator.config.paths import write_new
-from navigator.domain.errors import NavigatorError
 from navigator.lab import runs as lab
 from navigator.lab.runs import LabRun, Started
+from navigator.model.errors import NavigatorError
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.file import FileDialog, LineDialog
 from navigator.tui.keys.registry import Action

@@ -17,10 +17,10 @@ from navigator.cascade.verbs.base import Subject, Told
 from navigator.cascade.verbs.deciding import DecideArgs, Pinned, require_tree
 from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
 from navigator.cascade.verbs.reject import Reject
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Project, Proposal
-from navigator.domain.states import DecisionKind
-from navigator.domain.text import safe_line
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project, Proposal
+from navigator.model.states import DecisionKind
+from navigator.model.text import safe_line
 from navigator.store.reads.reader import Reader
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.messages import DecideAll
@@ -422,8 +422,8 @@ def _facts_of(
     found: Sequence[Candidate], proposals: Sequence[Proposal], homes: Sequence[Project]
 ) -> BatchFacts:
     """Where each project's approvals go, and which hooks it has. Reads the repositories: runs in a thread."""
-    from navigator.workspace.git.facts import read_facts
-    from navigator.workspace.git.landing.commits import why_nobody
+    from navigator.git.facts import read_facts
+    from navigator.landing.commits import why_nobody
 
     destinations: dict[str, str] = {}
     hooks: dict[str, tuple[str, ...]] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from navigator.cascade.verbs.comment import AddComment, CommentArgs, RemoveComment, RemoveCommentArgs
-from navigator.domain.errors import Conflict, NavigatorError, UsageError
-from navigator.domain.states import ProposalState
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.states import ProposalState
 from navigator.tui.base import BaseApp
 from navigator.tui.data.drafts import DraftKeeper
 from navigator.tui.diff.model import find_line

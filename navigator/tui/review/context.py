@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.cascade.views.reproductions import reproduction_lines
 from navigator.cascade.views.variants import Standing, standings
-from navigator.domain.models import Finding, Project, Proposal, Review, Task
-from navigator.domain.records import Look
-from navigator.domain.states import ProposalState, Role, TaskState, Verdict
+from navigator.model.models import Finding, Project, Proposal, Review, Task
+from navigator.model.records import Look
+from navigator.model.states import ProposalState, Role, TaskState, Verdict
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.diff.model import Comment, FindingNote, Side
 

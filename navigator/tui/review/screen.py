@@ -24,11 +24,11 @@ from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.split import Split, SplitArgs
 from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
-from navigator.domain.diff import FileDiff
-from navigator.domain.errors import NavigatorError
-from navigator.domain.models import Proposal
-from navigator.domain.states import DecisionKind, LandingState, Severity, TaskState
-from navigator.domain.text import safe_text
+from navigator.model.diff import FileDiff
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Proposal
+from navigator.model.states import DecisionKind, LandingState, Severity, TaskState
+from navigator.model.text import safe_text
 from navigator.store.reads.cards import Card
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.drafts import DraftKeeper

@@ -11,9 +11,9 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from navigator.domain.diff import FileDiff, choices, what_happens
-from navigator.domain.models import Proposal
-from navigator.domain.text import safe_text
+from navigator.model.diff import FileDiff, choices, what_happens
+from navigator.model.models import Proposal
+from navigator.model.text import safe_text
 from navigator.tui.data.drafts import DraftKeeper
 from navigator.tui.dialogs.note import NEW_LINE, NoteDialog
 from navigator.tui.keys.bindings import bindings_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.domain.diff import FileDiff
+from navigator.model.diff import FileDiff
 from navigator.tui.diff.model import Comment, FindingNote, Side, find_file
 from navigator.tui.diff.view import DiffView
 

@@ -7,12 +7,12 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from navigator.config.paths import StatePaths
-from navigator.domain.diff import FileDiff
-from navigator.domain.errors import NotFound
-from navigator.domain.models import Project
+from navigator.model.diff import FileDiff
+from navigator.model.errors import NotFound
+from navigator.model.models import Project
 
 if TYPE_CHECKING:
-    from navigator.workspace.git.private import PrivateRepo
+    from navigator.git.private import PrivateRepo
 
 
 class Trees:
@@ -51,7 +51,7 @@ class Trees:
         Raises:
             NotFound: the tree has no such file.
         """
-        from navigator.workspace.git.diffs import decode_lines
+        from navigator.git.diffs import decode_lines
 
         return decode_lines(self.content(project, tree, path))
 
@@ -75,7 +75,7 @@ class Trees:
         return {path: self.lines(project, tree, path) for path in paths if path in entries}
 
     def _private(self, project: Project) -> PrivateRepo:
-        from navigator.workspace.git.private import PrivateRepo
+        from navigator.git.private import PrivateRepo
 
         with self._lock:
             if project.id not in self._opened:

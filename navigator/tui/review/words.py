@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 from navigator.cascade.views.looks import looks_words
 from navigator.cascade.views.uncertainty import uncertainty_words
-from navigator.domain.models import CheckResult, Proposal, Review
-from navigator.domain.states import (
+from navigator.model.models import CheckResult, Proposal, Review
+from navigator.model.states import (
     CheckOutcome,
     DecisionKind,
     LandingState,
@@ -19,7 +19,7 @@ from navigator.domain.states import (
     TaskState,
     Verdict,
 )
-from navigator.domain.text import safe_line
+from navigator.model.text import safe_line
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.deck.rows import VERDICTS
 from navigator.tui.review.context import ReviewContext

@@ -8,7 +8,7 @@ from typing import Any
 
 from navigator.cascade.views.statistics.chart import chart
 from navigator.cascade.views.statistics.page import Column, Row, StatisticsPage, Table
-from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.statistics.plot import axis, interval, parts
 from navigator.tui.widgets.cells import Piece, cropped, fit, justified, length, right, thousands

@@ -24,8 +24,8 @@ from navigator.cascade.views.statistics.page import Question, StatisticsPage, ut
 from navigator.cascade.views.statistics.pages import PAGES, REVIEWER
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.config.paths import write_new
-from navigator.domain.errors import NavigatorError, NotFound
-from navigator.domain.text import SIMULATED
+from navigator.model.errors import NavigatorError, NotFound
+from navigator.model.text import SIMULATED
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock

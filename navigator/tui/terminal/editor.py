@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from textual.app import App, SuspendNotSupported
 
-from navigator.domain.errors import MissingPart, NavigatorError
+from navigator.model.errors import MissingPart, NavigatorError
 from navigator.process.runner import foreground
 
 _PLUS = frozenset(

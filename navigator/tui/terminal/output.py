@@ -15,7 +15,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from navigator.domain.text import is_unsafe, safe_line
+from navigator.model.text import is_unsafe, safe_line
 
 COPY_LIMIT = 74_994
 """Bytes of base64 in one OSC 52 that terminals take; longer ones are dropped by some without a word."""

@@ -9,8 +9,8 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
-from navigator.domain.errors import NavigatorError
-from navigator.domain.text import safe_line
+from navigator.model.errors import NavigatorError
+from navigator.model.text import safe_line
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
@@ -61,7 +61,7 @@ class AddProjectsScreen(NavScreen):
 
     @work(exclusive=True)
     async def _look(self, folder: Path) -> None:
-        from navigator.workspace.git.discover import find_repositories
+        from navigator.git.discover import find_repositories
 
         if not folder.is_dir():
             self._say(f"{folder} is not a folder.")

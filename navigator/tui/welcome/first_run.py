@@ -14,13 +14,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from navigator.config.paths import config_path
-from navigator.domain.errors import NavigatorError
-from navigator.domain.text import safe_line
+from navigator.model.errors import NavigatorError
+from navigator.model.text import safe_line
 from navigator.tui.keys.registry import in_group
 from navigator.tui.widgets.screen import NavScreen
 
 if TYPE_CHECKING:
-    from navigator.serving.client.client import ModelClient
+    from navigator.client.client import ModelClient
 
 _WHAT = """\
 A fast model writes, a strong one reviews, you decide.
@@ -80,8 +80,8 @@ async def _ask(url: str, usual: str) -> FoundServer:
 
 def _client(url: str) -> ModelClient:
     """A client for one address. In a thread, since the HTTP library takes its time to import."""
+    from navigator.client.client import ModelClient
     from navigator.config.settings import ServerSettings
-    from navigator.serving.client.client import ModelClient
 
     return ModelClient(ServerSettings(model="", base_url=url))
 

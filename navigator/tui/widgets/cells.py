@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-from navigator.domain.text import safe_line
+from navigator.model.text import safe_line
 
 Piece = tuple[str, str]
 """Text, and the name of the style it is drawn in ("" for plain); see `RowList`."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from textual.content import Content
 from textual.widget import Widget
 
-from navigator.domain.text import safe_line
+from navigator.model.text import safe_line
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.strip import content_of
 

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from navigator.domain.text import safe_line
+from navigator.model.text import safe_line
 from navigator.tui.base import BaseApp
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.widgets.writing import WritingArea

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.domain.states import Role, TaskState
-from navigator.domain.text import safe_line
+from navigator.model.states import Role, TaskState
+from navigator.model.text import safe_line
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
 from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, meanwhile, swap_bar

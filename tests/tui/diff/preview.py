@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from textual.app import App, ComposeResult
 
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
+from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.tui.diff.model import Comment, FindingNote, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.theme import DEFAULT_THEME, THEMES

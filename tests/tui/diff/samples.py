@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from textual import on
 from textual.message import Message
 
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
-from navigator.domain.models import Finding
+from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.models import Finding
 from navigator.tui.diff.model import Comment, FindingNote
 from navigator.tui.diff.view import DiffView
 from tests.tui.diff.preview import PreviewApp, parse_diff

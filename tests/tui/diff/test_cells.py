@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from navigator.domain.text import is_unsafe
+from navigator.model.text import is_unsafe
 from navigator.tui.diff.cells import (
     LONG,
     cells,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from navigator.domain.diff import DiffLine, FileDiff
+from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.cells import display
 from navigator.tui.diff.highlight import CHUNK, GROUPS, MAX_CHARACTERS, highlight_chunk, lexer_for
 from navigator.tui.diff.syntax import ChunkKey, SyntaxStore, lex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from navigator.domain.diff import DiffLine, FileDiff
+from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.intraline import MAX_CHARACTERS, MAX_RUN, changed_words, partner
 from tests.tui.diff.samples import FILES, TEXT, diffs
 

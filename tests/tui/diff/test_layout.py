@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.domain.diff import DiffLine, FileDiff
+from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.layout import Kind, Layout, Row, Rows, build_rows, hidden_above, may_continue
 from navigator.tui.diff.model import Comment, FindingNote, LineRef, Mode, place
 from navigator.tui.diff.paint import Painter, Scene

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
-from navigator.domain.text import is_unsafe
+from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.text import is_unsafe
 from navigator.tui.diff.cells import display
 from navigator.tui.diff.layout import Kind, Layout, Row, build_rows
 from navigator.tui.diff.model import Annotation, FindingNote, Mode, place

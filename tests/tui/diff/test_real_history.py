@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from navigator.domain.models import Project
+from navigator.git.facts import read_facts
+from navigator.git.private import PrivateRepo
+from navigator.model.models import Project
 from navigator.tui.diff.cells import display
 from navigator.tui.diff.layout import Kind
 from navigator.tui.diff.paint import NO_NEWLINE, SIGNS
-from navigator.workspace.git.facts import read_facts
-from navigator.workspace.git.private import PrivateRepo
 from tests.tui.diff.samples import ViewApp
 
 ROOT = Path(__file__).parents[3]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from navigator.domain.diff import DiffLine, FileDiff, Hunk
-from navigator.domain.text import is_unsafe
+from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.text import is_unsafe
 from navigator.tui.diff.canvas import EMPTY
 from navigator.tui.diff.layout import Kind
 from navigator.tui.diff.model import Anchor, Comment, FindingNote

@@ -24,9 +24,9 @@ from navigator.cascade.views.statistics.page import (
 )
 from navigator.cascade.views.statistics.pages import PAGES, REVIEWER
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
-from navigator.domain import patterns
-from navigator.domain.text import SIMULATED
-from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.model import patterns
+from navigator.model.text import SIMULATED
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 

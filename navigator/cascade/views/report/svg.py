@@ -8,8 +8,8 @@ from itertools import groupby
 
 from navigator.cascade.views.statistics.chart import place_in_time, short_date, top_of
 from navigator.cascade.views.statistics.page import RatePlot, SpreadPlot, bounds, percent
-from navigator.domain.text import safe_line
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share
+from navigator.model.text import safe_line
 
 _WIDTH, _HEIGHT = 720, 200
 _LEFT, _TOP, _BOTTOM = 44, 22, 26

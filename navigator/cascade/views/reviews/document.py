@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from navigator.domain.models import Finding, Proposal, Task
-from navigator.domain.secrets import Redactor
-from navigator.domain.states import Severity, TaskState, Verdict
+from navigator.model.models import Finding, Proposal, Task
+from navigator.model.secrets import Redactor
+from navigator.model.states import Severity, TaskState, Verdict
 from navigator.store.reads.reader import Reader
 
 _BY_WEIGHT = tuple(Severity)

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from navigator import __version__
 from navigator.cascade.views.reviews.document import unread
-from navigator.domain.states import Criterion, Severity
-from navigator.domain.text import safe_text
+from navigator.model.states import Criterion, Severity
+from navigator.model.text import safe_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

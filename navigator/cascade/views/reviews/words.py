@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from navigator.domain import patterns
-from navigator.domain.text import safe_line
+from navigator.model import patterns
+from navigator.model.text import safe_line
 
 _MARKUP = patterns.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from navigator.cascade.views.statistics.page import SHARE_COLUMNS, Row, Table, share_rows
-from navigator.domain.states import Verdict
-from navigator.domain.text import plural
-from navigator.evidence.agreement import Retest
-from navigator.evidence.intervals import ANECDOTAL_BELOW
-from navigator.evidence.revisions import FindingsMet, Landed, Revisions
+from navigator.figures.agreement import Retest
+from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.figures.revisions import FindingsMet, Landed, Revisions
+from navigator.model.states import Verdict
+from navigator.model.text import plural
 
 _HOW = {
     "named": "named by the commit that reverts it",

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 
 from navigator.cascade.views.statistics.page import bounds, percent
 from navigator.cascade.views.statistics.rate_changes import change_words, rate_words
-from navigator.evidence.changes import PARTS, Watched
-from navigator.evidence.compare import newcombe
-from navigator.evidence.cost import Cost
-from navigator.evidence.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
-from navigator.evidence.outcomes import Outcomes
-from navigator.evidence.rates import RateRow
-from navigator.evidence.reproductions import FindingTests
-from navigator.evidence.revisions import Revisions
-from navigator.evidence.swaps import RoundTrip
+from navigator.figures.changes import PARTS, Watched
+from navigator.figures.compare import newcombe
+from navigator.figures.cost import Cost
+from navigator.figures.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
+from navigator.figures.outcomes import Outcomes
+from navigator.figures.rates import RateRow
+from navigator.figures.reproductions import FindingTests
+from navigator.figures.revisions import Revisions
+from navigator.figures.swaps import RoundTrip
 
 _OFTEN = 0.5
 """Share of REVISE that is right from which a reviewer that is better than chance is worth it without reservation."""

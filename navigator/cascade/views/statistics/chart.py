@@ -10,8 +10,8 @@ from datetime import date
 from itertools import pairwise
 
 from navigator.cascade.views.statistics.page import RatePlot, SpreadPlot
-from navigator.domain.text import safe_line
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share
+from navigator.model.text import safe_line
 
 Pieces = list[tuple[str, str]]
 """One line: texts with the names of their styles."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from navigator.cascade.views.statistics.page import Column, Row, Table, bounds, percent
 from navigator.cascade.views.statistics.revise_rate import pooled
-from navigator.domain.errors import NotFound, UsageError
-from navigator.evidence.compare import Comparison, compared
-from navigator.evidence.intervals import ANECDOTAL_BELOW
-from navigator.evidence.rates import RateRow, revise_rate
+from navigator.figures.compare import Comparison, compared
+from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.figures.rates import RateRow, revise_rate
+from navigator.model.errors import NotFound, UsageError
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 

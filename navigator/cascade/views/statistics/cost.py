@@ -14,9 +14,9 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.domain.states import Role
-from navigator.evidence.cost import Amount, Cost, WorkCost, cost
-from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.figures.cost import Amount, Cost, WorkCost, cost
+from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.model.states import Role
 from navigator.store.reads.reader import Reader
 
 _COLUMNS = (

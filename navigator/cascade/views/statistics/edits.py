@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from navigator.cascade.views.statistics.page import SHARE_COLUMNS, StatisticsPage, Table, bars, share_rows
-from navigator.domain.text import plural
-from navigator.evidence.outcomes import EditStats, edit_stats
+from navigator.figures.outcomes import EditStats, edit_stats
+from navigator.model.text import plural
 
 
 def _edit_tables(edits: EditStats) -> Sequence[Table]:

@@ -18,9 +18,9 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.evidence.agreement import retest
-from navigator.evidence.exam import CANNOT_TELL, Estimate, ExamScore, SizeScore, SourceScore, worth_words
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
+from navigator.figures.agreement import retest
+from navigator.figures.exam import CANNOT_TELL, Estimate, ExamScore, SizeScore, SourceScore, worth_words
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.store.reads.reader import Reader
 
 _COLUMNS = (Column("share", 6), Column("95 %", 15), Column("of", 14))

@@ -15,8 +15,8 @@ from navigator.cascade.views.statistics.page import (
     percent,
     share_rows,
 )
-from navigator.evidence.intervals import ANECDOTAL_BELOW
-from navigator.evidence.reproductions import FindingTests, Proved, finding_tests
+from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.figures.reproductions import FindingTests, Proved, finding_tests
 
 _COLUMNS = (
     *SHARE_COLUMNS,

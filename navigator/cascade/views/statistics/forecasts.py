@@ -14,8 +14,8 @@ from navigator.cascade.views.statistics.page import (
     dash,
     percent,
 )
-from navigator.evidence.forecasts import CLOSE, ForecastError, forecast_errors
-from navigator.evidence.intervals import ANECDOTAL_BELOW
+from navigator.figures.forecasts import CLOSE, ForecastError, forecast_errors
+from navigator.figures.intervals import ANECDOTAL_BELOW
 
 _FROM = {"measured": "measured figures", "published": "partly published"}
 

@@ -26,11 +26,11 @@ from navigator.cascade.views.statistics.page import (
     percent,
     share_rows,
 )
-from navigator.domain.text import plural
-from navigator.evidence.agreement import Retest, retest
-from navigator.evidence.outcomes import Outcomes, VerdictDecisions, outcomes
-from navigator.evidence.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
-from navigator.evidence.revisions import FindingsMet, Landed, Revisions, findings_met, landed, revisions
+from navigator.figures.agreement import Retest, retest
+from navigator.figures.outcomes import Outcomes, VerdictDecisions, outcomes
+from navigator.figures.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
+from navigator.figures.revisions import FindingsMet, Landed, Revisions, findings_met, landed, revisions
+from navigator.model.text import plural
 from navigator.store.reads.reader import Reader
 
 _DECISION_COLUMNS = (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-from navigator.domain.errors import UsageError
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, percent_of
-from navigator.evidence.rates import RateRow
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, percent_of
+from navigator.figures.rates import RateRow
+from navigator.model.errors import UsageError
 from navigator.store.reads.reader import Reader
 
 _T = TypeVar("_T")

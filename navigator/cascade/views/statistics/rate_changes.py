@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from navigator.cascade.views.statistics.page import percent
-from navigator.domain.records import VersionCount
-from navigator.domain.text import safe_line
-from navigator.evidence.changes import PARTS, Change, Watched, changes, first_uses
-from navigator.evidence.intervals import share
-from navigator.evidence.monitor import SHOWN_FROM, watch
+from navigator.figures.changes import PARTS, Change, Watched, changes, first_uses
+from navigator.figures.intervals import share
+from navigator.figures.monitor import SHOWN_FROM, watch
+from navigator.model.records import VersionCount
+from navigator.model.text import safe_line
 from navigator.store.reads.reader import Reader
 
 _MODELS = ("writer_model", "model")

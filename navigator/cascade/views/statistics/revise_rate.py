@@ -20,11 +20,11 @@ from navigator.cascade.views.statistics.page import (
     percent,
 )
 from navigator.cascade.views.statistics.rate_changes import document, facts, marks, watched
-from navigator.domain.records import VersionCount
-from navigator.domain.text import plural
-from navigator.evidence.changes import Watched
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share, share
-from navigator.evidence.rates import ASSUMED_RATE, RateRow, RateTables, revise_rate, verdicts_needed
+from navigator.figures.changes import Watched
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
+from navigator.figures.rates import ASSUMED_RATE, RateRow, RateTables, revise_rate, verdicts_needed
+from navigator.model.records import VersionCount
+from navigator.model.text import plural
 from navigator.store.reads.reader import Reader
 
 WEEKS = 12

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from navigator.domain.text import safe_line
+from navigator.model.text import safe_line
 
 _LIMITS = ("low", "high")
 _ABOUT = ("k", "n", *_LIMITS, "unit", "source")

@@ -19,12 +19,12 @@ from navigator.cascade.views.statistics.page import (
     percent,
 )
 from navigator.cascade.views.statistics.rate_changes import odds, watched
-from navigator.evidence.intervals import ANECDOTAL_BELOW, Share
-from navigator.evidence.outcomes import outcomes
-from navigator.evidence.rates import RateTables, revise_rate
-from navigator.evidence.reproductions import finding_tests
-from navigator.evidence.revisions import revisions
-from navigator.evidence.swaps import round_trips
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share
+from navigator.figures.outcomes import outcomes
+from navigator.figures.rates import RateTables, revise_rate
+from navigator.figures.reproductions import finding_tests
+from navigator.figures.revisions import revisions
+from navigator.figures.swaps import round_trips
 from navigator.store.reads.reader import Reader
 
 _SWAPS = 500

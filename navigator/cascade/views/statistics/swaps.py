@@ -16,10 +16,10 @@ from navigator.cascade.views.statistics.page import (
     dash,
     percent,
 )
-from navigator.domain.models import Swap
-from navigator.evidence.intervals import Summary
-from navigator.evidence.spread import Spread, spread
-from navigator.evidence.swaps import Direction, RoundTrip, durations, round_trips, swap_stats
+from navigator.figures.intervals import Summary
+from navigator.figures.spread import Spread, spread
+from navigator.figures.swaps import Direction, RoundTrip, durations, round_trips, swap_stats
+from navigator.model.models import Swap
 from navigator.store.reads.reader import Reader
 
 _P95_FROM = 20

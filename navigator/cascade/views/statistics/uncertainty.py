@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from navigator.cascade.views.statistics.page import Column, Row, StatisticsPage, Table
-from navigator.domain.text import safe_line
-from navigator.evidence.intervals import ANECDOTAL_BELOW
-from navigator.evidence.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
+from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
+from navigator.model.text import safe_line
 
 _COLUMNS = (
     Column("n", 6),

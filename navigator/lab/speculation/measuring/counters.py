@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from navigator.domain import patterns
+from navigator.model import patterns
 
 
 @dataclass(frozen=True, slots=True)

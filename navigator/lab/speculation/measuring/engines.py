@@ -12,9 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from navigator.domain.errors import MissingPart
-from navigator.domain.json_text import read_json
-from navigator.domain.text import safe_line
 from navigator.lab.speculation.measuring.counters import (
     Counts,
     llama_statistics,
@@ -23,6 +20,9 @@ from navigator.lab.speculation.measuring.counters import (
     since,
     vllm_metrics,
 )
+from navigator.model.errors import MissingPart
+from navigator.model.json_text import read_json
+from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
     import httpx

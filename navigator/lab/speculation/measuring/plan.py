@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from navigator.domain.errors import ConfigError, UsageError
 from navigator.lab.speculation.design import design_runs
+from navigator.model.errors import ConfigError, UsageError
 
 EngineName = Literal["sglang", "vllm", "llama.cpp"]
 _Words = Annotated[list[str], Field(min_length=1)]

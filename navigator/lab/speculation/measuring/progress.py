@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from navigator.domain.errors import MissingPart
 from navigator.lab.runs import Plot, Point, Recorder
 from navigator.lab.speculation.decide import Arm, compare, decide
 from navigator.lab.speculation.estimates import Estimate, estimates
 from navigator.lab.speculation.measuring.plan import Plan
 from navigator.lab.speculation.measuring.runner import finished
 from navigator.lab.speculation.runs import read_runs
+from navigator.model.errors import MissingPart
 
 RANDOM = "The models have random weights: this tries the method, it says nothing about trained models."
 

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import write_private
-from navigator.domain.errors import Conflict, MissingPart, UsageError
-from navigator.domain.json_text import read_json
 from navigator.lab.speculation.measuring.engines import ENGINES, Answer, Server
 from navigator.lab.speculation.measuring.plan import Arm, Engine, Plan
+from navigator.model.errors import Conflict, MissingPart, UsageError
+from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
-from navigator.serving.swap.processes import MARK, send, strays
+from navigator.swap.processes import MARK, send, strays
 
 if TYPE_CHECKING:
     import httpx

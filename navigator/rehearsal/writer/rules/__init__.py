@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from importlib import resources
 
-from navigator.domain import patterns
+from navigator.model import patterns
 from navigator.rehearsal.writer.rules.base import MAX_PLACES, Apply, Outcome, Rule, transforming
 from navigator.rehearsal.writer.rules.calls import (
     BareExcept,

@@ -10,7 +10,7 @@ from typing import ClassVar
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ProviderT, QualifiedNameProvider, QualifiedNameSource
 
-from navigator.domain import patterns
+from navigator.model import patterns
 
 MAX_PLACES = 40
 """Places one rule changes in one file; an answer has to stay readable, and within the tokens it is given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from navigator.domain import patterns
+from navigator.model import patterns
 from navigator.rehearsal.writer.rules.base import Apply, Outcome, Places
 
 _FENCE = patterns.compile(r"^( {0,3})(`{3,}|~{3,})(.*)$")

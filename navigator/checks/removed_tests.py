@@ -1,0 +1,426 @@
+"""Tests and assertions that a change takes away, and tests that it switches off: by language, without running anything.
+
+A model that cannot make a test pass may make it go. What is found here is no proof of that: the developer confirms each file
+separately, so that no batch key and no verdict includes it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from navigator.checks.syntax import parse_python
+from navigator.model import patterns
+from navigator.model.json_text import read_json
+
+MOST_BYTES = 1_000_000
+
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """One changed file: its text before and after; None where it is absent."""
+
+    path: str
+    old: str | None
+    new: str | None
+
+
+@dataclass
+class Found:
+    """The tests of one text: name -> how many things it asserts; `bodies` tell a renamed test from a removed one."""
+
+    tests: dict[str, int] = field(default_factory=dict)
+    bodies: Counter[str] = field(default_factory=Counter)
+    by_name: dict[str, str] = field(default_factory=dict)
+    off: Counter[str] = field(default_factory=Counter)
+    loose: int = 0
+
+    def add(self, name: str, asserts: int, body: str) -> None:
+        """Note one test; a second one of the same name takes the first one's place, as in a run."""
+        self.tests[name] = asserts
+        self.by_name[name] = body
+        self.bodies[body] += 1
+
+
+_TEST_FILE = patterns.compile(
+    r"(?:^|/)(?:tests?|specs?|__tests__|testing|e2e)/|(?:^|/)(?:test_[^/]*|[^/]*_tests?|conftest)\.py$"
+    r"|\.(?:test|spec|cy)\.[cm]?[jt]sx?$|_test\.(?:go|dart|exs?|cc|cpp|c)$|(?:^|/)[^/]*(?:Tests?|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$"
+    r"|(?:_spec|_test)\.rb$|\.bats$|(?:^|/)test[^/]*\.(?:c|cc|cpp|rs)$",
+    patterns.IGNORECASE,
+)
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a path is by its name one of tests."""
+    return _TEST_FILE.search(path) is not None
+
+
+def removed_tests(files: Sequence[FileText]) -> dict[str, str]:
+    """What each file of a change takes away of tests, in words, by path.
+
+    A test that is in another file of the same change afterwards, or under another name with the same body, is not
+    gone.
+    """
+    pairs = [(file, _read(file.path, file.old), _read(file.path, file.new)) for file in files]
+    names = Counter(name for _, _, after in pairs for name in after.tests)
+    bodies = sum((after.bodies for _, _, after in pairs), Counter[str]())
+    for _, before, _ in pairs:
+        names.subtract(before.tests.keys())
+        bodies.subtract(before.bodies)
+    said: dict[str, str] = {}
+    for file, before, after in pairs:
+        words = list(_compared(before, after, names, bodies))
+        if words:
+            gone = "removes the file: " if file.new is None else ""
+            said[file.path] = gone + "; ".join(words)
+    return said
+
+
+def _compared(before: Found, after: Found, names: Counter[str], bodies: Counter[str]) -> Iterable[str]:
+    gone = []
+    for name in before.tests:
+        if name in after.tests:
+            continue
+        body = before.by_name[name]
+        # Elsewhere in this change the same name, or the same body, came: it was moved or renamed.
+        if names[name] >= 0 or (body and bodies[body] >= 0):
+            continue
+        gone.append(name)
+    if gone:
+        yield f"removes {_number(gone, 'test')}: {_list(gone)}"
+    fewer = [name for name, count in before.tests.items() if after.tests.get(name, count) < count]
+    if fewer:
+        yield f"takes assertions out of {_list(fewer)}"
+    lost = before.loose - after.loose
+    if lost > 0 and not gone and not fewer:
+        yield f"removes {lost} assertion{'s' if lost > 1 else ''}"
+    off = list((after.off - before.off).elements())
+    if off:
+        yield f"switches tests off: {_list(sorted(set(off)))}"
+
+
+def _number(items: Sequence[str], word: str) -> str:
+    return f"1 {word}" if len(items) == 1 else f"{len(items)} {word}s"
+
+
+def _list(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return ", ".join(items[:_SHOWN]) + more
+
+
+def _read(path: str, text: str | None) -> Found:
+    if text is None or len(text) > MOST_BYTES:
+        return Found()
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix in {".py", ".pyi"}:
+        return _python(path, text) if is_test_file(path) else Found()
+    rules = _RULES.get(suffix)
+    if rules is None or not (is_test_file(path) or suffix == ".rs"):
+        return Found()
+    return _by_patterns(text, rules)
+
+
+# Python, by its syntax
+
+_ASSERTS = patterns.compile(
+    r"assert|(?:raises|warns|deprecated_call|fail|should|expect|verify|check_call|approx)$|^(?:raises|warns)"
+)
+_OFF_PYTHON = patterns.compile(
+    r"\b(?:pytest\.)?mark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\bunittest\.skip\w*|\bskipTest\s*\("
+    r"|@skip\w*\b|\bexpectedFailure\b|\b__test__\s*=\s*False|\bcollect_ignore\w*\b|@(?:unittest\.)?skip\b"
+)
+
+
+def _python(path: str, text: str) -> Found:
+    found = Found(off=Counter(match[0].strip("( ") for match in _OFF_PYTHON.finditer(_without_strings(text))))
+    try:
+        tree = parse_python(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _by_patterns(text, _RULES[".py"])
+    _walk_python(tree.body, "", found)
+    return found
+
+
+def _without_strings(text: str) -> str:
+    """Comments are no code; strings stay, since few of them look like a call."""
+    return patterns.sub(r"(?m)^[ \t]*#.*$", "", text)
+
+
+def _walk_python(body: Sequence[ast.stmt], above: str, found: Found) -> None:
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            _walk_python(statement.body, f"{above}{statement.name}.", found)
+        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            if statement.name.startswith("test"):
+                reached = _reached(statement.body)
+                found.add(f"{above}{statement.name}", sum(map(_asserted, reached)), _shape(statement.body))
+            else:
+                found.loose += sum(map(_asserted, statement.body))
+        elif isinstance(statement, ast.If | ast.Try | ast.With):
+            if (
+                isinstance(statement, ast.If)
+                and isinstance(statement.test, ast.Constant)
+                and not statement.test.value
+            ):
+                continue  # `if False:`
+            _walk_python(statement.body, above, found)
+            _walk_python(getattr(statement, "orelse", []), above, found)
+
+
+def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements before one that always ends the function."""
+    reached: list[ast.stmt] = []
+    for statement in body:
+        reached.append(statement)
+        if isinstance(statement, ast.Return | ast.Raise):
+            break
+    return reached
+
+
+def _asserted(statement: ast.stmt) -> int:
+    return sum(_is_assertion(node) for node in ast.walk(statement))
+
+
+def _is_assertion(node: ast.AST) -> bool:
+    """An assertion that can fail: `assert True` and the like hold nothing."""
+    if isinstance(node, ast.Assert):
+        return not (isinstance(node.test, ast.Constant) and bool(node.test.value))
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if not _ASSERTS.search(name):
+        return False
+    return not (node.args and all(isinstance(arg, ast.Constant) for arg in node.args))
+
+
+def _shape(body: Sequence[ast.stmt]) -> str:
+    kept = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    shape = "\n".join(ast.dump(statement) for statement in kept)
+    # A body that says next to nothing tells no test from another.
+    return shape if len(shape) > 60 else ""
+
+
+# Other languages, by patterns on text without comments
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    test: patterns.Pattern[str]
+    asserts: patterns.Pattern[str]
+    off: patterns.Pattern[str]
+    comments: Callable[[str], str]
+
+
+def _c_comments(text: str) -> str:
+    """Without `/* … */` and `// …`; in one pass, whatever is left open."""
+    parts: list[str] = []
+    at = 0
+    while (start := text.find("/*", at)) >= 0:
+        end = text.find("*/", start + 2)
+        parts.append(text[at:start])
+        at = len(text) if end < 0 else end + 2
+    return _LINE_COMMENTS.sub(" ", " ".join([*parts, text[at:]]))
+
+
+_HASH_LINES = patterns.compile(r"(?m)^[ \t]*#(?:[^\[\n][^\n]*|$)")
+
+
+def _hash_comments(text: str) -> str:
+    return _HASH_LINES.sub("", text)
+
+
+_LINE_COMMENTS = patterns.compile(r"(?m)(?<![:\"'`/])//[^\n]*")
+
+_JS = _Rules(
+    patterns.compile(
+        r"\b(?:x?it|x?test|specify|Deno\.test)(?:\.\w{1,40}){0,6}(?:\([^()\n]{0,300}\))?\s*\(\s*(?:'(?P<name>[^'\n]{0,200})'|\"(?P<name2>[^\"\n]{0,200})\"|`(?P<name3>[^`\n]{0,200})`)"
+    ),
+    patterns.compile(
+        r"\b(?:expect|assert(?:\.\w{1,40}){0,6}|should|t\.(?:is|true|false|deepEqual|throws|not|like|regex|assert)\w*)\s*\("
+    ),
+    patterns.compile(
+        r"\b(?:it|test|describe|context|suite)\.(?:skip|todo|only|failing|fixme)\b|\bx(?:it|test|describe)\b|\bf(?:it|describe)\b"
+        r"|\bskip\s*:\s*(?:true|['\"])|\bt\.skip\("
+    ),
+    _c_comments,
+)
+_JVM = _Rules(
+    patterns.compile(
+        r"@(?:Test|ParameterizedTest|RepeatedTest|Theory)\b(?:\([^)]{0,300}\))?(?:\s{0,80}@\w+(?:\([^)]{0,300}\))?){0,3}\s*"
+        r"(?:(?:public|private|protected|internal|open|override|suspend|static|final|void|fun)\s+){0,6}(?P<name>`[^`]+`|\w+)\s*\("
+    ),
+    patterns.compile(r"\b(?:assert\w*|verify|should\w*|expect\w*|fail)\s*[({]"),
+    patterns.compile(r"@(?:Disabled|Ignore)\w*\b|\bassume\w*\("),
+    _c_comments,
+)
+_CSHARP = _Rules(
+    patterns.compile(
+        r"\[(?:Fact|Theory|Test|TestCase|TestMethod)\b[^\]]{0,300}\](?:\s{0,80}\[[^\]]{0,300}\]){0,3}\s{0,80}(?:[\w<>\[\]?]{1,80}\s{1,80}){1,8}?(?P<name>\w{1,200})\s{0,80}\(",
+        patterns.ASCII,
+    ),
+    patterns.compile(r"\b(?:Assert\.\w+|\w+\.Should\w*|Verify)\s*[(<]"),
+    patterns.compile(r"\[Ignore\b|\bSkip\s*=|\[Explicit\b"),
+    _c_comments,
+)
+_CPP = _Rules(
+    patterns.compile(
+        r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|SECTION|BOOST_AUTO_TEST_CASE|START_TEST)\s{0,80}\(\s{0,80}(?P<name>[^)\n]{1,300})\)"
+        r"|\bvoid\s+(?P<name2>test_\w+)\s*\("
+    ),
+    patterns.compile(
+        r"\b(?:EXPECT_|ASSERT_|REQUIRE|CHECK|BOOST_(?:CHECK|REQUIRE|TEST)|assert|ck_assert|TEST_ASSERT)\w*\s*\("
+    ),
+    patterns.compile(r"\bGTEST_SKIP\b|\bDISABLED_\w+|\[\.\]|\[!hide\]|#if\s+0\b"),
+    _c_comments,
+)
+_RUBY = _Rules(
+    patterns.compile(
+        r"(?m)^[ \t]*(?:it|specify|test|scenario|example)[ \t]{0,40}\(?[ \t]{0,40}(?:'(?P<name>[^'\n]*)'|\"(?P<name2>[^\"\n]*)\")"
+        r"|^[ \t]*def[ \t]+(?P<name3>test_\w+)"
+    ),
+    patterns.compile(r"\b(?:expect|assert\w*|refute\w*|should\w*|must_\w+|wont_\w+)\b"),
+    patterns.compile(r"\b(?:xit|xdescribe|xcontext|pending|skip|fit|fdescribe)\b"),
+    _hash_comments,
+)
+_RULES: dict[str, _Rules] = {
+    ".py": _Rules(
+        patterns.compile(r"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(?P<name>test\w*)\s*\("),
+        patterns.compile(r"\bassert\b|\.assert\w+\(|\braises\("),
+        _OFF_PYTHON,
+        _hash_comments,
+    ),
+    ".go": _Rules(
+        patterns.compile(
+            r"(?m)^func\s+(?P<name>(?:Test|Benchmark|Fuzz|Example)\w*)\s*\(|\bt\.Run\(\s*\"(?P<name2>[^\"]+)\""
+        ),
+        patterns.compile(
+            r"\b[tb]\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require)\.\w+\(|\bExpect\("
+        ),
+        patterns.compile(r"\b[tb]\.(?:Skip|Skipf|SkipNow)\(|//go:build\s+ignore"),
+        _c_comments,
+    ),
+    ".rs": _Rules(
+        patterns.compile(
+            r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\]]{0,300}\](?:\s{0,80}#\[[^\]]{0,300}\]){0,3}\s*(?:pub\s+)?(?:async\s+)?"
+            r"fn\s+(?P<name>\w+)"
+        ),
+        patterns.compile(
+            r"\b(?:assert\w*|prop_assert\w*|debug_assert\w*|panic|matches)!\s*[(\[{]|#\[should_panic"
+        ),
+        patterns.compile(r"#\[ignore\b|#\[cfg\(any\(\)\)\]"),
+        _c_comments,
+    ),
+    ".ex": _Rules(
+        patterns.compile(r"\btest\s+\"(?P<name>[^\"]+)\""),
+        patterns.compile(r"\b(?:assert|refute)\w*\b"),
+        patterns.compile(r"@tag\s+:?skip"),
+        _hash_comments,
+    ),
+    ".php": _Rules(
+        patterns.compile(r"\bfunction\s+(?P<name>test\w+)\s*\("),
+        patterns.compile(r"->assert\w+\(|::assert\w+\(|->expect\w+\(|\bexpect\("),
+        patterns.compile(r"markTest(?:Skipped|Incomplete)"),
+        _c_comments,
+    ),
+    ".swift": _Rules(
+        patterns.compile(
+            r"\bfunc\s+(?P<name>test\w+)\s*\(|@Test(?:\([^)]{0,300}\))?\s*func\s+(?P<name2>\w+)"
+        ),
+        patterns.compile(r"\bXCT\w+\(|#expect\(|#require\("),
+        patterns.compile(r"\bXCTSkip\w*|\.disabled\("),
+        _c_comments,
+    ),
+    ".bats": _Rules(
+        patterns.compile(r"(?m)^@test\s+(?:'(?P<name>[^'\n]*)'|\"(?P<name2>[^\"\n]*)\")"),
+        patterns.compile(r"(?m)^[ \t]*(?:\[|assert\w*|refute\w*)"),
+        patterns.compile(r"(?m)^[ \t]*skip\b"),
+        _hash_comments,
+    ),
+    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"), _JS),
+    **dict.fromkeys((".java", ".kt", ".kts", ".scala", ".groovy"), _JVM),
+    ".cs": _CSHARP,
+    **dict.fromkeys((".c", ".cc", ".cpp", ".cxx", ".h", ".hpp"), _CPP),
+    ".rb": _RUBY,
+}
+_RULES[".exs"] = _RULES[".ex"]
+
+
+def _by_patterns(text: str, rules: _Rules) -> Found:
+    code = rules.comments(text)
+    found = Found(off=Counter(" ".join(match[0].split()).strip("( ") for match in rules.off.finditer(code)))
+    places = [
+        (
+            match.start(),
+            next(filter(None, match.groupdict().values()), "").strip("`\"' "),
+        )
+        for match in rules.test.finditer(code)
+    ]
+    ends = [*(start for start, _ in places[1:]), len(code)][: len(places)]
+    found.loose = len(rules.asserts.findall(code[: places[0][0]] if places else code))
+    for (start, name), end in zip(places, ends, strict=True):
+        body = code[start:end]
+        shape = " ".join(body.replace(name, "", 1).split())
+        found.add(name, len(rules.asserts.findall(body)), shape if len(shape) > 60 else "")
+    return found
+
+
+# How tests are run
+
+_SETTINGS = patterns.compile(
+    r"(?:^|/)(?:pytest\.ini|tox\.ini|\.coveragerc|noxfile\.py|jest\.config\.\w+|vitest\.(?:config|workspace)\.\w+|\.mocharc\.\w+"
+    r"|karma\.conf\.\w+|phpunit\.xml(?:\.dist)?|\.rspec|nextest\.toml|playwright\.config\.\w+|cypress\.config\.\w+)$"
+)
+_SECTIONS = {
+    "pyproject.toml": (patterns.compile(r"\[tool\.(?:pytest|coverage|tox|nox|hatch\.envs)"), None),
+    "setup.cfg": (patterns.compile(r"\[tool:pytest\]"), None),
+    "Cargo.toml": (
+        patterns.compile(r"\[\[(?:test|bench)\]\]"),
+        patterns.compile(r"[ \t]*(?:autotests|test|harness)[ \t]*="),
+    ),
+}
+"""File name -> the headers of its sections about tests, and the lines about tests in any other section."""
+
+_PACKAGE_KEYS = ("jest", "mocha", "ava", "vitest")
+_PACKAGE_SCRIPT = patterns.compile(r"(?:pre|post)?test(?::[\w:-]+)?")
+
+
+def changed_settings(file: FileText) -> str:
+    """In words, that a file says how the project's tests are run and is changed there; "" where it is not."""
+    if _SETTINGS.search(file.path):
+        return "decides how the tests are run" if file.old != file.new else ""
+    if file.old is None:
+        return ""
+    before, after = (_about_tests(file.path, text) for text in (file.old, file.new or ""))
+    return "changes how the tests are run" if before != after else ""
+
+
+def _about_tests(path: str, text: str) -> object:
+    """What a manifest says of how tests are run; the same for manifests that say the same."""
+    name = PurePosixPath(path).name
+    if name == "package.json":
+        return _package_tests(text)
+    if name not in _SECTIONS:
+        return None
+    header, anywhere = _SECTIONS[name]
+    kept, inside = [], False
+    for line in text.split("\n"):
+        if line.startswith("["):
+            inside = header.match(line) is not None
+        if line.strip() and (inside or (anywhere is not None and anywhere.match(line))):
+            kept.append(line.rstrip())
+    return kept
+
+
+def _package_tests(text: str) -> object:
+    try:
+        package = read_json(text)
+        scripts = package.get("scripts", {})
+        told = {name: said for name, said in scripts.items() if _PACKAGE_SCRIPT.fullmatch(name)}
+    except (ValueError, AttributeError):
+        return text  # read by nobody, it says what its letters say
+    return told, [package.get(key) for key in _PACKAGE_KEYS]

@@ -1,0 +1,286 @@
+"""Chunks of a streamed answer become one answer, or the error that says why not. No I/O.
+
+Nothing a server sends is trusted: every field is checked before it is used, and everything is bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from navigator.client.entropy import EntropySum
+from navigator.client.errors import (
+    Aborted,
+    BadAnswer,
+    CutByLength,
+    Overloaded,
+    Refused,
+    ServerFault,
+    ServingError,
+    StreamCut,
+    Unauthorized,
+)
+from navigator.client.retry import BACKPRESSURE
+from navigator.model import patterns
+from navigator.model.json_text import read_json
+from navigator.model.models import Usage
+from navigator.model.text import safe_line
+
+DONE = "[DONE]"
+_TAIL = 400
+_WORDS = 400
+_TOO_LONG = patterns.compile(r"context (length|window|size)")
+"""How servers say that a prompt is too long; it only chooses a hint."""
+
+
+def load_json(text: str) -> Any:
+    """Parse JSON as servers write it: raw control characters inside strings are let through.
+
+    Raises:
+        ValueError: no JSON, or nested or numbered beyond reason.
+    """
+    return read_json(text, strict=False)
+
+
+def mended(text: str) -> str:
+    """`text` with surrogate halves joined (a pair may be cut between two chunks) and lone ones replaced."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def server_words(payload: Any, limit: int = _WORDS) -> str:
+    """What a server says in an error body, in one safe line of at most `limit` characters."""
+    found = _words(payload)
+    line = safe_line(" ".join(mended(found).split()))
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _words(payload: Any) -> str:
+    if isinstance(payload, str):
+        return payload
+    if isinstance(payload, list):
+        return "; ".join(_words(item) for item in payload[:5])
+    if not isinstance(payload, dict):
+        return ""
+    if "loc" in payload:  # a validation error of pydantic or FastAPI
+        place = payload["loc"] if isinstance(payload["loc"], list) else []
+        words = f"{'.'.join(str(part) for part in place)}: {_words(payload.get('msg', ''))}"
+        return f"{words} ({_words(payload.get('type', ''))})"
+    for key in ("error", "message", "detail", "error_msg"):
+        if payload.get(key):
+            return _words(payload[key])
+    return ""
+
+
+@dataclass(slots=True)
+class Assembly:
+    """One answer as it grows.
+
+    Attributes:
+        max_chars: most characters of text and reasoning together.
+        schema: a schema was asked for, so JSON in the reasoning channel is the answer if nothing else came.
+        thinking: the model was allowed to reason.
+    """
+
+    max_chars: int
+    schema: bool = False
+    thinking: bool = False
+    model: str = ""
+    finish_reason: str = ""
+    done: bool = False
+    chars: int = 0
+    _content: list[str] = field(default_factory=list)
+    _reasoning: list[str] = field(default_factory=list)
+    _tail: str = ""
+    _tokens: tuple[int, int, int] = (0, 0, 0)
+    entropy: EntropySum = field(default_factory=EntropySum)
+
+    @property
+    def started(self) -> bool:
+        """Whether a first character, or an ending, has come."""
+        return self.chars > 0 or bool(self.finish_reason)
+
+    @property
+    def tail(self) -> str:
+        """The newest few hundred characters."""
+        return mended(self._tail)
+
+    @property
+    def content(self) -> str:
+        """The text so far."""
+        return mended("".join(self._content))
+
+    @property
+    def reasoning(self) -> str:
+        """The reasoning so far."""
+        return mended("".join(self._reasoning))
+
+    def usage(self, seconds: float) -> Usage:
+        """Tokens as the server told them (zero where it did not) and the given wall seconds."""
+        prompt, completion, cached = self._tokens
+        return Usage(
+            prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached, seconds=seconds
+        )
+
+    def event(self, data: str) -> None:
+        """Take the data of one event.
+
+        Raises:
+            BadAnswer: it cannot be read, or the answer grows too long.
+            Overloaded, ServerFault, Refused: the server reports an error inside the stream.
+        """
+        if data.strip() == DONE:
+            self.done = True
+            return
+        try:
+            chunk = load_json(data)
+        except ValueError:
+            raise BadAnswer(f"The server sent an event that is not JSON: {safe_line(data[:80])!r}.") from None
+        self.chunk(chunk)
+
+    def chunk(self, chunk: Any) -> None:
+        """Take one decoded chunk, or a whole answer that came in one piece; raises as `event` does."""
+        if not isinstance(chunk, dict):
+            raise BadAnswer("The server sent an event that is not a JSON object.")
+        if chunk.get("error") or chunk.get("object") == "error":
+            raise error_in_stream(chunk)
+        if isinstance(chunk.get("model"), str) and chunk["model"]:
+            self.model = mended(chunk["model"])
+        self._read_usage(chunk.get("usage"))
+        choices = chunk.get("choices")
+        if not isinstance(choices, list) or not choices:
+            return
+        choice = choices[0]
+        if not isinstance(choice, dict):
+            raise BadAnswer("The server sent a choice that is not a JSON object.")
+        delta = choice.get("delta") or choice.get("message")
+        if isinstance(delta, dict):
+            self._add(self._content, delta.get("content"))
+            # One name or the other: servers that send both send the same text twice.
+            self._add(self._reasoning, delta.get("reasoning_content") or delta.get("reasoning"))
+            if delta.get("content"):  # what it thought before is no part of the answer
+                self.entropy.add(choice.get("logprobs"))
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self.finish_reason = reason
+
+    def _add(self, parts: list[str], piece: Any) -> None:
+        if not isinstance(piece, str) or not piece:
+            return
+        parts.append(piece)
+        self.chars += len(piece)
+        self._tail = (self._tail + piece)[-_TAIL:]
+        if self.chars > self.max_chars:
+            raise BadAnswer(
+                f"The answer is longer than {self.max_chars} characters.",
+                hint="Lower max_tokens for this role.",
+            )
+
+    def _read_usage(self, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+        self._tokens = (
+            _count(usage.get("prompt_tokens")),
+            _count(usage.get("completion_tokens")),
+            _count(cached),
+        )
+
+    def result(self) -> tuple[str, str]:
+        """The answer's text and reasoning, once the stream has ended.
+
+        Raises:
+            CutByLength, Aborted: the server ended it early.
+            StreamCut: it ended without finish_reason or without [DONE].
+            BadAnswer: it ended in a way that text does not end in.
+        """
+        if not self.finish_reason or not self.done:
+            missing = "a finish_reason" if not self.finish_reason else "[DONE]"
+            raise StreamCut(f"The answer ended without {missing} after {self.chars} characters.")
+        if self.finish_reason == "length":
+            raise CutByLength(f"The answer was cut at max_tokens after {self.chars} characters.")
+        if self.finish_reason == "abort":
+            raise Aborted(f"The server aborted the answer after {self.chars} characters.")
+        if self.finish_reason != "stop":
+            raise BadAnswer(
+                f"The answer ended with finish_reason {safe_line(self.finish_reason[:40])!r}, not 'stop'.",
+                hint="A content filter or a tool call does this: look at the server's settings.",
+            )
+        return self._split()
+
+    def _split(self) -> tuple[str, str]:
+        content, reasoning = self.content, self.reasoning
+        if not reasoning:
+            content, reasoning = _without_thoughts(content, assume_open=self.thinking)
+        # SGLang with thinking off and a schema: the JSON arrives as reasoning and the content stays empty
+        # (sglang#14821, sglang#9282, vllm#44012). Words with a draft among them are no answer.
+        if self.schema and not content.strip() and reasoning.strip().startswith(("{", "[", "```")):
+            return reasoning, ""
+        return content, reasoning
+
+
+def _without_thoughts(content: str, *, assume_open: bool) -> tuple[str, str]:
+    """Cut off a `<think>…</think>` in front, as servers without a reasoning parser leave it in the text.
+
+    `assume_open`: the chat template wrote the opening tag itself, so only the closing one is in the text.
+    """
+    stripped = content.lstrip()
+    opened = stripped.startswith("<think>")
+    if not opened and not assume_open:
+        return content, ""
+    thoughts, closing, rest = stripped.removeprefix("<think>").partition("</think>")
+    if not closing:
+        return content, ""
+    return rest.lstrip("\r\n"), thoughts.strip()
+
+
+def error_in_stream(payload: dict[str, Any]) -> ServingError:
+    """The typed error for an error object that came in place of a chunk."""
+    error = payload.get("error")
+    source = error if isinstance(error, dict) else payload
+    code = source.get("code", source.get("status_code"))
+    status = code if isinstance(code, int) and not isinstance(code, bool) else 0
+    return error_for_status(status or 500, server_words(payload) or "no reason given")
+
+
+def error_for_status(
+    status: int, words: str, retry_after: float | None = None, address: str = "The server"
+) -> ServingError:
+    """The typed error for an HTTP status other than 200 and the server's (safe) words."""
+    said = f": {words.rstrip('.')}." if words else "."
+    if status in BACKPRESSURE:
+        return Overloaded(
+            f"{address} is busy (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
+        )
+    if status >= 500:
+        return ServerFault(
+            f"{address} failed (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
+        )
+    if 300 <= status < 400:
+        return Refused(
+            f"{address} redirects elsewhere (HTTP {status}), which Navigator does not follow.",
+            hint="Set base_url to the address it redirects to.",
+            status=status,
+        )
+    if status in (401, 403):
+        return Unauthorized(
+            f"{address} rejected the API key (HTTP {status}){said}", status=status, said=words
+        )
+    hint = ""
+    if status == 404:
+        hint = "Check `model` and base_url: the server does not know one of them."
+    elif _TOO_LONG.search(words):
+        hint = "Lower max_tokens or context_tokens for this role, so that prompt and answer fit together."
+    return Refused(
+        f"{address} refused the request (HTTP {status}){said}", hint=hint, status=status, said=words
+    )
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0 or value > 10**12:
+        return 0
+    return value

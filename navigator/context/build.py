@@ -1,0 +1,374 @@
+"""What the generator is shown of a project: what every task of a base shares, then what this task is about.
+
+The shared part (conventions, list of files, map of what others lean on) depends on the base and the budget alone: it comes
+first in the prompt and is the same to the byte for all tasks, so a server's prefix cache serves it. Then the task's own:
+named files whole, the files that matter most to it whole or in parts, and a map of what is near them.
+
+Everything is counted before it is sent. What does not fit, or must not be sent, is named with the reason, so that neither
+the model nor the developer takes the part for the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from navigator.context.pack import MAX_FILE_BYTES, SIZES, Count, Packed, Sizes, fit, outline, pack
+from navigator.context.repomap.files import MapFile
+from navigator.context.repomap.index import RepoMap
+from navigator.context.repomap.relevance import Ranking, TaskTerms, rank_files, read_task
+from navigator.git.source import TreeSource
+from navigator.model.models import Project
+from navigator.model.secrets import secret_in
+
+__all__ = ["MAX_FILE_BYTES", "Context", "ContextFile", "LeftOut", "build_context", "readable", "text_of"]
+
+CONVENTIONS_SHARE = 0.2
+TREE_SHARE = 0.1
+MAP_SHARE = 0.08
+NEARBY_SHARE = 0.08
+
+_LEFT_OUT_SHOWN = 50
+_NOT_FITTED_SHOWN = 10
+_MOST_RANKED = 150
+_LFS = b"version https://git-lfs.github.com/spec/"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFile:
+    """A file, or consecutive lines of it, with LF line endings.
+
+    Attributes:
+        path: from the project's root.
+        text: what is shown.
+        why: why it is shown ("named", "defines `total_price`", …).
+        tokens: of the text.
+        whole: the whole file.
+        first: number of the first line shown, 1-based.
+    """
+
+    path: str
+    text: str
+    why: str
+    tokens: int
+    whole: bool = True
+    first: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is not shown, or not whole, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What of a project goes into a prompt.
+
+    Attributes:
+        conventions: the project's conventions file, cut at a line where it is very long; None when there is
+            none.
+        tree: paths, one a line; folders with too many files are summed up as `folder/ (n files)`.
+        map: what the files that others lean on define; the same for every task of this base.
+        files: whole files, the most relevant first.
+        excerpts: parts of files, those of one file one after the other, the most relevant file first.
+        nearby: what the files next in rank define, for this task.
+        left_out: what was asked for or found, and is not there; at most 50 entries.
+        hidden: how many files of the base are never shown, by reason.
+        shared_tokens: of conventions, tree and map.
+        tree_tokens, map_tokens, nearby_tokens: of each.
+        tokens: of everything above together.
+        budget: what it was to fit into.
+    """
+
+    conventions: ContextFile | None
+    tree: str
+    files: tuple[ContextFile, ...]
+    left_out: tuple[LeftOut, ...]
+    tokens: int
+    map: str = ""
+    excerpts: tuple[ContextFile, ...] = ()
+    nearby: str = ""
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    tree_tokens: int = 0
+    map_tokens: int = 0
+    nearby_tokens: int = 0
+    shared_tokens: int = 0
+    budget: int = 0
+
+    @property
+    def shown_whole(self) -> frozenset[str]:
+        """The files that are shown whole."""
+        return frozenset(file.path for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    conventions: ContextFile | None
+    tree: str
+    tree_tokens: int
+    map: str
+    map_tokens: int
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def tokens(self) -> int:
+        own = self.conventions.tokens if self.conventions else 0
+        return own + self.tree_tokens + self.map_tokens
+
+
+def build_context(
+    source: TreeSource,
+    project: Project,
+    task_text: str,
+    files: Sequence[str],
+    budget_tokens: int,
+    count: Count,
+    *,
+    shared_budget: int | None = None,
+    repo: RepoMap | None = None,
+    sizes: Sizes = SIZES,
+) -> Context:
+    """Choose what to show for a task, within a budget.
+
+    Args:
+        source: the pinned base.
+        files: paths that the task names; those the base lacks are reported in `left_out`.
+        budget_tokens: for everything here together.
+        count: tokens of a text.
+        shared_budget: what the shares of the shared part are reckoned from, so that it does not change with a task's
+            length; `budget_tokens` where not given, and where that is less than half of it.
+        repo: the base's map, where it was made already.
+    """
+    repo = repo or RepoMap(source)
+    wished = shared_budget or budget_tokens
+    shared = _share(repo, project, wished if 2 * budget_tokens >= wished else budget_tokens, count)
+    left_out = list(shared.left_out)
+    shown, nearby, nearby_tokens = _for_task(
+        repo, task_text, files, budget_tokens, shared, count, left_out, sizes
+    )
+    return Context(
+        conventions=shared.conventions,
+        tree=shared.tree,
+        map=shared.map,
+        files=tuple(piece for piece in shown if piece.whole),
+        excerpts=tuple(piece for piece in shown if not piece.whole),
+        nearby=nearby,
+        left_out=tuple(left_out[:_LEFT_OUT_SHOWN]),
+        hidden=_hidden(repo),
+        tree_tokens=shared.tree_tokens,
+        map_tokens=shared.map_tokens,
+        nearby_tokens=nearby_tokens,
+        shared_tokens=shared.tokens,
+        tokens=shared.tokens + sum(piece.tokens for piece in shown) + nearby_tokens,
+        budget=budget_tokens,
+    )
+
+
+def _for_task(
+    repo: RepoMap,
+    task_text: str,
+    files: Sequence[str],
+    budget: int,
+    shared: _Shared,
+    count: Count,
+    left_out: list[LeftOut],
+    sizes: Sizes,
+) -> tuple[list[ContextFile], str, int]:
+    """What this task is shown beside the shared part: files and excerpts, then a map of what is near them, and its tokens."""
+    left = budget - shared.tokens
+    query = read_task(task_text, repo.number)
+    conventions = shared.conventions.path if shared.conventions else ""
+    wanted = [path for path in dict.fromkeys(files) if path != conventions]
+    shown = _named(repo, wanted, query, left, count, left_out)
+    ranking = rank_files(repo, query, files)
+    best = [repo.files[number] for number in ranking.order(sizes.least_score)[:_MOST_RANKED]]
+    ranked = [file for file in best if file.path not in {conventions, *wanted}]
+    nearby_budget = int(budget * NEARBY_SHARE)
+    spent = sum(piece.tokens for piece in shown)
+    shown += _relevant(repo, ranking, ranked, query, left - spent - nearby_budget, count, left_out, sizes)
+    taken = {piece.path for piece in shown}
+    rest = [file for file in ranked if file.path not in taken]
+    spent = sum(piece.tokens for piece in shown)
+    nearby, nearby_tokens = outline(rest, min(nearby_budget, left - spent), count)
+    _tell_rest(rest, left_out)
+    return shown, nearby, nearby_tokens
+
+
+def text_of(content: bytes) -> str | None:
+    """A file as a prompt shows it: UTF-8 or Latin-1, without byte order mark, LF line endings; None when
+    binary."""
+    if b"\0" in content:
+        return None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    return text.replace("\r\n", "\n")
+
+
+def readable(source: TreeSource, path: str, most: int = MAX_FILE_BYTES) -> tuple[str | None, str]:
+    """The text of a path as a model may see it, or None and the reason why it is not shown; `most` is in bytes."""
+    if source.mode(path) is None:
+        return None, "no such file in the base"
+    reason = source.why_hidden(path) or ("not a plain file" if source.mode(path) == "040000" else "")
+    if reason:
+        return None, reason
+    if source.size(path) > most:
+        return None, f"{source.size(path)} bytes are too many"
+    content = source.read(path) or b""
+    text = text_of(content)
+    if text is None:
+        return None, "not text"
+    if content.startswith(_LFS):
+        return None, "a pointer to a file in LFS"
+    secret = secret_in(content)
+    return (None, secret) if secret else (text, "")
+
+
+def _share(repo: RepoMap, project: Project, budget: int, count: Count) -> _Shared:
+    """What every task of this base is shown."""
+    left_out: list[LeftOut] = []
+    conventions = _conventions(repo.source, project, int(budget * CONVENTIONS_SHARE), count, left_out)
+    shown = [file.path for file in repo.files if not file.out or file.out == "not text"]
+    tree, tree_tokens = _tree(shown, int(budget * TREE_SHARE), count)
+    central = [repo.files[n] for n in sorted(range(len(repo.files)), key=lambda n: (-repo.central[n], n))]
+    drawn, map_tokens = outline(central[:_MOST_RANKED], int(budget * MAP_SHARE), count)
+    return _Shared(conventions, tree, tree_tokens, drawn, map_tokens, tuple(left_out))
+
+
+def _named(
+    repo: RepoMap, wanted: Sequence[str], query: TaskTerms, budget: int, count: Count, left_out: list[LeftOut]
+) -> list[ContextFile]:
+    """The files that the task names, whole where they fit, else the parts that speak of the task."""
+    repo.source.prefetch(path for path in wanted if not repo.source.why_hidden(path))
+    shown: list[ContextFile] = []
+    for path in wanted:
+        text, reason = readable(repo.source, path)
+        if text is None:
+            left_out.append(LeftOut(path, reason))
+            continue
+        left = budget - sum(piece.tokens for piece in shown)
+        tokens = count(text)
+        if tokens <= left:
+            shown.append(ContextFile(path, text, "named", tokens))
+            continue
+        number = repo.number.get(path)
+        known = repo.files[number] if number is not None else MapFile(path, repo.source.size(path))
+        packed = fit(known, text, query.stems, left, left, count) if left > 0 else None
+        parts = _pieces(packed, "named", count) if packed else []
+        also = "; the parts that speak of the task are shown" if parts else ""
+        left_out.append(
+            LeftOut(path, f"{tokens} tokens do not fit into the {max(left, 0)} that are left{also}")
+        )
+        shown += parts
+    return shown
+
+
+def _relevant(
+    repo: RepoMap,
+    ranking: Ranking,
+    ranked: Sequence[MapFile],
+    query: TaskTerms,
+    budget: int,
+    count: Count,
+    left_out: list[LeftOut],
+    sizes: Sizes,
+) -> list[ContextFile]:
+    """The files that matter most to the task, whole or in part."""
+
+    def read(path: str) -> str | None:
+        text, reason = readable(repo.source, path)
+        if reason and reason != "not text":
+            left_out.append(LeftOut(path, reason))
+        return text
+
+    plain = [file for file in ranked if not file.out]
+    left_out += [LeftOut(file.path, file.out) for file in ranked if file.out and file.out != "not text"]
+    repo.source.prefetch(file.path for file in plain[:40])
+    shown: list[ContextFile] = []
+    for packed in pack(plain, read, query.stems, budget, count, sizes):
+        shown += _pieces(packed, ranking.why(repo.number[packed.path]), count)
+    return shown
+
+
+def _pieces(packed: Packed, why: str, count: Count) -> list[ContextFile]:
+    return [
+        ContextFile(packed.path, part.text, why, count(part.text), packed.whole, part.first)
+        for part in packed.parts
+    ]
+
+
+def _tell_rest(rest: Iterable[MapFile], left_out: list[LeftOut]) -> None:
+    """The next files in rank that had no room."""
+    text = [file for file in rest if not file.out]
+    left_out += [LeftOut(file.path, "no room left; it is next in rank") for file in text[:_NOT_FITTED_SHOWN]]
+
+
+def _hidden(repo: RepoMap) -> dict[str, int]:
+    """How many files are never shown, by reason; what their content says is summed up without lines."""
+    counts = repo.source.hidden()
+    for file in repo.files:
+        if file.out:
+            reason = file.out.partition(" (line")[0]
+            counts[reason] = counts.get(reason, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _conventions(
+    source: TreeSource, project: Project, budget: int, count: Count, left_out: list[LeftOut]
+) -> ContextFile | None:
+    """The conventions file, cut at a line when it is longer than its share."""
+    path = project.conventions
+    if not path or source.mode(path) is None:
+        return None
+    text, reason = readable(source, path)
+    if text is None:
+        left_out.append(LeftOut(path, reason))
+        return None
+    if not text.strip():
+        return None
+    tokens = count(text)
+    if tokens <= budget:
+        return ContextFile(path, text, "conventions", tokens)
+    lines = text.splitlines(keepends=True)
+    # The longest beginning that fits, found by halving: counting tokens is the costly part.
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count("".join(lines[:middle])) <= budget else (low, middle - 1)
+    left_out.append(LeftOut(path, f"only its first {low} of {len(lines)} lines fit"))
+    cut = "".join(lines[:low])
+    return ContextFile(path, cut, "conventions", count(cut), whole=False) if cut else None
+
+
+def _tree(paths: Sequence[str], budget: int, count: Count) -> tuple[str, int]:
+    """The list of files, with the deepest and fullest folders summed up until it fits."""
+    lines = list(paths)
+    text = "\n".join(lines)
+    tokens = count(text)
+    depth = max((path.count("/") for path in lines), default=0)
+    while tokens > budget and depth > 0:
+        text = "\n".join(_folded(lines, depth))
+        tokens = count(text)
+        depth -= 1
+    if tokens <= budget:
+        return text, tokens
+    folded = text.split("\n")
+    while folded and tokens > budget:
+        folded = folded[: len(folded) // 2]
+        text = "\n".join([*folded, "(and more)"])
+        tokens = count(text)
+    return (text, tokens) if tokens <= budget else ("", 0)
+
+
+def _folded(paths: Sequence[str], depth: int) -> list[str]:
+    """The paths, with everything below `depth` folders summed up in one line a folder."""
+    lines: dict[str, int] = {}
+    for path in paths:
+        parts = path.split("/")
+        key = path if len(parts) <= depth else "/".join(parts[:depth]) + "/"
+        lines[key] = lines.get(key, 0) + 1
+    return [f"{key} ({n} files)" if key.endswith("/") else key for key, n in lines.items()]

@@ -1,0 +1,300 @@
+"""Fits ranked files into a number of tokens: whole where they are short enough for their rank, else the parts that matter.
+
+An excerpt is made of whole lines as they are in the file, so that an edit can quote it. Parts follow the file's own
+structure: a definition, or a stretch of lines where no grammar is known.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from navigator.context.repomap.files import MapFile
+from navigator.context.repomap.words import WORD, parts
+
+Count = Callable[[str], int]
+
+MAX_FILE_BYTES = 400_000
+"""A larger file is never shown, whole or in part: no budget of a local model takes it."""
+
+_FEWEST_BYTES_A_TOKEN = 6
+_STRETCH = 30
+_LONGEST_PART = 90
+_GAP = 12
+_LINES_AROUND = 4
+_MOST_PARTS = 4
+_DELIMITERS = 30
+"""Tokens around each part."""
+
+_SMALLEST_SHARE = 40
+_MOST_OUTLINED = 12
+_FEWEST_OUTLINED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How the tokens are divided. Shares are of all tokens for files.
+
+    Attributes:
+        whole_first: what the first file may take whole.
+        whole_last: what a file far down may take whole.
+        part_first: what excerpts of the first file may take.
+        part_last: what excerpts of a file far down may take.
+        halving: after how many files a share has gone half the way from first to last.
+        least_score: files that score less than this share of the best are not shown.
+    """
+
+    whole_first: float = 0.3
+    whole_last: float = 0.03
+    part_first: float = 0.2
+    part_last: float = 0.03
+    halving: float = 4.0
+    least_score: float = 0.05
+
+
+SIZES = Sizes()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive lines of a file: the first one's number (1-based) and their text with LF line endings."""
+
+    first: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What is shown of one file: all of it as one part, or some parts in order."""
+
+    path: str
+    parts: tuple[Part, ...]
+    whole: bool
+    tokens: int
+
+
+def share_of(first: float, last: float, place: int, halving: float) -> float:
+    """The share of the file at `place` (0 is the best): from `first` towards `last`."""
+    fading = math.pow(0.5, place / halving)
+    return last + (first - last) * fading
+
+
+def pack(
+    ranked: Iterable[MapFile],
+    read: Callable[[str], str | None],
+    stems: Mapping[str, float],
+    budget: int,
+    count: Count,
+    sizes: Sizes = SIZES,
+) -> list[Packed]:
+    """Fill a budget with files, the best first, until nothing more fits.
+
+    Args:
+        ranked: the files, best first.
+        read: the text of a path; None where it must not be shown.
+        stems: the task's stems with their weights; they choose what is shown of a file.
+        budget: tokens.
+    """
+    shown: list[Packed] = []
+    spent = 0
+    smallest = max(budget // _SMALLEST_SHARE, 60)
+    for file in ranked:
+        left = budget - spent
+        if left < smallest:
+            break
+        text = read(file.path) if file.size <= MAX_FILE_BYTES else None
+        if not text:
+            continue
+        place = len(shown)
+        whole = min(left, int(budget * share_of(sizes.whole_first, sizes.whole_last, place, sizes.halving)))
+        part = min(left, int(budget * share_of(sizes.part_first, sizes.part_last, place, sizes.halving)))
+        packed = fit(file, text, stems, max(whole, smallest), max(part, smallest), count)
+        if packed is not None:
+            shown.append(packed)
+            spent += packed.tokens + _DELIMITERS * len(packed.parts)
+    return shown
+
+
+def fit(
+    file: MapFile, text: str, stems: Mapping[str, float], whole: int, part: int, count: Count
+) -> Packed | None:
+    """The file whole in at most `whole` tokens, else its best parts in at most `part`; None where not even one fits."""
+    if len(text) <= whole * _FEWEST_BYTES_A_TOKEN:
+        tokens = count(text)
+        if tokens <= whole:
+            return Packed(file.path, (Part(1, text),), True, tokens)
+    parts_found = excerpt(file, text, stems, part, count)
+    if not parts_found:
+        return None
+    return Packed(file.path, parts_found, False, sum(count(piece.text) for piece in parts_found))
+
+
+def excerpt(
+    file: MapFile,
+    text: str,
+    stems: Mapping[str, float],
+    budget: int,
+    count: Count,
+    seen: Callable[[int, int], bool] = lambda first, last: False,
+) -> tuple[Part, ...]:
+    """The stretches of a file that speak most of the task, in order, within `budget` tokens.
+
+    Args:
+        seen: whether all of these lines were shown before: such a stretch is left out.
+    """
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    ranges = _ranges(file, len(lines))
+    scored = _scored(ranges, lines, stems)
+    chosen: list[tuple[int, int]] = []
+    spent = 0
+    for first, last in scored:
+        if seen(first, last):
+            continue
+        first, last = max(1, first - _LINES_AROUND), min(len(lines), last + _LINES_AROUND)
+        cost = count("\n".join(lines[first - 1 : last]) + "\n") + _DELIMITERS
+        if spent + cost > budget:
+            shorter = _shortened(first, last, lines, stems, budget - spent, count)
+            if shorter is None:
+                continue
+            first, last = shorter
+            cost = count("\n".join(lines[first - 1 : last]) + "\n") + _DELIMITERS
+        chosen.append((first, last))
+        spent += cost
+        if budget - spent < 2 * _DELIMITERS or len(chosen) >= _MOST_PARTS:
+            break
+    return tuple(
+        Part(first, "\n".join(lines[first - 1 : last]) + "\n")
+        for first, last in _joined(chosen, lines, budget, spent, count)
+    )
+
+
+def _ranges(file: MapFile, length: int) -> list[tuple[int, int]]:
+    """Line ranges that cover the file: innermost definitions, and what is between them."""
+    starts = {1}
+    for definition in file.definitions:
+        if definition.first <= length:
+            starts.add(definition.first)
+            starts.add(min(definition.last + 1, length + 1))
+    ordered = [*sorted(start for start in starts if start <= length), length + 1]
+    ranges: list[tuple[int, int]] = []
+    for first, after in itertools.pairwise(ordered):
+        # A decorator or a comment above belongs to what follows; very short ranges join the one before.
+        if ranges and after - first <= 2 and ranges[-1][1] - ranges[-1][0] < _STRETCH:
+            ranges[-1] = (ranges[-1][0], after - 1)
+            continue
+        step = _LONGEST_PART if file.definitions else _STRETCH
+        ranges.extend((at, min(at + step, after) - 1) for at in range(first, after, step))
+    return ranges
+
+
+def _scored(
+    ranges: Sequence[tuple[int, int]], lines: Sequence[str], stems: Mapping[str, float]
+) -> list[tuple[int, int]]:
+    """The ranges, those that hold most of the task's stems first; the file's head counts a little anyway."""
+    held = [_stems_of(lines[first - 1 : last]) & stems.keys() for first, last in ranges]
+    spread: dict[str, int] = {}
+    for found in held:
+        for stem in found:
+            spread[stem] = spread.get(stem, 0) + 1
+    scores = []
+    for (first, last), found in zip(ranges, held, strict=True):
+        told = sum(stems[stem] * math.log(1 + len(ranges) / spread[stem]) for stem in found)
+        named = _stems_of(lines[first - 1 : first + 1]) & stems.keys()
+        told += sum(0.7 * stems[stem] * math.log(1 + len(ranges) / spread[stem]) for stem in named)
+        head = 0.8 if first == 1 else 0.0
+        scores.append(told / (1 + (last - first + 1) / 120) + head)
+    order = sorted(range(len(ranges)), key=lambda n: (-scores[n], n))
+    return [ranges[n] for n in order]
+
+
+def _stems_of(lines: Iterable[str]) -> set[str]:
+    return {stem for line in lines for word in WORD.findall(line) for stem in parts(word)}
+
+
+def _shortened(
+    first: int, last: int, lines: Sequence[str], stems: Mapping[str, float], budget: int, count: Count
+) -> tuple[int, int] | None:
+    """The part of a range that fits: about its most telling line, or its beginning."""
+    told = [sum(stems[s] for s in _stems_of([lines[n - 1]]) & stems.keys()) for n in range(first, last + 1)]
+    best = first + max(range(len(told)), key=lambda n: (told[n], -n)) if any(told) else first
+    low = max(first, best - _LINES_AROUND)
+    high = low
+    while high < last and count("\n".join(lines[low - 1 : high + 4]) + "\n") + _DELIMITERS <= budget:
+        high = min(last, high + 4)
+    return (low, high) if high - low >= 3 else None
+
+
+def _joined(
+    chosen: list[tuple[int, int]], lines: Sequence[str], budget: int, spent: int, count: Count
+) -> list[tuple[int, int]]:
+    """The ranges in order; those that touch, or are a few lines apart, become one."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(chosen):
+        if joined and first <= joined[-1][1] + 1 + _GAP:
+            between = (
+                count("\n".join(lines[joined[-1][1] : first - 1]) + "\n") if first > joined[-1][1] + 1 else 0
+            )
+            if spent + between <= budget:
+                spent += between
+                joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+                continue
+        joined.append((first, last))
+    return joined
+
+
+def outline(files: Sequence[MapFile], budget: int, count: Count) -> tuple[str, int]:
+    """As many of the files, the first ones first, as fit into `budget` tokens, with as many lines each as all of them may have.
+
+    Returns:
+        The text and its tokens; ("", 0) where not one file fits.
+    """
+    drawable = [file for file in files if file.definitions and not file.out]
+    if not drawable or budget <= 0:
+        return "", 0
+    blocks = [_block(file, _MOST_OUTLINED) for file in drawable]
+    # The longest beginning that fits, by halving; then with fewer lines a file, if that shows more than half as many again.
+    best, tokens = _fitted(blocks, budget, count)
+    short, short_tokens = _fitted([_block(file, _FEWEST_OUTLINED) for file in drawable], budget, count)
+    if short > 1.5 * best:
+        blocks, best, tokens = [_block(file, _FEWEST_OUTLINED) for file in drawable], short, short_tokens
+    return "".join(blocks[:best]), tokens
+
+
+def _fitted(blocks: Sequence[str], budget: int, count: Count) -> tuple[int, int]:
+    low, high, tokens = 0, len(blocks), 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        size = count("".join(blocks[:middle]))
+        if size <= budget:
+            low, tokens = middle, size
+        else:
+            high = middle - 1
+    return low, tokens
+
+
+def _block(file: MapFile, most: int) -> str:
+    """One file: outer definitions before inner ones where not all fit; in the order of the file."""
+    if len(file.definitions) > most:
+        depths = _depths(file)
+        chosen = sorted(sorted(range(len(depths)), key=lambda n: (depths[n], n))[:most])
+    else:
+        chosen = list(range(len(file.definitions)))
+    lines = [f"{file.definitions[n].first:>5} {file.definitions[n].signature}" for n in chosen]
+    if len(chosen) < len(file.definitions):
+        lines.append(f"      … {len(file.definitions) - len(chosen)} more")
+    return "\n".join([f"{file.path}:", *lines, ""])
+
+
+def _depths(file: MapFile) -> list[int]:
+    """How many other definitions contain each one. They come by first line, outer before inner."""
+    depths: list[int] = []
+    ends: list[int] = []
+    for definition in file.definitions:
+        ends = [end for end in ends if end >= definition.last and end >= definition.first]
+        depths.append(len(ends))
+        ends.append(definition.last)
+    return depths

@@ -1,0 +1,397 @@
+"""How much each file matters for one task, from ten signs.
+
+Signs are found for every file, each brought to 0…1 by its largest value, and added up with fixed weights. The weights were
+chosen on commits of sphinx and cli (docs/context.md); they were measured on others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from navigator.context.repomap.graph import pagerank
+from navigator.context.repomap.index import RepoMap
+from navigator.context.repomap.words import STOP, WORD, parts
+from navigator.model import patterns
+
+_QUOTED = patterns.compile(r"`([^`\n]{2,120})`|\"([^\"\n]{2,80})\"|'([^'\n]{2,80})'")
+_PATH_LIKE = patterns.compile(r"[\w./-]+")
+_TO_A_SUFFIX = patterns.compile(r"[\w./-]*[\w-]\.[A-Za-z0-9]+")
+_PLAIN = {
+    "path": "its name is in the task",
+    "names": "defines what the task names",
+    "defined": "defines what the task speaks of",
+    "body": "speaks of the task's words",
+    "location": "its path has the task's words",
+    "past": "commits in like words changed it",
+    "recent": "changed lately",
+    "together": "often changed together with what the task is about",
+    "rank": "near what the task is about",
+    "central": "many files lean on it",
+}
+GENERATED = patterns.compile(
+    r"(?i)(?:^|/)(?:node_modules|vendor|third_party|dist|build|\.venv|__snapshots__)/"
+    r"|\.min\.(?:js|css)$|\.(?:lock|map|svg|snap)$|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|go\.sum)$"
+)
+"""Paths that programs write; shown only where a task names them."""
+
+_MOST_WORDS = 60
+_TASKLESS = frozenset({"recent", "central"})
+_CLEARLY = 0.3
+_MOST_DEFINERS = 10
+_MOST_SEEDS = 50
+_FAINT = 0.6
+_SEEDS = {"path": 3.0, "names": 1.0, "defined": 0.5, "body": 1.0, "location": 1.0, "past": 1.0}
+_K1 = 1.2
+_B = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each sign counts."""
+
+    path: float = 2.0
+    names: float = 0.8
+    defined: float = 0.1
+    body: float = 1.0
+    location: float = 0.25
+    past: float = 1.0
+    recent: float = 0.4
+    together: float = 0.6
+    rank: float = 1.0
+    central: float = 0.1
+
+
+WEIGHTS = Weights()
+SIGNS = ("path", "names", "defined", "body", "location", "past", "recent", "together", "rank", "central")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTerms:
+    """What a task says.
+
+    Attributes:
+        text: all of it, in lower case.
+        names: words that look like names in code, as they are written.
+        stems: stem -> how telling it is for this task: names count twice.
+        words: stem -> the word of the task that it comes from.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    stems: Mapping[str, float]
+    words: Mapping[str, str]
+
+
+def _without_path(run: str, known: Collection[str]) -> str:
+    """A run of letters, dots and slashes, without the known path at its beginning."""
+    found = _TO_A_SUFFIX.match(run)
+    if found is None or found[0].rsplit("/", 1)[-1].casefold() not in known:
+        return run
+    return " " + run[found.end() :]
+
+
+def read_task(text: str, paths: Iterable[str] = ()) -> TaskTerms:
+    """What of a task's words can be looked for.
+
+    Args:
+        paths: the project's; the parts of a path that is written out are no words of their own.
+    """
+    known = {path.rsplit("/", 1)[-1].casefold() for path in paths}
+    words = _PATH_LIKE.sub(lambda match: _without_path(match[0], known), text)
+    quoted = [word for match in _QUOTED.finditer(words) for word in match.groups() if word]
+    names = [part for word in quoted for part in WORD.findall(word)]
+    found = WORD.findall(words)
+    names += [word for word in found if "_" in word.strip("_") or patterns.search(r"[a-z0-9][A-Z]", word)]
+    plain = [word for word in found if word.lower() not in STOP]
+    stems: dict[str, float] = {}
+    origin: dict[str, str] = {}
+    for word, weight in [*((name, 2.0) for name in names), *((word, 1.0) for word in plain)]:
+        if word.lower() in STOP:
+            continue
+        for part in parts(word):
+            if part not in STOP:
+                stems[part] = max(stems.get(part, 0.0), weight)
+                origin.setdefault(part, word)
+    # The first words of a task say most; a pasted log must not drown them.
+    stems = dict(list(stems.items())[:_MOST_WORDS])
+    return TaskTerms(text.casefold(), tuple(dict.fromkeys(names))[:_MOST_WORDS], stems, origin)
+
+
+def signs(repo: RepoMap, query: TaskTerms, named: Iterable[str] = ()) -> dict[str, list[float]]:
+    """Each sign for each file, in the order of `repo.files`; the largest value of each is 1, or all are 0."""
+    found = {
+        "path": _paths(repo, query),
+        "names": _names(repo, query),
+        "defined": _bm25(query, repo.defined_stems),
+        "body": _bm25(query, [file.terms for file in repo.files]),
+        "location": _location(repo, query),
+        "past": _past(repo, query),
+        "recent": _recent(repo),
+    }
+    found = {sign: _scaled(values) for sign, values in found.items()}
+    least = min(repo.central, default=0.0)
+    found["central"] = _scaled([value - least for value in repo.central])
+    found["together"] = _scaled(_together(repo, _seeds(found, named, repo)))
+    found["rank"] = _scaled(_rank(repo, _seeds(found, named, repo)))
+    return found
+
+
+def combine(found: Mapping[str, Sequence[float]], weights: Weights = WEIGHTS) -> list[float]:
+    """The files' scores."""
+    columns = [(getattr(weights, sign), found[sign]) for sign in SIGNS]
+    size = len(found["path"])
+    return [sum(weight * values[n] for weight, values in columns) for n in range(size)]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The files of a map in their order for one task, and why.
+
+    Attributes:
+        found: each sign of each file.
+        scores: their weighted sums.
+        named: numbers of the files that the task names.
+    """
+
+    repo: RepoMap
+    query: TaskTerms
+    found: Mapping[str, Sequence[float]]
+    scores: Sequence[float]
+    named: tuple[int, ...]
+    weights: Weights = WEIGHTS
+
+    @property
+    def pointed(self) -> bool:
+        """Whether the task says anything of where: one of its words, or a file that it names, leads to a file."""
+        return bool(self.named) or any(any(self.found[sign]) for sign in _SEEDS)
+
+    def order(self, least: float = 0.0) -> list[int]:
+        """Numbers of files, best first, without what is generated.
+
+        A file must have something to do with the task, at least `least` times what the best has; that it changed lately, or
+        that others lean on it, only tells between such files. Where the task says nothing of where, these alone decide.
+        """
+        if not self.pointed:
+            leaned_on = any(self.found["central"])
+            scores = own = list(self.found["central" if leaned_on else "recent"])
+        else:
+            scores = list(self.scores)
+            own = [
+                sum(
+                    getattr(self.weights, sign) * self.found[sign][n]
+                    for sign in SIGNS
+                    if sign not in _TASKLESS
+                )
+                for n in range(len(scores))
+            ]
+        usable = [
+            n
+            for n in range(len(scores))
+            if own[n] > 0 and (self.found["path"][n] or not GENERATED.search(self.repo.files[n].path))
+        ]
+        floor = least * max((own[n] for n in usable), default=0.0)
+        kept = [n for n in usable if own[n] >= floor or n in self.named]
+        return sorted(kept, key=lambda n: (-scores[n], self.repo.files[n].path))
+
+    def why(self, number: int) -> str:
+        """The sign that speaks most for a file, in words."""
+        if not self.pointed:
+            return _PLAIN["central"] if any(self.found["central"]) else _PLAIN["recent"]
+        # What the task says in so many words explains more than what follows from it.
+        if self.found["path"][number] or self.found["names"][number] >= _CLEARLY:
+            sign = "path" if self.found["path"][number] else "names"
+        else:
+            telling = [sign for sign in SIGNS if sign not in _TASKLESS]
+            sign = max(telling, key=lambda name: getattr(self.weights, name) * self.found[name][number])
+        words = {
+            "path": self._why_path,
+            "names": self._why_names,
+            "body": self._why_body,
+            "location": self._why_location,
+            "rank": self._why_rank,
+        }
+        return (words[sign](number) if sign in words else "") or _PLAIN[sign]
+
+    def _why_path(self, number: int) -> str:
+        return "its path is in the task" if self.repo.files[number].path.casefold() in self.query.text else ""
+
+    def _why_names(self, number: int) -> str:
+        defined = {definition.name for definition in self.repo.files[number].definitions}
+        names = [name for name in self.query.names if name in defined]
+        return f"defines {', '.join(names[:3])}" if names else ""
+
+    def _why_body(self, number: int) -> str:
+        terms, total = self.repo.files[number].terms, len(self.repo.files)
+        held = [stem for stem in self.query.stems if stem in terms]
+        held.sort(key=lambda stem: sum(stem in file.terms for file in self.repo.files) / total)
+        return self._said("speaks of", held)
+
+    def _why_location(self, number: int) -> str:
+        held = sorted(self.repo.path_stems[number] & self.query.stems.keys())
+        return self._said("its path says", held)
+
+    def _said(self, what: str, stems: Sequence[str]) -> str:
+        words = list(dict.fromkeys(self.query.words[stem] for stem in stems))[:3]
+        return f"{what} {', '.join(words)}" if words else ""
+
+    def _why_rank(self, number: int) -> str:
+        """The strongest tie to a file that the task points to."""
+        seeds = set(self.named) or set(_seeds(self.found, (), self.repo))
+        uses = next((n for n, _ in self.repo.graph.uses[number] if n in seeds), None)
+        if uses is not None:
+            return f"uses {self.repo.files[uses].path}"
+        user = next((n for n, _ in self.repo.graph.used_by[number] if n in seeds), None)
+        return f"used by {self.repo.files[user].path}" if user is not None else ""
+
+
+def rank_files(
+    repo: RepoMap, query: TaskTerms, named: Sequence[str] = (), weights: Weights = WEIGHTS
+) -> Ranking:
+    """Rank every file of a map for a task that names some of them."""
+    found = signs(repo, query, named)
+    numbers = tuple(repo.number[path] for path in named if path in repo.number)
+    return Ranking(repo, query, found, combine(found, weights), numbers, weights)
+
+
+def _scaled(values: Sequence[float]) -> list[float]:
+    top = max(values, default=0.0)
+    return [value / top for value in values] if top > 0 else [0.0] * len(values)
+
+
+def _paths(repo: RepoMap, query: TaskTerms) -> list[float]:
+    """Whether a path (1) or a file's name (0.6) is written in the task."""
+    mentioned = {
+        found[0].strip("./") for run in _PATH_LIKE.findall(query.text) if (found := _TO_A_SUFFIX.match(run))
+    }
+    tails = {name.rsplit("/", 1)[-1] for name in mentioned}
+    scores = [0.0] * len(repo.files)
+    for number, file in enumerate(repo.files):
+        path = file.path.casefold()
+        name = path.rsplit("/", 1)[-1]
+        if path in query.text and ("/" in path or "." in path):
+            scores[number] = 1.0
+        elif name in tails and len(name) > 4:
+            whole = any("/" in said and path.endswith(said) for said in mentioned)
+            scores[number] = 0.9 if whole else 0.6
+    return scores
+
+
+def _names(repo: RepoMap, query: TaskTerms) -> list[float]:
+    """Files that define what the task names in the way of code: the fewer files define it, the more it says."""
+    scores = [0.0] * len(repo.files)
+    for name in query.names:
+        definers = repo.graph.defined_in.get(name, ())
+        if definers and len(definers) <= _MOST_DEFINERS:
+            for number in definers:
+                scores[number] += math.log(1 + len(repo.files) / len(definers)) / math.sqrt(len(definers))
+    return scores
+
+
+def _bm25(query: TaskTerms, texts: Sequence[Mapping[str, int]]) -> list[float]:
+    """BM25 of the task's stems over texts given as counts of stems."""
+    lengths = [sum(text.values()) for text in texts]
+    average = sum(lengths) / max(1, sum(1 for length in lengths if length)) or 1.0
+    scores = [0.0] * len(texts)
+    for stem, weight in query.stems.items():
+        hits = [(number, text[stem]) for number, text in enumerate(texts) if stem in text]
+        if not hits:
+            continue
+        telling = weight * math.log(1 + (len(texts) - len(hits) + 0.5) / (len(hits) + 0.5))
+        for number, times in hits:
+            norm = _K1 * (1 - _B + _B * lengths[number] / average)
+            scores[number] += telling * times * (_K1 + 1) / (times + norm)
+    return scores
+
+
+def _location(repo: RepoMap, query: TaskTerms) -> list[float]:
+    """How many of the task's words are in the path, rare ones more, long paths less."""
+    spread: dict[str, int] = {}
+    for stems in repo.path_stems:
+        for stem in stems & query.stems.keys():
+            spread[stem] = spread.get(stem, 0) + 1
+    telling = {
+        stem: query.stems[stem] * math.log(1 + len(repo.files) / count) for stem, count in spread.items()
+    }
+    return [
+        sum(telling[stem] for stem in stems & telling.keys()) / math.sqrt(len(stems) or 1)
+        for stems in repo.path_stems
+    ]
+
+
+def _past(repo: RepoMap, query: TaskTerms) -> list[float]:
+    """Files that earlier commits in like words touched, the newer the more."""
+    scores = [0.0] * len(repo.files)
+    spread: dict[str, int] = {}
+    for commit in repo.history:
+        for stem in commit.stems & query.stems.keys():
+            spread[stem] = spread.get(stem, 0) + 1
+    total = len(repo.history)
+    for age, commit in enumerate(repo.history):
+        shared = commit.stems & query.stems.keys()
+        if not shared:
+            continue
+        likeness = sum(query.stems[stem] * math.log(1 + total / spread[stem]) for stem in shared)
+        weight = likeness**2 / math.sqrt(len(commit.stems)) / len(commit.paths) ** 0.5 / (1 + age / 300)
+        for path in commit.paths:
+            number = repo.number.get(path)
+            if number is not None:
+                scores[number] += weight
+    return scores
+
+
+def _recent(repo: RepoMap) -> list[float]:
+    """Files that commits touch lately: each commit counts half of what the one 50 later does."""
+    scores = [0.0] * len(repo.files)
+    for age, commit in enumerate(repo.history):
+        weight = 0.5 ** (age / 50) / math.sqrt(len(commit.paths))
+        for path in commit.paths:
+            number = repo.number.get(path)
+            if number is not None:
+                scores[number] += weight
+    return scores
+
+
+def _seeds(found: Mapping[str, Sequence[float]], named: Iterable[str], repo: RepoMap) -> dict[int, float]:
+    """The files that the task's words point to, with how clearly; named files above all."""
+    start: dict[int, float] = {}
+    for number in range(len(repo.files)):
+        seed = sum(weight * found[sign][number] for sign, weight in _SEEDS.items())
+        if seed > _FAINT:
+            start[number] = seed**2
+    for path in named:
+        if path in repo.number:
+            start[repo.number[path]] = 50.0
+    return dict(sorted(start.items(), key=lambda entry: (-entry[1], entry[0]))[:_MOST_SEEDS])
+
+
+def _rank(repo: RepoMap, start: Mapping[int, float]) -> list[float]:
+    """PageRank, along and against the references, of a walk that begins at the files that the other signs point to."""
+    if not start:
+        return [0.0] * len(repo.files)
+    there, back = pagerank(repo.graph.uses, start, 0.5), pagerank(repo.graph.used_by, start, 0.5)
+    return [a + b for a, b in zip(there, back, strict=True)]
+
+
+def _together(repo: RepoMap, start: Mapping[int, float]) -> list[float]:
+    """Files that earlier commits changed together with those that the other signs point to."""
+    scores = [0.0] * len(repo.files)
+    times = [0] * len(repo.files)
+    changed: dict[int, int] = {}
+    for commit in repo.history:
+        for path in commit.paths:
+            number = repo.number.get(path)
+            if number is not None:
+                changed[number] = changed.get(number, 0) + 1
+    for commit in repo.history:
+        numbers = [repo.number[path] for path in commit.paths if path in repo.number]
+        if len(numbers) < 2:
+            continue
+        pull = sum(start.get(number, 0.0) / (changed[number] + 2) for number in numbers) / len(numbers) ** 0.5
+        if pull:
+            for number in numbers:
+                scores[number] += pull
+                times[number] += 1
+    # Once together is chance: the commit that brought a whole project in touches everything.
+    return [score if count > 1 else 0.0 for score, count in zip(scores, times, strict=True)]

@@ -1,0 +1,31 @@
+"""Edit blocks: read from an answer, matched against a pinned tree, applied in memory, all or nothing."""
+
+from __future__ import annotations
+
+from navigator.edits.apply import Applied, apply_answer
+from navigator.edits.ladder import Match, locate
+from navigator.edits.markers import BlockKind, MarkerLength, marker_length
+from navigator.edits.parser import Block, ParsedAnswer, parse_answer
+from navigator.edits.paths import unsafe_path
+from navigator.edits.problems import EditProblem
+from navigator.edits.textfile import BinaryContent, TextFile
+from navigator.git.source_protocol import FileChange, FileSource
+
+__all__ = [
+    "Applied",
+    "BinaryContent",
+    "Block",
+    "BlockKind",
+    "EditProblem",
+    "FileChange",
+    "FileSource",
+    "MarkerLength",
+    "Match",
+    "ParsedAnswer",
+    "TextFile",
+    "apply_answer",
+    "locate",
+    "marker_length",
+    "parse_answer",
+    "unsafe_path",
+]

@@ -1,0 +1,366 @@
+"""An answer's blocks on a pinned tree: applied in memory, in order, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from navigator.checks.grammar import GrammarGate
+from navigator.edits import gates, messages
+from navigator.edits.ladder import Match, locate, replacement
+from navigator.edits.markers import BlockKind
+from navigator.edits.overlay import MAX_RESULT, Entry, Overlay
+from navigator.edits.parser import Block, ParsedAnswer
+from navigator.edits.paths import doubtful_new_path, unsafe_path
+from navigator.edits.problems import MAX_PROBLEMS, BlockRefused, EditProblem, plural, quote
+from navigator.edits.textfile import TextFile, align
+from navigator.git.source_protocol import FileChange, FileSource
+from navigator.model.models import AppliedEdit
+from navigator.model.states import EditCode, Rung
+
+MAX_BLOCK = 1_000_000
+"""Characters one block may hold."""
+
+_MAX_DIVIDERS = 50
+_FULL_NO_MATCHES = 5
+"""NO_MATCH messages of one answer that show the closest lines; the others are brief."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an answer's blocks make of the tree.
+
+    Attributes:
+        changes: the paths that change, with their new bytes; empty when there is any problem.
+        edits: one per block, with the rung it applied on (two for a rename: both paths); empty like `changes`.
+        problems: why nothing was written, in the order of the blocks.
+    """
+
+    changes: dict[str, FileChange]
+    edits: tuple[AppliedEdit, ...] = ()
+    problems: tuple[EditProblem, ...] = ()
+
+
+def apply_answer(answer: ParsedAnswer, source: FileSource, shown: Collection[str] | None = None) -> Applied:
+    """Apply every block to the text as the blocks before it left it; nothing is written anywhere.
+
+    Args:
+        answer: from `parse_answer`; its problems are carried over.
+        source: the pinned base tree.
+        shown: the files that the model was shown whole; None where that is not known. A file of the base that it saw
+            nothing or a part of cannot be written whole: what it never saw would be lost.
+
+    Returns:
+        Either changes, or problems; neither only for a `NO_CHANGE` with a reason.
+    """
+    return _Application(answer, source, shown).run()
+
+
+class _Application:
+    def __init__(self, answer: ParsedAnswer, source: FileSource, shown: Collection[str] | None) -> None:
+        self.answer = answer
+        self.source = source
+        self.shown = shown
+        self.seen: set[bytes | None] | None = None
+        self.tree = Overlay(source)
+        self.of = max(answer.count, len(answer.blocks))
+        self.problems = list(answer.problems)
+        self.edits: list[AppliedEdit] = []
+        self.done: dict[tuple[str, tuple[str, ...]], int] = {}
+        self.no_matches = 0
+
+    def run(self) -> Applied:
+        if not self.answer.blocks and not self.problems:
+            self._nothing_to_apply()
+        for problem in self.answer.problems:
+            if problem.path and unsafe_path(problem.path) is None:
+                self.tree.entry(problem.path).failed.append(problem.block)
+        for block in self.answer.blocks:
+            if len(self.problems) >= MAX_PROBLEMS:
+                break
+            try:
+                self._apply(block)
+            except BlockRefused as refused:
+                self._problem(refused, block.path, block.number)
+                if block.path in self.tree.entries:
+                    self.tree.entries[block.path].failed.append(block.number)
+        changes = self._finish()
+        if self.problems:
+            ordered = sorted(self.problems, key=lambda problem: problem.block)
+            return Applied({}, (), tuple(ordered[:MAX_PROBLEMS]))
+        return Applied(changes, tuple(self.edits))
+
+    def _problem(self, refused: BlockRefused, path: str, block: int) -> None:
+        self.problems.append(EditProblem(refused.code, path, block, self.of, refused.message))
+
+    def _nothing_to_apply(self) -> None:
+        if self.answer.no_change is None:
+            message = (
+                "The answer holds no edit block. Write the path alone on a line and a block below it, or one line "
+                "NO_CHANGE: with the reason."
+            )
+            self._problem(BlockRefused(EditCode.MARKER, message), "", 0)
+
+    # One block ---------------------------------------------------------------------------------------------
+
+    def _apply(self, block: Block) -> None:
+        self._require_path(block.path)
+        size = sum(map(len, block.body)) + len(block.body)
+        if size > MAX_BLOCK:
+            raise BlockRefused(
+                EditCode.MARKER,
+                f"The block holds {size} characters; the most is {MAX_BLOCK}. Write several smaller blocks.",
+            )
+        entry = self.tree.entry(block.path)
+        if entry.refusal:
+            raise BlockRefused(
+                EditCode.UNKNOWN_PATH, f"{quote(block.path)} cannot be edited. {entry.refusal}"
+            )
+        if block.kind is BlockKind.DELETE:
+            self._delete(block, entry)
+        elif block.kind is BlockKind.RENAME:
+            self._rename(block, entry)
+        elif block.kind is BlockKind.WHOLE:
+            self._whole(block, entry)
+        else:
+            self._search(block, entry)
+
+    def _require_path(self, path: str) -> None:
+        reason = unsafe_path(path) or self.tree.blocked(path)
+        if reason:
+            raise BlockRefused(
+                EditCode.UNKNOWN_PATH, messages.unknown_path(path, self.tree.paths(), reason=reason)
+            )
+
+    def _require_file(self, entry: Entry) -> TextFile:
+        if entry.text is None:
+            raise BlockRefused(
+                EditCode.UNKNOWN_PATH,
+                messages.unknown_path(entry.path, self.tree.paths(), gone=entry.gone),
+            )
+        return entry.text
+
+    def _require_room(self, path: str) -> None:
+        reason = doubtful_new_path(path) or self.tree.no_room(path)
+        if reason:
+            raise BlockRefused(
+                EditCode.UNKNOWN_PATH, messages.unknown_path(path, self.tree.paths(), reason=reason)
+            )
+
+    def _set(self, entry: Entry, text: TextFile, block: Block, rung: Rung) -> None:
+        entry.text = text
+        entry.gone, entry.moved = "", False
+        entry.blocks.append(block.number)
+        self.edits.append(AppliedEdit(path=entry.path, rung=rung))
+
+    def _delete(self, block: Block, entry: Entry) -> None:
+        self._require_file(entry)
+        entry.text = None
+        entry.gone = f"was deleted by block {block.number}"
+        entry.blocks.append(block.number)
+        self.edits.append(AppliedEdit(path=entry.path, rung=Rung.DELETE))
+
+    def _rename(self, block: Block, entry: Entry) -> None:
+        text = self._require_file(entry)
+        target = block.target
+        if target == block.path:
+            raise BlockRefused(EditCode.NO_OP, "The new path is the old one. Drop this block.")
+        try:
+            self._require_path(target)
+        except BlockRefused as refused:
+            raise BlockRefused(refused.code, f"The new path {quote(target)}: {refused.message}") from None
+        there = self.tree.entry(target)
+        if there.text is not None or there.refusal:
+            raise BlockRefused(
+                EditCode.ALREADY_EXISTS, f"{quote(target)} already exists; choose another new path."
+            )
+        entry.text = None
+        try:
+            self._require_room(target)
+        except BlockRefused:
+            entry.text = text
+            raise
+        entry.gone, entry.moved = f"was renamed to {quote(target)} by block {block.number}", True
+        entry.blocks.append(block.number)
+        there.mode, there.origin = entry.mode, entry.origin
+        self.edits.append(AppliedEdit(path=entry.path, rung=Rung.RENAME))
+        self._set(there, text, block, Rung.RENAME)
+
+    def _whole(self, block: Block, entry: Entry) -> None:
+        old = entry.text
+        if old is None:
+            self._require_room(block.path)
+            old = TextFile()
+        if self._unseen(entry):
+            raise BlockRefused(
+                EditCode.OMISSION,
+                "You were not shown all of this file: written whole, it would lose what you did not see. Change what you "
+                "saw with SEARCH and REPLACE blocks.",
+            )
+        gates.refuse_fenced(block.path, block.body)
+        gates.check_new_text(block, old, old.lines, block.body)
+        text = whole_text(old, block.body)
+        if entry.text is not None and text.encode() == old.encode():
+            raise BlockRefused(EditCode.NO_OP, "The content is the file's own. Drop this block.")
+        self._set(entry, text, block, Rung.WHOLE_FILE)
+
+    def _unseen(self, entry: Entry) -> bool:
+        """Whether the base has content there, or under the name it had before, that the model was not shown whole."""
+        if self.shown is None:
+            return False
+        if self.seen is None:
+            self.seen = {self.source.read(path) for path in self.shown}
+        held = {data for data in (entry.base, entry.origin) if data and data.strip()}
+        return bool(held - self.seen)
+
+    def _search(self, block: Block, entry: Entry) -> None:
+        dividers = block.dividers()
+        if len(dividers) > _MAX_DIVIDERS:
+            raise BlockRefused(
+                EditCode.MARKER,
+                f"The block holds {len(dividers)} divider lines. Write it with nine-character markers.",
+            )
+        if (entry.text is None or entry.text.blank) and not _filled(block.body[: dividers[0]]):
+            self._create(block, entry, block.body[dividers[0] + 1 :])
+            return
+        text = self._require_file(entry)
+        if (twin := self.done.get((block.path, block.body))) is not None:
+            raise BlockRefused(
+                EditCode.ALREADY_APPLIED, f"Block {twin} makes the same change already. Drop this block."
+            )
+        search, replace, match = self._resolve(block, entry, text, dividers)
+        if search == replace:
+            raise BlockRefused(
+                EditCode.NO_OP, "SEARCH and REPLACE are the same. Drop this block, or write the change."
+            )
+        if len(match.starts) > 1:
+            raise BlockRefused(EditCode.AMBIGUOUS, messages.ambiguous(entry, match))
+        gates.refuse_standing(entry, text.lines, match, search, replace)
+        gates.check_new_text(block, text, search, replace)
+        pieces = replacement(text.lines, match, search, replace)
+        if pieces is None:
+            raise BlockRefused(EditCode.NO_MATCH, messages.indent_too_small(entry, match))
+        self._set(entry, text.splice(match.starts[0], len(search), pieces), block, match.rung)
+        self.done[block.path, block.body] = block.number
+
+    def _create(self, block: Block, entry: Entry, content: Sequence[str]) -> None:
+        """An empty SEARCH: a new file, or the content of an empty one, whose mode and encoding stay."""
+        old = entry.text
+        if old is None:
+            self._require_room(block.path)
+        gates.refuse_fenced(block.path, content)
+        gates.check_new_text(block, old or TextFile(), (), content)
+        text = whole_text(old or TextFile(), content)
+        if old is not None and text.encode() == old.encode():
+            raise BlockRefused(EditCode.NO_OP, "The file is empty already. Drop this block.")
+        self._set(entry, text, block, Rung.NEW_FILE)
+
+    def _resolve(
+        self, block: Block, entry: Entry, text: TextFile, dividers: Sequence[int]
+    ) -> tuple[tuple[str, ...], tuple[str, ...], Match]:
+        """The divider whose upper part is in the file, and where it is."""
+        parts = [(block.body[:at], block.body[at + 1 :]) for at in dividers]
+        if len(parts) == 1 and _filled(parts[0][0]) and parts[0][0] == parts[0][1]:
+            raise BlockRefused(
+                EditCode.NO_OP, "SEARCH and REPLACE are the same. Drop this block, or write the change."
+            )
+        found = [
+            (upper, lower, match)
+            for upper, lower in parts
+            if _filled(upper) and (match := locate(text.lines, upper)) is not None
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise BlockRefused(
+                EditCode.MARKER,
+                f"The block holds {len(dividers)} divider lines, and the lines above more than one of them are in the "
+                "file. Write this block with nine-character markers.",
+            )
+        if not _filled(parts[0][0]):
+            self._refuse_existing(entry, text, parts[0][1])
+        gates.refuse_applied(entry, text.lines, parts)
+        self.no_matches += 1
+        raise BlockRefused(
+            EditCode.NO_MATCH,
+            messages.no_match(entry, text.lines, parts[0][0], brief=self.no_matches > _FULL_NO_MATCHES),
+        )
+
+    def _refuse_existing(self, entry: Entry, text: TextFile, content: Sequence[str]) -> NoReturn:
+        """An empty SEARCH, or one of blank lines, where the file has content."""
+        if whole_text(text, content).encode() == text.encode():
+            raise BlockRefused(
+                EditCode.ALREADY_APPLIED, "The file already has this content. Drop this block."
+            )
+        made = f" Block {entry.blocks[-1]} wrote it." if entry.blocks else ""
+        raise BlockRefused(
+            EditCode.ALREADY_EXISTS,
+            f"SEARCH holds no text, which makes a new file, but the file exists with {plural(len(text.lines), 'line')}.{made} "
+            "Put the lines to change into SEARCH, or write the whole file with WHOLE.",
+        )
+
+    # The result ---------------------------------------------------------------------------------------------
+
+    def _finish(self) -> dict[str, FileChange]:
+        """The changes, checked as files; a path with a failed block is not judged, since its text is half made."""
+        unknown = any(not problem.path for problem in self.answer.problems)
+        changes: dict[str, FileChange] = {}
+        with GrammarGate() as grammars:
+            for entry in self.tree.entries.values():
+                if not entry.blocks or entry.failed or unknown:
+                    continue
+                try:
+                    change = _change_of(entry, grammars)
+                except BlockRefused as refused:
+                    self._problem(refused, entry.path, entry.blocks[-1])
+                    continue
+                if change is not None:
+                    changes[entry.path] = change
+        return changes
+
+
+def whole_text(old: TextFile, content: Sequence[str]) -> TextFile:
+    """`content` as the whole file; lines that were there keep their endings, blank lines at the end do not grow."""
+    most = _blank_tail(old.lines)
+    spare = _blank_tail(content) - most
+    kept = content[: len(content) - spare] if spare > 0 else content
+    return old.splice(0, len(old.lines), align(old.lines, kept))
+
+
+def _filled(lines: Sequence[str]) -> bool:
+    """Whether a line holds more than whitespace. Blank lines alone name no place in a file."""
+    return any(line.strip() for line in lines)
+
+
+def _blank_tail(lines: Sequence[str]) -> int:
+    count = 0
+    while count < len(lines) and not lines[-1 - count].strip():
+        count += 1
+    return count
+
+
+def _change_of(entry: Entry, grammars: GrammarGate) -> FileChange | None:
+    """What becomes of one path; None where only its name went on to another."""
+    if entry.text is None:
+        if entry.base is not None:
+            return FileChange(None)
+        if entry.moved:
+            return None
+        raise BlockRefused(
+            EditCode.NO_OP, "The answer makes this file and deletes it again. Drop both blocks."
+        )
+    data = entry.text.encode()
+    if data == entry.base:
+        raise BlockRefused(
+            EditCode.NO_OP, "The blocks for this file cancel each other out. Drop them, or write the change."
+        )
+    if len(data) > MAX_RESULT:
+        raise BlockRefused(
+            EditCode.ENCODING,
+            f"The file would have {len(data)} bytes; the most that is written is {MAX_RESULT}.",
+        )
+    said = grammars.syntax_fault(entry.path, entry.origin, data)
+    if said is not None:
+        raise BlockRefused(EditCode.SYNTAX, messages.syntax(entry.text, said, entry.blocks))
+    return FileChange(data, entry.mode)

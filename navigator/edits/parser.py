@@ -1,0 +1,329 @@
+"""From a model's answer to edit blocks. Prose is ignored; what looks like a block and is none becomes a problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from navigator.edits.markers import (
+    CLOSING_WORD,
+    BlockKind,
+    closer,
+    is_divider,
+    is_fence,
+    look_marker,
+    near_closer,
+    near_opener,
+    opener,
+)
+from navigator.edits.paths import clean_path_line
+from navigator.edits.problems import EditProblem, quote
+from navigator.model import patterns
+from navigator.model.states import EditCode
+
+_OUTCOME = patterns.compile(r"[\s>*#`_]*(NO_CHANGE|TOO_LARGE)[*`_]*[ \t]*:[*`_]*(.*)")
+_NUMBER_WORDS = {7: "seven", 9: "nine"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One well-formed block.
+
+    Attributes:
+        kind: the opener's word.
+        path: the path line above it, cleaned, not yet checked.
+        number: its place in the answer, from 1.
+        line: the answer's line on which it opens, from 1.
+        marker: characters of its markers.
+        body: the lines between opener and closer, without line endings.
+        target: the new path of a RENAME.
+    """
+
+    kind: BlockKind
+    path: str
+    number: int
+    line: int
+    marker: int
+    body: tuple[str, ...] = ()
+    target: str = ""
+
+    def dividers(self) -> tuple[int, ...]:
+        """Where the body may be cut into SEARCH and REPLACE: indexes of its divider lines."""
+        return tuple(i for i, line in enumerate(self.body) if is_divider(line, self.marker))
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAnswer:
+    """What a model wrote.
+
+    Attributes:
+        blocks: the well-formed blocks, in order.
+        no_change: the reason of a `NO_CHANGE:` line; None when there is none or when there are blocks.
+        prose: the text outside the blocks.
+        problems: what should be a block and cannot be read as one.
+        count: blocks begun, well-formed or not.
+        looks: the lines of its LOOK blocks.
+        too_large: the reason of a `TOO_LARGE:` line; None when there is none or when there are blocks.
+    """
+
+    blocks: tuple[Block, ...]
+    no_change: str | None
+    prose: str
+    problems: tuple[EditProblem, ...]
+    count: int = 0
+    looks: tuple[str, ...] = ()
+    too_large: str | None = None
+
+    @property
+    def asks_to_look(self) -> bool:
+        """Whether it asks for more to read and changes nothing: beside an edit, looks are ignored."""
+        return bool(self.looks) and not self.blocks and not self.problems
+
+
+def parse_answer(text: str, *, marker: int = 7) -> ParsedAnswer:
+    """Read the edit blocks of an answer. Never raises, whatever the text.
+
+    Args:
+        text: the whole answer; LF or CRLF.
+        marker: the marker length the prompt asked for, 7 or 9. Nine-character markers are always read, since
+            they cannot be mistaken; seven-character ones are a problem where nine were asked for.
+    """
+    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    return _Parser(lines, marker).run()
+
+
+class _Parser:
+    """Walks the lines once. `floor` is the first line that no block has taken: path lines are sought above it no more."""
+
+    def __init__(self, lines: list[str], marker: int) -> None:
+        self.lines = lines
+        self.marker = marker
+        self.floor = 0
+        self.count = 0
+        self.blocks: list[Block] = []
+        self.problems: list[EditProblem] = []
+        self.taken: set[int] = set()
+        self.looks: list[str] = []
+
+    def run(self) -> ParsedAnswer:
+        i = 0
+        while i < len(self.lines):
+            line = self.lines[i]
+            if (found := opener(line)) is not None:
+                i = self._block(i, *found)
+            elif near_opener(line):
+                i = self._near_miss(i)
+            elif look_marker(line) == "<":
+                i = self._look(i)
+            elif closer(line) is not None:
+                self._problem(
+                    EditCode.MARKER,
+                    "",
+                    f"Line {i + 1} of the answer, {quote(line)}, closes a block that no opener began. Write every "
+                    "block whole: path, opener, lines, closer. If the lines of the file hold markers themselves, "
+                    "write the block with nine-character markers.",
+                    block=0,
+                )
+                self._take(i, i + 1)
+                i += 1
+            else:
+                i += 1
+        no_change, too_large, prose = self._outside()
+        if no_change == "" and not self.blocks and not self.problems:
+            self._problem(EditCode.MARKER, "", "NO_CHANGE needs its reason on the same line.", block=0)
+        problems = tuple(replace(problem, of=self.count) for problem in self.problems)
+        if self.blocks or problems:
+            no_change = too_large = None
+        return ParsedAnswer(
+            tuple(self.blocks), no_change, prose, problems, self.count, tuple(self.looks), too_large
+        )
+
+    def _problem(self, code: EditCode, path: str, message: str, *, block: int | None = None) -> None:
+        self.problems.append(EditProblem(code, path, self.count if block is None else block, 0, message))
+
+    def _take(self, start: int, stop: int) -> None:
+        """Count lines as a block's own, with the fence after it; no later path is sought in them."""
+        self.taken.update(range(start, stop))
+        if stop < len(self.lines) and is_fence(self.lines[stop]):
+            self.taken.add(stop)
+        self.floor = stop
+
+    def _path_above(self, i: int) -> str:
+        """The last line above `i` that is neither blank nor a fence, cleaned; "" when another block comes first."""
+        j = i - 1
+        while j >= self.floor and (not self.lines[j].strip() or is_fence(self.lines[j])):
+            j -= 1
+        if j < self.floor:
+            return ""
+        self.taken.update(k for k in range(j, i) if k == j or is_fence(self.lines[k]))
+        if j - 1 >= self.floor and is_fence(self.lines[j - 1]):
+            self.taken.add(j - 1)
+        return clean_path_line(self.lines[j])
+
+    def _block(self, i: int, kind: BlockKind, length: int) -> int:
+        """Read one block that opens on line `i`; the index to go on from."""
+        self.count += 1
+        path = self._path_above(i)
+        word = CLOSING_WORD[kind]
+        end = i + 1
+        while end < len(self.lines):
+            closing = closer(self.lines[end])
+            if closing is not None and closing[1] == length:
+                break
+            inner = opener(self.lines[end])
+            if inner is not None and inner[1] == length:
+                self._unclosed(i, end, path, kind, length)
+                self.taken.update(range(i, end))
+                self.floor = i + 1
+                return end
+            end += 1
+        if end == len(self.lines):
+            self._unclosed(i, end, path, kind, length)
+            self._take(i, end)
+            return end
+        self._take(i, end + 1)
+        self._add(i, end, path, kind, length, closed_by=closer(self.lines[end]) == (word, length))
+        return end + 1
+
+    def _look(self, i: int) -> int:
+        """Read one LOOK block that opens on line `i`; it ends at its closer, at the next block or with the answer."""
+        end = i + 1
+        while end < len(self.lines) and not look_marker(self.lines[end]) and opener(self.lines[end]) is None:
+            end += 1
+        closed = end < len(self.lines) and look_marker(self.lines[end]) == ">"
+        body = self.lines[i + 1 : end]
+        if not closed and end < len(self.lines):
+            # The line above an opener is the path of that block.
+            while body and not body[-1].strip():
+                body.pop()
+            body = body[:-1]
+        self.looks += [line for line in body if line.strip() and not is_fence(line)]
+        self._take(i, i + 1 + len(body) + closed)
+        return i + 1 + len(body) + closed
+
+    def _unclosed(self, i: int, end: int, path: str, kind: BlockKind, length: int) -> None:
+        expected = f"{'>' * length} {CLOSING_WORD[kind]}"
+        where = (
+            "The answer ends"
+            if end == len(self.lines)
+            else f"The next block begins (line {end + 1} of the answer)"
+        )
+        near = next((k for k in range(i + 1, end) if near_closer(self.lines[k])), None)
+        hint = (
+            f" Line {near + 1}, {quote(self.lines[near])}, is no closer: it has to be exactly {quote(expected)}, "
+            "alone and from the first column."
+            if near is not None
+            else " If the lines of the file hold markers themselves, write the block with nine-character markers."
+        )
+        self._problem(
+            EditCode.MARKER,
+            path,
+            f"{where} before this block is closed with {quote(expected)}.{hint}",
+        )
+
+    def _add(self, i: int, end: int, path: str, kind: BlockKind, length: int, *, closed_by: bool) -> None:
+        """Take a closed block in, or say what is wrong with it."""
+        body = tuple(self.lines[i + 1 : end])
+        if not closed_by:
+            self._problem(
+                EditCode.MARKER,
+                path,
+                f"A block that opens with {kind.value} closes with {quote('>' * length + ' ' + CLOSING_WORD[kind])}; "
+                f"found {quote(self.lines[end])}.",
+            )
+            return
+        if self.marker == 9 and length != 9:
+            self._problem(
+                EditCode.MARKER,
+                path,
+                "The files shown hold seven-character marker lines themselves, so every marker of every block has "
+                f"to have nine characters: {quote('<' * 9 + ' ' + kind.value)}.",
+            )
+            return
+        if not path:
+            self._no_path()
+            return
+        block = Block(kind, path, self.count, i + 1, length, body)
+        if kind is BlockKind.SEARCH and not block.dividers():
+            self._no_divider(block)
+            return
+        if kind is BlockKind.DELETE and any(line.strip() and not is_fence(line) for line in body):
+            self._problem(EditCode.MARKER, path, "A DELETE block holds no lines between opener and closer.")
+            return
+        if kind is BlockKind.RENAME:
+            targets = [line for line in body if line.strip() and not is_fence(line)]
+            if len(targets) != 1:
+                self._problem(
+                    EditCode.MARKER,
+                    path,
+                    "A RENAME block holds one line: the new path. Changes to its lines go into a block of their own "
+                    "under the new path.",
+                )
+                return
+            block = replace(block, target=clean_path_line(targets[0]))
+        self.blocks.append(block)
+
+    def _no_path(self) -> None:
+        previous = (
+            f" The line above it closes block {self.count - 1}." if self.count > 1 and self.floor else ""
+        )
+        self._problem(
+            EditCode.UNKNOWN_PATH,
+            "",
+            f"This block has no path line.{previous} Write the file's path alone on the line above every opener, "
+            "also when several blocks are for the same file.",
+        )
+
+    def _no_divider(self, block: Block) -> None:
+        expected = quote("=" * block.marker)
+        near = next(
+            (line for line in block.body if len(line.strip()) >= 3 and set(line.strip()) == {"="}), None
+        )
+        hint = f" {quote(near)} is none: it has another length or is indented." if near is not None else ""
+        self._problem(
+            EditCode.MARKER,
+            block.path,
+            f"There is no divider line {expected} ({_NUMBER_WORDS[block.marker]} characters, alone, from the first "
+            f"column) between the SEARCH lines and the REPLACE lines.{hint}",
+        )
+
+    def _near_miss(self, i: int) -> int:
+        """A line that means to open a block and does not: one problem, and on past what would be its closer."""
+        self.count += 1
+        path = self._path_above(i)
+        length = 9 if self.marker == 9 else 7
+        self._problem(
+            EditCode.MARKER,
+            path,
+            f"Line {i + 1} of the answer, {quote(self.lines[i])}, is no opener. A marker is alone on its line, "
+            f"from the first column, with exactly {_NUMBER_WORDS[length]} characters, one space and its word in "
+            f"capitals: {quote('<' * length + ' SEARCH')}.",
+        )
+        end = i + 1
+        while end < len(self.lines) and not near_closer(self.lines[end]):
+            if opener(self.lines[end]) is not None or near_opener(self.lines[end]):
+                self.taken.update(range(i, end))
+                self.floor = i + 1
+                return end
+            end += 1
+        stop = min(end + 1, len(self.lines))
+        self._take(i, stop)
+        return stop
+
+    def _outside(self) -> tuple[str | None, str | None, str]:
+        """The reasons of the first `NO_CHANGE:` and `TOO_LARGE:` lines, and the prose without such a line."""
+        prose: list[str] = []
+        reasons: dict[str, str] = {}
+        for i, line in enumerate(self.lines):
+            if i in self.taken:
+                continue
+            match = _OUTCOME.fullmatch(line)
+            if match is None or reasons:
+                prose.append(line)
+                continue
+            reason = match[2].strip(" \t*`_")
+            if not reason:
+                rest = (self.lines[k].strip() for k in range(i + 1, len(self.lines)) if k not in self.taken)
+                reason = next((text for text in rest if text and not is_fence(text)), "")
+            reasons[match[1]] = reason
+        text = patterns.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
+        return reasons.get("NO_CHANGE"), reasons.get("TOO_LARGE"), text

@@ -1,0 +1,100 @@
+"""Paths that a model writes: cleaning the line, refusing what is unsafe, and guessing what was meant."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Collection
+from itertools import islice
+
+from navigator.edits.problems import quote
+from navigator.model import patterns
+from navigator.model.text import INVISIBLE, is_unsafe
+
+_AROUND = " \t\r\f\v\u00a0#*`'\"\u2018\u2019\u201c\u201d"
+_NTFS_SHORT = patterns.compile(r"git~[0-9]+")
+_DRIVE = patterns.compile(r"[A-Za-z]:(?:[\\/]|$)")
+_LISTED = patterns.compile(r"(?:[-+>]|[0-9]+[.)])\s")
+_MAX_NAME = 255
+_MAX_PATH = 4096
+_MAX_SUGGEST_FROM = 5_000
+
+
+def clean_path_line(line: str) -> str:
+    """The path on a line: what a model puts around it for looks goes, spaces inside it stay, `./` in front goes."""
+    path = line.strip(_AROUND)
+    while path.startswith("./"):
+        path = path[2:]
+    return path
+
+
+def _is_dot_git(name: str) -> bool:
+    """Whether a file system may take the name for `.git` (NTFS: short name, streams, trailing
+    dots; HFS+ ignores some characters, CVE-2014-9390)."""
+    plain = INVISIBLE.sub("", unicodedata.normalize("NFKC", name))
+    plain = plain.split(":")[0].rstrip(" .").casefold()
+    return plain == ".git" or _NTFS_SHORT.fullmatch(plain) is not None
+
+
+def unsafe_path(path: str) -> str | None:
+    """Why nothing may be written at a path, as a sentence; None where it is an ordinary path inside the tree."""
+    if not path:
+        return "The path is empty."
+    if "\0" in path or is_unsafe(path) or INVISIBLE.search(path):
+        return "The path holds a control, bidirectional or invisible character."
+    if "\\" in path:
+        return "The path holds a backslash; folders are separated by /."
+    if path.startswith(("/", "~/")) or _DRIVE.match(path):
+        return "The path is absolute; write it from the repository's root."
+    names = path.split("/")
+    if ".." in names:
+        return "The path climbs with '..'; write it from the repository's root."
+    if "" in names or "." in names:
+        return (
+            "The path has an empty part; write it from the repository's root, without // or a / at its end."
+        )
+    if any(_is_dot_git(name) for name in names):
+        return "Nothing may be written inside .git."
+    if len(path.encode()) > _MAX_PATH or any(len(name.encode()) > _MAX_NAME for name in names):
+        return "The path is too long for a file system."
+    return None
+
+
+def doubtful_new_path(path: str) -> str | None:
+    """Why a line is hardly the path of a new file: it reads like a sentence or a list item."""
+    if path[-1] in ":.,;!?" or _LISTED.match(path) or ": " in path or any(c in path for c in '<>|"*?`'):
+        return f"{quote(path)} reads like a sentence. Write the new file's path alone on its line, above the opener."
+    return None
+
+
+def did_you_mean(path: str, known: Collection[str]) -> list[str]:
+    """Up to three known paths that may be meant, likeliest first."""
+    found: dict[str, None] = {}
+    words = [path, *path.split()]
+    for word in words:
+        bare = word.strip(_AROUND + "()[]<>:,;")
+        while bare.startswith("./"):
+            bare = bare[2:]
+        for candidate in (
+            bare,
+            bare.rstrip(".!?"),
+            bare.lstrip("/"),
+            bare.replace("\\", "/"),
+            bare.partition("/")[2],
+        ):
+            if candidate and candidate != path and candidate in known:
+                found[candidate] = None
+    name = path.replace("\\", "/").rsplit("/", 1)[-1].casefold()
+    same_name = [p for p in known if p.rsplit("/", 1)[-1].casefold() == name and p != path]
+    found.update(dict.fromkeys(_closest(path, same_name, cutoff=0.0)))
+    if len(found) < 3:
+        found.update(dict.fromkeys(_closest(path, known, cutoff=0.75)))
+    return list(islice(found, 3))
+
+
+def _closest(path: str, among: Collection[str], *, cutoff: float) -> list[str]:
+    """The nearest by characters, the path's own folder first; no more than 5,000 paths are compared."""
+    folder = f"{path.rpartition('/')[0]}/"
+    beside = list(islice((p for p in among if p.startswith(folder)), _MAX_SUGGEST_FROM))
+    pool = [*beside, *islice(among, _MAX_SUGGEST_FROM - len(beside))]
+    return list(dict.fromkeys(difflib.get_close_matches(path[:300], pool, n=4, cutoff=cutoff)))

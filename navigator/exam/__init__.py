@@ -1,0 +1,1 @@
+"""Known faults, to find out what a reviewer sees."""

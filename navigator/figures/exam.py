@@ -1,0 +1,395 @@
+"""The reviewer's exam, scored: what it catches, what it lets pass, and what a REVISE of it is worth.
+
+All figures are those of one model under one version of the review prompt: another version is another reviewer. An answer that
+could not be read (UNREVIEWED) is counted beside the others, never as APPROVE. Of an item that was asked twice the first answer
+counts; the second says how far the reviewer agrees with itself.
+
+With R the share of REVISE among real first reviews, Se the sensitivity and Sp the specificity:
+
+    J = Se + Sp - 1                  (Youden)
+    faulty = (R + Sp - 1) / J        (Rogan and Gladen, American Journal of Epidemiology 107 (1978) 71-76)
+    genuine = Se * faulty / R        (the share of REVISE that is right)
+
+Both last ones divide by J: they are refused where the interval of J holds 0. Their intervals come from draws of Jeffreys'
+posteriors of R, Se and Sp; the delta method covers the genuine share in 63 to 92 % of cases instead of 95 % at 20 to 60 items
+(the simulation is in the tests).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from navigator.figures.agreement import Retest, retest
+from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, share
+from navigator.model.exam import ExamCount
+from navigator.model.outcomes import ExamRepeat
+from navigator.model.records import VerdictCount
+from navigator.model.states import ExamSource, Verdict
+from navigator.model.text import plural
+
+WORTH_IT, CHANCE, CANNOT_TELL = "worth it", "no better than chance", "cannot tell"
+
+NEEDED = ANECDOTAL_BELOW
+"""Answers, faulty and clean together, before a reviewer is called no better than chance."""
+
+USEFUL = 0.4
+"""A reviewer whose J may be this high or higher is not called no better than chance: its exam is too small to tell."""
+
+ENOUGH_MISTAKES = 15
+"""From so many answers on reversed fixes on, the score leaves the mutants out: they are easier to find, and flatter."""
+
+DRAWS = 2_000
+_SEED = 20_251
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A computed figure with its 95 % interval, all within [0, 1] (J: [-1, 1])."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class SourceScore:
+    """One source: of faulty items how many were caught, of clean ones how many passed; `right` is that share."""
+
+    source: str
+    faulty: bool
+    right: Share
+    named: Share
+
+
+@dataclass(frozen=True, slots=True)
+class SizeScore:
+    """Items of one size, as a range of changed lines."""
+
+    size: str
+    sensitivity: Share
+    specificity: Share
+
+
+@dataclass(frozen=True, slots=True)
+class ExamScore:
+    """One reviewer's exam: a model under one version of the prompt.
+
+    Attributes:
+        answers: all that were given, those that could not be read included.
+        unreviewed: those.
+        basis: in words, which items `sensitivity` and what follows from it are counted from.
+        sensitivity: of the faulty items, those with REVISE.
+        specificity: of the clean items, those with APPROVE.
+        named: of the faulty items with REVISE whose place is known, those where a finding is at that place.
+        youden: J with its interval (`difference`); None without faulty or without clean items.
+        revise: of the real first reviews by this reviewer, those with REVISE.
+        faulty_share: of real proposals that are faulty.
+        genuine_share: of REVISE on real proposals that are right.
+        reason: why there are no such shares; "" where there are.
+        small_better: whether it catches more below 50 changed lines than above; None where that cannot be told.
+        verdict: `WORTH_IT`, `CHANCE` or `CANNOT_TELL`; `why` in one sentence.
+        tokens, seconds: what the first answers cost.
+        retest: how far the second answers agree with the first.
+    """
+
+    model: str
+    prompt_version: str
+    answers: int
+    unreviewed: int
+    basis: str
+    sensitivity: Share
+    specificity: Share
+    named: Share
+    by_source: tuple[SourceScore, ...]
+    by_size: tuple[SizeScore, ...]
+    youden: Estimate | None
+    revise: Share
+    faulty_share: Estimate | None
+    genuine_share: Estimate | None
+    reason: str
+    small_better: bool | None
+    verdict: str
+    why: str
+    tokens: int
+    seconds: float
+    newest: str
+    retest: Retest
+
+    @property
+    def decided(self) -> int:
+        """Items that the score is made of: answered and readable."""
+        return self.sensitivity.n + self.specificity.n
+
+    @property
+    def no_better_than_chance(self) -> bool:
+        """Whether its REVISE is no more than advice."""
+        return self.verdict == CHANCE
+
+
+def exam_scores(
+    counts: Iterable[ExamCount], verdicts: Iterable[VerdictCount] = (), repeats: Iterable[ExamRepeat] = ()
+) -> tuple[ExamScore, ...]:
+    """Every reviewer that was examined, the one that answered last first.
+
+    Args:
+        verdicts: first verdicts on first proposals, as the revise rate counts them.
+        repeats: items that were asked twice.
+    """
+    groups: defaultdict[tuple[str, str], list[ExamCount]] = defaultdict(list)
+    for row in counts:
+        groups[row.model, row.prompt_version].append(row)
+    real, pairs = list(verdicts), list(repeats)
+    scores = [_score(group, real, pairs) for group in groups.values()]
+    return tuple(sorted(scores, key=lambda score: score.newest, reverse=True))
+
+
+def _score(
+    rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount], repeats: Sequence[ExamRepeat]
+) -> ExamScore:
+    first = rows[0]
+    mine = (first.model, first.prompt_version)
+    read = [row for row in rows if row.verdict is not Verdict.UNREVIEWED]
+    basis, scored = _basis(read)
+    sensitivity, specificity = _right(scored, faulty=True), _right(scored, faulty=False)
+    youden = _youden(sensitivity, specificity)
+    revise = _revise_rate(first, verdicts)
+    reason = _refusal(youden, revise)
+    faulty, genuine = (None, None) if reason else prevalence(revise, sensitivity, specificity)
+    verdict, why = _verdict(youden, sensitivity.n + specificity.n, genuine)
+    return ExamScore(
+        model=first.model,
+        prompt_version=first.prompt_version,
+        answers=_sum(rows),
+        unreviewed=_sum(rows) - _sum(read),
+        basis=basis,
+        sensitivity=sensitivity,
+        specificity=specificity,
+        named=_named([row for row in scored if row.faulty]),
+        by_source=tuple(_by_source(read)),
+        by_size=tuple(_by_size(scored)),
+        youden=youden,
+        revise=revise,
+        faulty_share=faulty,
+        genuine_share=genuine,
+        reason=reason,
+        small_better=_small_better([row for row in scored if row.faulty]),
+        verdict=verdict,
+        why=why,
+        tokens=sum(row.tokens for row in rows),
+        seconds=sum(row.seconds for row in rows),
+        newest=max(row.newest for row in rows),
+        retest=retest([row for row in repeats if (row.model, row.prompt_version) == mine]),
+    )
+
+
+def _basis(read: Sequence[ExamCount]) -> tuple[str, list[ExamCount]]:
+    """Which items the score is made of: mistakes of one's own work where there are enough, else what there is."""
+    mistakes = [row for row in read if row.source is not ExamSource.MUTANT]
+    if _sum(row for row in mistakes if row.faulty) >= ENOUGH_MISTAKES:
+        return "reversed fixes", mistakes
+    flatter = len(mistakes) < len(read)
+    return "all items" + (", easy mutants among them" if flatter else ""), list(read)
+
+
+def _right(rows: Iterable[ExamCount], *, faulty: bool) -> Share:
+    kind = [row for row in rows if row.faulty is faulty]
+    wanted = Verdict.REVISE if faulty else Verdict.APPROVE
+    return share(_sum(row for row in kind if row.verdict is wanted), _sum(kind))
+
+
+def _named(faulty: Sequence[ExamCount]) -> Share:
+    caught = [row for row in faulty if row.placed and row.verdict is Verdict.REVISE]
+    return share(_sum(row for row in caught if row.named), _sum(caught))
+
+
+def _by_source(read: Sequence[ExamCount]) -> Iterable[SourceScore]:
+    for source in ExamSource:
+        for faulty in (True, False):
+            rows = [row for row in read if row.source is source and row.faulty is faulty]
+            if rows:
+                named = _named(rows) if faulty else share(0, 0)
+                yield SourceScore(source.value, faulty, _right(rows, faulty=faulty), named)
+
+
+def _by_size(scored: Sequence[ExamCount]) -> Iterable[SizeScore]:
+    least = sorted({row.size for row in scored})
+    for size in least:
+        rows = [row for row in scored if row.size == size]
+        yield SizeScore(size_words(size), _right(rows, faulty=True), _right(rows, faulty=False))
+
+
+def size_words(least: int) -> str:
+    """A bucket of changed lines in words, by its lower end."""
+    return {0: "<10", 10: "10–49", 50: "50–149"}.get(least, f"≥{least}")
+
+
+def _small_better(faulty: Sequence[ExamCount]) -> bool | None:
+    small = _right([row for row in faulty if row.size < 50], faulty=True)
+    large = _right([row for row in faulty if row.size >= 50], faulty=True)
+    if not small.n or not large.n:
+        return None
+    low, high = difference(small.k, small.n, large.k, large.n)
+    return None if low <= 0 <= high else low > 0
+
+
+def _revise_rate(reviewer: ExamCount, verdicts: Sequence[VerdictCount]) -> Share:
+    """REVISE among real first reviews by the same reviewer; self-reviews and unread answers are not counted."""
+    rows = [
+        row
+        for row in verdicts
+        if (row.model, row.prompt_version) == (reviewer.model, reviewer.prompt_version)
+        and not row.self_review
+        and row.verdict is not Verdict.UNREVIEWED
+    ]
+    return share(
+        sum(row.n for row in rows if row.verdict is Verdict.REVISE),
+        sum(row.n for row in rows),
+    )
+
+
+def _youden(sensitivity: Share, specificity: Share) -> Estimate | None:
+    if sensitivity.rate is None or specificity.rate is None:
+        return None
+    k, n = specificity.n - specificity.k, specificity.n
+    value = sensitivity.rate + specificity.rate - 1
+    low, high = difference(sensitivity.k, sensitivity.n, k, n)
+    return Estimate(value, min(low, value), max(high, value))
+
+
+def difference(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
+    """The 95 % interval of k1/n1 - k2/n2: one success and one failure are added to each (Agresti and Caffo 2000).
+
+    Over 15 to 60 items and shares from .3 to .98 it covers 94.5 to 98 %, where Newcombe's covers 91.4 to 96 %.
+    """
+    p1, p2 = (k1 + 1) / (n1 + 2), (k2 + 1) / (n2 + 2)
+    half = Z_95 * math.sqrt(p1 * (1 - p1) / (n1 + 2) + p2 * (1 - p2) / (n2 + 2))
+    return max(-1.0, p1 - p2 - half), min(1.0, p1 - p2 + half)
+
+
+def _verdict(youden: Estimate | None, n: int, genuine: Estimate | None) -> tuple[str, str]:
+    if youden is None:
+        return CANNOT_TELL, "It takes answers on faulty and on clean items."
+    said = f"J = {youden.value:.2f} [{youden.low:.2f} to {youden.high:.2f}], {plural(n, 'item')}"
+    if youden.low > 0 and genuine is not None and genuine.value <= 0:
+        return (
+            CANNOT_TELL,
+            f"{said}: better than chance, but it says REVISE to proposals no more often than false alarms would.",
+        )
+    if youden.low > 0:
+        return WORTH_IT, f"{said}: better than chance."
+    if n >= NEEDED and youden.high < USEFUL:
+        return CHANCE, f"{said}: the interval does not lie above 0, and ends below {USEFUL}."
+    if n < NEEDED:
+        return CANNOT_TELL, f"{said}: the interval does not lie above 0; {NEEDED} items are the least."
+    return CANNOT_TELL, f"{said}: the interval holds 0 and reaches {USEFUL}; more items will tell."
+
+
+def _refusal(youden: Estimate | None, revise: Share) -> str:
+    """Why the shares of real proposals are not computed; "" where they can be."""
+    if youden is None:
+        return "it takes answers on faulty and on clean items"
+    if youden.low <= 0:
+        return f"the interval of J, {youden.low:.2f} to {youden.high:.2f}, does not lie above 0"
+    if not revise.n:
+        return "there is no first review of a proposal by this model under this prompt version yet"
+    if not revise.k:
+        return "it has not said REVISE to a proposal yet"
+    return ""
+
+
+def prevalence(revise: Share, sensitivity: Share, specificity: Share) -> tuple[Estimate, Estimate]:
+    """The share of real proposals that are faulty, and the share of REVISE that is right, clipped to [0, 1].
+
+    Args:
+        revise, sensitivity, specificity: with n > 0 each; revise.k > 0; J > 0.
+    """
+    r, se, false = (
+        revise.k / revise.n,
+        sensitivity.k / sensitivity.n,
+        1 - specificity.k / specificity.n,
+    )
+    faulty = (r - false) / (se - false)
+    (low, high), (low_right, high_right) = _drawn(
+        (revise.k, revise.n - revise.k),
+        (sensitivity.k, sensitivity.n - sensitivity.k),
+        (specificity.n - specificity.k, specificity.k),
+    )
+    return (
+        _estimate(faulty, low, high),
+        _estimate(se * faulty / r, low_right, high_right),
+    )
+
+
+def _estimate(value: float, low: float, high: float) -> Estimate:
+    value = _clip(value)
+    return Estimate(value, min(low, value), max(high, value))
+
+
+def _clip(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+_Counts = tuple[int, int]
+
+
+@lru_cache(maxsize=64)
+def _drawn(
+    revise: _Counts, caught: _Counts, false: _Counts
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The middle 95 % of both shares over draws of Jeffreys' posteriors; the same counts give the same draws."""
+    rng = random.Random(_SEED)
+
+    def of(counts: _Counts) -> Callable[[], float]:
+        yes, no = counts
+        return lambda: rng.betavariate(yes + 0.5, no + 0.5)
+
+    draw_r, draw_se, draw_false = of(revise), of(caught), of(false)
+    faulty: list[float] = []
+    right: list[float] = []
+    for _ in range(DRAWS):
+        r, se, alarm = draw_r(), draw_se(), draw_false()
+        if se <= alarm:
+            continue  # the shares mean nothing there; the interval of J says how little of it there is
+        share_faulty = _clip((r - alarm) / (se - alarm))
+        faulty.append(share_faulty)
+        right.append(_clip(se * share_faulty / r))
+    return _middle(faulty), _middle(right)
+
+
+def _middle(drawn: list[float]) -> tuple[float, float]:
+    drawn.sort()
+    last = len(drawn) - 1
+    return drawn[round(0.025 * last)], drawn[round(0.975 * last)]
+
+
+def _sum(rows: Iterable[ExamCount]) -> int:
+    return sum(row.n for row in rows)
+
+
+def worth_words(score: ExamScore | None) -> str:
+    """What a REVISE of this reviewer is worth, in one sentence."""
+    if score is None or not score.decided:
+        return "No exam item has been answered by this reviewer under this prompt version yet."
+    n = f"{score.decided} exam item{'' if score.decided == 1 else 's'}"
+    if score.no_better_than_chance and score.youden is not None:
+        return f"The exam finds this reviewer no better than chance: J = {score.youden.value:.2f}, {n}."
+    if score.genuine_share is None:
+        return f"What this reviewer's REVISE is worth cannot be told: {score.reason} ({n})."
+    found = score.genuine_share
+    size = {True: "; small diffs better than large", False: "; large diffs better than small", None: ""}
+    few = ", anecdotal" if score.decided < ANECDOTAL_BELOW else ""
+    return (
+        f"When this reviewer says REVISE it is right about {100 * found.value:.0f} % of the time "
+        f"[{100 * found.low:.0f}–{100 * found.high:.0f}], {n}{few}{size[score.small_better]}."
+    )
+
+
+def advice_words(score: ExamScore) -> str:
+    """Why a REVISE is no more than advice, for a score that says so."""
+    assert score.youden is not None
+    return f"the exam found this reviewer no better than chance, J = {score.youden.value:.2f}"

@@ -1,0 +1,91 @@
+"""Findings whose tests were run: how many hold, which kinds, and what the developer made of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from navigator.figures.intervals import Share, share
+from navigator.model.records import ReproducedDecision, ReproductionCount
+from navigator.model.states import Criterion, DecisionKind, ReproductionOutcome, RevisedOutcome, Severity
+
+_PROVED = (ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET)
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """Findings of one sort. `reproduced` is of those whose test ran; `could_not` had none that ran."""
+
+    name: str
+    reproduced: Share
+    regressions: int
+    unmet: int
+    not_reproduced: int
+    could_not: int
+
+
+@dataclass(frozen=True, slots=True)
+class FindingTests:
+    """What became of the tests of findings.
+
+    Attributes:
+        all: every finding together; `by_severity` and `by_criterion` those of one.
+        met: of reproduced findings that a revision answered, those whose test passes on it; `met_unmet` of them those that
+            were unmet requirements, which that confirms.
+        approved_proved: approvals among decisions on proposals with a reproduced finding; `approved_other` on those where
+            none of the findings with a test was reproduced.
+    """
+
+    all: Proved
+    by_severity: tuple[Proved, ...]
+    by_criterion: tuple[Proved, ...]
+    met: Share
+    met_unmet: Share
+    approved_proved: Share
+    approved_other: Share
+
+
+def finding_tests(
+    counts: Sequence[ReproductionCount], decisions: Sequence[ReproducedDecision]
+) -> FindingTests:
+    """Shares with 95 % Wilson intervals."""
+    severities = [(one, [row for row in counts if row.severity is one]) for one in Severity]
+    criteria = [(one, [row for row in counts if row.criterion is one]) for one in Criterion]
+    proved = [row for row in counts if row.outcome in _PROVED]
+    return FindingTests(
+        all=_proved("all", counts),
+        by_severity=tuple(_proved(one.value, rows) for one, rows in severities if rows),
+        by_criterion=tuple(_proved(one.value, rows) for one, rows in criteria if rows),
+        met=_met(proved),
+        met_unmet=_met([row for row in proved if row.outcome is ReproductionOutcome.UNMET]),
+        approved_proved=_approved([row for row in decisions if row.proved]),
+        approved_other=_approved([row for row in decisions if not row.proved]),
+    )
+
+
+def _proved(name: str, rows: Sequence[ReproductionCount]) -> Proved:
+    found = Counter[ReproductionOutcome]()
+    for row in rows:
+        found[row.outcome] += row.n
+    regressions, unmet = found[ReproductionOutcome.REGRESSION], found[ReproductionOutcome.UNMET]
+    against = found[ReproductionOutcome.NOT_REPRODUCED]
+    return Proved(
+        name=name,
+        reproduced=share(regressions + unmet, regressions + unmet + against),
+        regressions=regressions,
+        unmet=unmet,
+        not_reproduced=against,
+        could_not=found[ReproductionOutcome.COULD_NOT_RUN],
+    )
+
+
+def _met(rows: Sequence[ReproductionCount]) -> Share:
+    passes = sum(row.n for row in rows if row.revised is RevisedOutcome.PASSES)
+    return share(passes, passes + sum(row.n for row in rows if row.revised is RevisedOutcome.FAILS))
+
+
+def _approved(rows: Sequence[ReproducedDecision]) -> Share:
+    return share(
+        sum(row.n for row in rows if row.decision is DecisionKind.APPROVE), sum(row.n for row in rows)
+    )

@@ -1,0 +1,220 @@
+"""What swaps took, by direction and by phase. Failed and external ones are counted, but not timed."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from navigator.figures.intervals import Summary, summarise
+from navigator.model.models import Swap, SwapPhase
+from navigator.model.states import Role
+
+DONE = "done"
+
+OUTSIDE = "outside"
+
+NEWEST = 500
+"""Newest swaps that the medians of a forecast and of the screens are made from."""
+
+WARM_FROM = 0.9
+COLD_TO = 0.1
+"""Share of the weights in the page cache when a swap began: from `WARM_FROM` on it was warm, up to `COLD_TO` cold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warmth:
+    """Swaps whose weights were all about as warm. `share` is the mean share of the weights that were in memory."""
+
+    name: str
+    share: float
+    seconds: Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Of `n` swaps' seconds the `share` in which work went on that needs no GPU, and the seconds of work by kind."""
+
+    n: int
+    share: float
+    work: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """All swaps of one strategy from one role to another.
+
+    Attributes:
+        from_role: None when nothing was loaded.
+        to_role: the role that was to answer.
+        strategy: swaps of different strategies are different things and are never pooled.
+        seconds: of the swaps that were done; None when none was.
+        phases: of the same swaps, each phase that occurred, in the order of first occurrence. A phase is
+            summarised over the swaps that had it.
+        failed: how many ended otherwise; their durations are not in the figures.
+        failures: the classes of those, with how many each.
+        outside: how many were made externally, and were not measured.
+        warmth: of the swaps that were done, those that began with cold, partly warm and warm weights, where that is known.
+        filled: how much of the swaps that were done had work that needs no GPU; None where nobody looked.
+    """
+
+    from_role: Role | None
+    to_role: Role
+    strategy: str
+    seconds: Summary | None
+    phases: dict[str, Summary]
+    failed: int
+    failures: dict[str, int] = field(default_factory=dict)
+    outside: int = 0
+    warmth: tuple[Warmth, ...] = ()
+    filled: Filled | None = None
+
+
+def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
+    """Count, mean, median and P95 in seconds, by direction, overall and per phase.
+
+    P95 is interpolated linearly between order statistics (see `percentile`).
+    """
+    groups: defaultdict[tuple[str, str, str], list[Swap]] = defaultdict(list)
+    for swap in swaps:
+        if swap.from_role is swap.to_role:
+            continue  # nothing was swapped
+        origin = swap.from_role.value if swap.from_role else ""
+        groups[swap.strategy, origin, swap.to_role.value].append(swap)
+    return tuple(_direction(groups[key]) for key in sorted(groups))
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """All round trips of one strategy: a swap to the reviewer and the next swap of the same session, back.
+
+    Attributes:
+        seconds: of both swaps together; the time between them is not counted.
+        phases: both swaps' seconds in each phase, summarised over the round trips that had it.
+    """
+
+    strategy: str
+    seconds: Summary
+    phases: dict[str, Summary]
+
+
+def round_trips(swaps: Iterable[Swap]) -> tuple[RoundTrip, ...]:
+    """Round trips by strategy.
+
+    Swaps are paired in the order in which they were made. Both have to be done; a failed or an external swap between them,
+    or the end of the session, leaves the first one without a partner.
+    """
+    groups: defaultdict[str, list[tuple[Swap, Swap]]] = defaultdict(list)
+    there: Swap | None = None
+    for swap in sorted(swaps, key=lambda swap: swap.id):
+        ours = swap.made_by != OUTSIDE and swap.outcome == DONE and swap.session > 0
+        if ours and there is not None and _returns(swap, there):
+            groups[swap.strategy].append((there, swap))
+        outward = swap.from_role is Role.GENERATOR and swap.to_role is Role.REVIEWER
+        there = swap if ours and outward else None
+    return tuple(
+        RoundTrip(
+            strategy=strategy,
+            seconds=_summary([one.seconds + other.seconds for one, other in pairs]),
+            phases=_phases([(*one.phases, *other.phases) for one, other in pairs]),
+        )
+        for strategy, pairs in sorted(groups.items())
+    )
+
+
+def _returns(swap: Swap, there: Swap) -> bool:
+    """Whether a swap leads back from where the one before it led, in the same session and in the same way."""
+    back = swap.from_role is Role.REVIEWER and swap.to_role is Role.GENERATOR
+    return back and (swap.session, swap.strategy) == (
+        there.session,
+        there.strategy,
+    )
+
+
+def durations(swaps: Iterable[Swap]) -> dict[str, list[float]]:
+    """Seconds of the swaps between the two roles that were done and measured, by direction and strategy in words."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for swap in swaps:
+        between = swap.from_role is not None and swap.from_role is not swap.to_role
+        if between and swap.outcome == DONE and swap.made_by != OUTSIDE:
+            found[f"{swap.from_role} → {swap.to_role}  by {swap.strategy}"].append(swap.seconds)
+    return dict(sorted(found.items()))
+
+
+def usual_swap(swaps: Sequence[Swap], origin: str, to: str, strategy: str = "") -> Direction | None:
+    """What a swap from one role to another took here; None when none was measured.
+
+    Args:
+        swaps: newest first.
+        origin: "" for a first load, from nothing.
+        strategy: as it was recorded; by default that of the newest swap.
+    """
+    strategy = strategy or next((swap.strategy for swap in swaps), "")
+    for row in swap_stats(swaps):
+        place = (row.from_role.value if row.from_role else "", row.to_role.value, row.strategy)
+        if place == (origin, to, strategy) and row.seconds is not None:
+            return row
+    return None
+
+
+def _direction(swaps: Sequence[Swap]) -> Direction:
+    ours = [swap for swap in swaps if swap.made_by != OUTSIDE]
+    done = [swap for swap in ours if swap.outcome == DONE]
+    failed = [swap for swap in ours if swap.outcome != DONE]
+    first = swaps[0]
+    return Direction(
+        from_role=first.from_role,
+        to_role=first.to_role,
+        strategy=first.strategy,
+        seconds=summarise([swap.seconds for swap in done]),
+        phases=_phases([swap.phases for swap in done]),
+        failed=len(failed),
+        failures=dict(Counter(swap.failure or "unknown" for swap in failed).most_common()),
+        outside=len(swaps) - len(ours),
+        warmth=_warmth(done),
+        filled=_filled(done),
+    )
+
+
+def _phases(each: Iterable[Sequence[SwapPhase]]) -> dict[str, Summary]:
+    """Seconds by phase, each summarised over those that had it; a phase that occurs twice counts with its sum."""
+    by_phase: dict[str, list[float]] = {}
+    for phases in each:
+        took: dict[str, float] = {}
+        for phase in phases:
+            took[phase.name] = took.get(phase.name, 0.0) + phase.seconds
+        for name, seconds in took.items():
+            by_phase.setdefault(name, []).append(seconds)
+    return {name: _summary(values) for name, values in by_phase.items()}
+
+
+def _summary(values: Sequence[float]) -> Summary:
+    found = summarise(values)
+    assert found is not None  # a group has at least one
+    return found
+
+
+def _filled(done: Sequence[Swap]) -> Filled | None:
+    known = [swap for swap in done if swap.filled_seconds >= 0]
+    seconds = sum(swap.seconds for swap in known)
+    if not seconds:
+        return None
+    kinds = sorted({kind for swap in known for kind in swap.filled_with})
+    work = {kind: sum(swap.filled_with.get(kind, 0.0) for swap in known) for kind in kinds}
+    return Filled(len(known), sum(swap.filled_seconds for swap in known) / seconds, work)
+
+
+def _warmth(done: Sequence[Swap]) -> tuple[Warmth, ...]:
+    groups: dict[str, list[tuple[float, float]]] = {"cold": [], "partly": [], "warm": []}
+    for swap in done:
+        if not swap.weight_bytes:
+            continue
+        share = min(1.0, swap.warm_bytes / swap.weight_bytes)
+        name = "warm" if share >= WARM_FROM else "cold" if share <= COLD_TO else "partly"
+        groups[name].append((share, swap.seconds))
+    found = []
+    for name, measured in groups.items():
+        seconds = summarise([second for _, second in measured])
+        if seconds is not None:
+            found.append(Warmth(name, sum(share for share, _ in measured) / len(measured), seconds))
+    return tuple(found)

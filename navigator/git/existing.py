@@ -1,0 +1,352 @@
+"""Existing work as changes to review: a commit, a range, a branch, what is staged, what is not committed.
+
+Everything is read from the user's repository and copied into the private one; nothing of the user's is written or run. What a
+commit says of itself is its author's word: it is filtered and bounded here, and shown to people and models as data.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from navigator.git.diffs import RawChange, path_text
+from navigator.git.facts import RepoFacts, resolve_base
+from navigator.git.private import PrivateRepo
+from navigator.git.runner import person_environment
+from navigator.git.snapshot import MAKER, take_snapshot
+from navigator.model import patterns
+from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.secrets import Redactor
+from navigator.model.text import cut_title, safe_line, safe_text
+
+MOST_COMMITS = 1_000
+"""Commits in one range at most."""
+
+_MESSAGE = 4_000
+"""Characters of one commit's message that the reviewer is shown."""
+
+_MESSAGES = 12_000
+"""Characters of all messages of a range."""
+
+_TITLE = 72
+_WHEN = "2000-01-01T00:00:00+0000"
+"""Always the same, so that the same work is the same commit."""
+
+_RANGE = patterns.compile(r"(?P<from>.*?)(?P<dots>\.{2,3})(?P<to>.*)", patterns.DOTALL)
+
+_BY_FORM = Redactor()
+"""Takes tokens out of messages before they are cut: half a token is not recognised."""
+
+
+class NothingToReview(NavigatorError):
+    """The name leads to no change; the message says why."""
+
+    code: ClassVar[str] = "nothing_to_review"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to review: `ref` is a commit or a range (`A..B`), "" for HEAD. At most one of the four is given.
+
+    `each`: every commit of a range or a branch is a change of its own.
+    """
+
+    ref: str = ""
+    branch: str = ""
+    staged: bool = False
+    worktree: bool = False
+    each: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change.
+
+    Attributes:
+        ref: what it is, as people name it: `a1b2c3d4e5f6`, `main..topic`, `staged`, `worktree`.
+        base: the commit that it is compared with.
+        head: the commit that holds it.
+        title: one line.
+        text: what its authors say of it, filtered and bounded.
+        author: of the newest commit, filtered; "" for uncommitted work.
+    """
+
+    ref: str
+    base: str
+    head: str
+    title: str
+    text: str
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The changes, oldest first, and how many merge commits were left out: what they bring in is reviewed where it was made."""
+
+    changes: tuple[Change, ...]
+    merges: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    sha: str
+    parents: tuple[str, ...]
+    author: str
+    subject: str
+    body: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.subject}\n\n{self.body}".strip()
+
+
+def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: Wanted, base: str = "") -> Found:
+    """The changes that a name stands for. The caller pins them (`PrivateRepo.pin_bases`): the user may amend and rebase.
+
+    Args:
+        facts: of the user's repository, just read.
+        base: the project's base branch; a branch is compared with where it left that.
+
+    Raises:
+        NothingToReview: there is no such commit, or nothing in it.
+        NoWorktree: uncommitted work cannot be read.
+        GitError: the repository is damaged.
+    """
+    if wanted.worktree:
+        return Found((_worktree(private, facts),))
+    if wanted.staged:
+        return Found((_staged(private, facts),))
+    if wanted.branch:
+        tip = _commit_of(facts, f"refs/heads/{wanted.branch}", f"the branch {wanted.branch}")
+        start = _trunk(facts, wanted.branch, base)
+        return _range(private, facts, start, tip, wanted.branch, each=wanted.each)
+    match = _RANGE.fullmatch(wanted.ref)
+    if match is None:
+        return Found((_alone(private, facts, _commit_of(facts, wanted.ref or "HEAD", wanted.ref or "HEAD")),))
+    ends = [match["from"] or "HEAD", match["to"] or "HEAD"]
+    start, tip = (_commit_of(facts, name, name) for name in ends)
+    return _range(private, facts, start, tip, wanted.ref, each=wanted.each)
+
+
+def commit_changes(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> tuple[Change, ...]:
+    """Single commits by their full ids; merges and commits that exist no more are left out."""
+    known = [commit for commit in _read(facts, shas, walk=False) if len(commit.parents) < 2]
+    return tuple(_single(private, commit) for commit in known)
+
+
+def recent_commits(facts: RepoFacts, limit: int) -> list[tuple[str, str]]:
+    """The newest commits of HEAD, merges left out: id and subject, filtered for a screen."""
+    words = ("--no-merges", f"--max-count={limit}", facts.head_commit)
+    shas = facts.git().run("rev-list", *words).text.split()
+    return [(commit.sha, commit.subject) for commit in _read(facts, shas, walk=False)]
+
+
+def held_commits(facts: RepoFacts, shas: Sequence[str]) -> list[str]:
+    """Those of some commits that a branch, a tag or a checkout still contains: what was amended since is left out."""
+    if not shas:
+        return []
+    words = ("rev-list", "--no-walk=unsorted", "--ignore-missing", "--stdin")
+    present = facts.git().run(*words, input=_lines(shas)).text.split()
+    # `--all` counts the heads of every worktree.
+    gone = facts.git().run("rev-list", "--stdin", "--not", "--all", input=_lines(present)).text.split()
+    return [sha for sha in shas if sha in present and sha not in gone]
+
+
+def new_commits(facts: RepoFacts, tip: str, without: Sequence[str], limit: int) -> tuple[list[str], int]:
+    """The commits of a branch, merges left out, that none of `without` contains: oldest first, and how many older there are."""
+    words = ("--no-merges", "--ignore-missing", f"--max-count={MOST_COMMITS}", "--stdin")
+    listed = facts.git().run("rev-list", *words, input=_lines((tip, *(f"^{sha}" for sha in without if sha))))
+    found = listed.text.split()
+    return found[:limit][::-1], max(0, len(found) - limit)
+
+
+def _lines(revisions: Sequence[str]) -> bytes:
+    return "".join(f"{one}\n" for one in revisions).encode("ascii")
+
+
+def branch_with(facts: RepoFacts, sha: str, base: str = "") -> str:
+    """A branch that contains a commit: the project's base or the one that is checked out before others; "" where none does."""
+    words = ("for-each-ref", "--format=%(refname:lstrip=2)", f"--contains={sha}", "refs/heads/")
+    found = facts.git().run(*words, check=False)
+    names = found.text.splitlines() if found.status == 0 else []
+    preferred = (resolve_base(facts, base)[0].removeprefix("refs/heads/"), facts.branch)
+    return next((name for name in (*preferred, *names) if name in names), "")
+
+
+def _trunk(facts: RepoFacts, branch: str, base: str) -> str:
+    """What a branch is compared with: the project's base, or, where that is the branch itself, the usual main branch."""
+    name, commit = resolve_base(facts, base)
+    if name != f"refs/heads/{branch}":
+        return commit
+    for other in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
+        found = facts.git().run("rev-parse", "--verify", "--quiet", f"{other}^{{commit}}", check=False)
+        if found.status == 0 and other != name:
+            return found.text
+    raise NothingToReview(
+        f"{safe_line(branch)} is itself the base of the project.",
+        hint="Set the base: `navigator project set NAME --base BRANCH`; or review a range.",
+    )
+
+
+def _commit_of(facts: RepoFacts, name: str, shown: str) -> str:
+    if "\0" in name or "\n" in name or name.startswith("-"):
+        raise UsageError(f"{safe_line(shown)!r} is not a commit, a range or a branch.")
+    found = facts.git().run(
+        "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False
+    )
+    if found.status != 0 or not patterns.fullmatch(r"[0-9a-f]{40,64}", found.text):
+        raise NothingToReview(
+            f"{facts.path} has no commit {safe_line(shown)!r}.",
+            hint="Give a commit, a branch or a range such as main..topic.",
+        )
+    return found.text
+
+
+def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> list[_Commit]:
+    """Commits with their messages, newest first. Ids that name no commit are left out where nothing is walked."""
+    if not revisions:
+        return []
+    mark = secrets.token_hex(16)
+    # With an order or a count after `--no-walk`, git walks after all.
+    walking = ("--topo-order", f"--max-count={MOST_COMMITS + 1}")
+    words = walking if walk else ("--no-walk=unsorted", "--ignore-missing")
+    found = facts.git().run(
+        "log",
+        "-z",
+        *words,
+        "--no-patch",
+        "--no-show-signature",
+        "--no-notes",
+        "--no-color",
+        "--no-decorate",
+        "--no-mailmap",
+        "--encoding=UTF-8",
+        f"--format=tformat:{mark}%x00%H%x00%P%x00%an%x00%s%x00%b",
+        "--stdin",
+        input=_lines(revisions),
+    )
+    commits = []
+    for record in found.stdout.split(mark.encode("ascii"))[1:]:
+        sha, parents, author, subject, body = (
+            field.decode("utf-8", "replace") for field in record.split(b"\0")[1:6]
+        )
+        commits.append(
+            _Commit(
+                sha,
+                tuple(parents.split()),
+                _BY_FORM(safe_line(author).strip())[:100],
+                _BY_FORM(safe_line(subject).strip())[:300],
+                _cut(_BY_FORM(safe_text(body).strip()), _MESSAGE),
+            )
+        )
+    return commits
+
+
+def _alone(private: PrivateRepo, facts: RepoFacts, sha: str) -> Change:
+    """One commit, against its first parent."""
+    return _single(private, _read(facts, [sha], walk=False)[0])
+
+
+def _single(private: PrivateRepo, commit: _Commit) -> Change:
+    base = commit.parents[0] if commit.parents else _empty(private)
+    text = _text(f"Commit {commit.sha[:12]} by {commit.author}. Its message:", [commit])
+    return Change(commit.sha[:12], base, commit.sha, _titled(commit.subject), text, commit.author)
+
+
+def _range(private: PrivateRepo, facts: RepoFacts, start: str, tip: str, name: str, *, each: bool) -> Found:
+    """What `tip` has and `start` has not, as one change against where the two parted, or commit by commit."""
+    commits = _read(facts, [tip, f"^{start}"])
+    if not commits:
+        raise NothingToReview(
+            f"{safe_line(name)} holds no commit that {start[:12]} lacks.",
+            hint="Is it merged already? A single commit is reviewed by its id.",
+        )
+    if len(commits) > MOST_COMMITS:
+        raise NothingToReview(
+            f"{safe_line(name)} holds more than {MOST_COMMITS} commits.", hint="Review a shorter range."
+        )
+    if each:
+        own = [commit for commit in commits if len(commit.parents) < 2]
+        changes = tuple(_single(private, commit) for commit in reversed(own))
+        return Found(changes, len(commits) - len(own))
+    parted = facts.git().run("merge-base", "--end-of-options", start, tip, check=False)
+    base = parted.text if parted.status == 0 else _empty(private)
+    count = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
+    title = commits[0].subject if len(commits) == 1 else f"{safe_line(name)}: {count}"
+    text = _text(f"{count} of {safe_line(name)}. Their messages, oldest first:", commits[::-1])
+    return Found((Change(safe_line(name), base, tip, _titled(title), text, commits[0].author),))
+
+
+def _staged(private: PrivateRepo, facts: RepoFacts) -> Change:
+    """What the index holds, against HEAD. The index is read where it is, never refreshed."""
+    out = facts.git(work_tree=True).run(
+        "diff-index", "--cached", "--raw", "-z", "--no-renames", "--full-index", "--ita-invisible-in-index",
+        "--ignore-submodules=none", facts.head_commit, "--",
+    ).stdout  # fmt: skip
+    fields = out.split(b"\0")[:-1]
+    changes = []
+    for meta, path in zip(fields[::2], fields[1::2], strict=True):
+        old_mode, new_mode, old_sha, new_sha, status = meta.decode("ascii").lstrip(":").split()
+        if status.startswith("U"):
+            raise NothingToReview(
+                f"{facts.path} has conflicts that are not resolved: {safe_line(path_text(path))}.",
+                hint="Resolve them first.",
+            )
+        changes.append(RawChange(old_mode, new_mode, old_sha, new_sha, status, path_text(path)))
+    if not changes:
+        raise NothingToReview(f"Nothing is staged in {facts.path}.", hint="`git add` stages changes.")
+    private.pin_base(facts.head_commit)
+    tree = private.place(facts.head_commit, changes)
+    head = _made(private, tree, facts.head_commit, "What is staged\n")
+    return _uncommitted(private, facts.head_commit, head, "staged", [change.path for change in changes])
+
+
+def _worktree(private: PrivateRepo, facts: RepoFacts) -> Change:
+    """The checkout as it is, untracked files included, against HEAD; what is left out is said in the text."""
+    taken = take_snapshot(private, facts)
+    if taken.commit == taken.head:
+        raise NothingToReview(f"Nothing is uncommitted in {facts.path}.", hint="Review a commit or a range.")
+    return _uncommitted(private, taken.head, taken.commit, "worktree", taken.taken, taken.left_out)
+
+
+def _uncommitted(
+    private: PrivateRepo, base: str, head: str, name: str, paths: Sequence[str], left: Sequence[str] = ()
+) -> Change:
+    count = "1 file" if len(paths) == 1 else f"{len(paths)} files"
+    what = "Staged changes" if name == "staged" else "Uncommitted changes"
+    text = f"{what} in {count}. No message says what they are for: judge what the code does."
+    if left:
+        named = ", ".join(safe_line(path) for path in left[:20])
+        text += f"\nNot part of what is shown: {named}{' and others' if len(left) > 20 else ''}."
+    return Change(name, base, head, f"{what} in {count}", text)
+
+
+def _empty(private: PrivateRepo) -> str:
+    """A commit without files: what a root commit is compared with."""
+    tree = private.git.run("mktree", input=b"", env=private.apart()).text
+    return _made(private, tree, "", "Nothing\n")
+
+
+def _made(private: PrivateRepo, tree: str, parent: str, message: str) -> str:
+    dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
+    on = ("-p", parent) if parent else ()
+    return private.git.run(
+        "commit-tree", tree, *on, "-F", "-",
+        input=message.encode("ascii"), env=person_environment(MAKER, MAKER) | dates,
+    ).text  # fmt: skip
+
+
+def _text(lead: str, commits: Sequence[_Commit]) -> str:
+    """What the authors say, as the task that the reviewer compares the change with."""
+    parts = [commit.message for commit in commits]
+    return f"{lead}\n\n{_cut((chr(10) * 2).join(parts), _MESSAGES)}"
+
+
+def _titled(line: str) -> str:
+    return cut_title(line, _TITLE) or "(no message)"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}\n[{len(text) - most} characters left out]"

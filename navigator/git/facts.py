@@ -1,0 +1,413 @@
+"""What a project's repository is, read without running anything of it. The only module that imports GitPython.
+
+GitPython finds the directories and reads HEAD from the files, which starts no process. It knows neither
+SHA-256 nor reftable repositories and starts git with the caller's environment, so everything else goes
+through the runner.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from navigator.config.guarded import read_file
+from navigator.git.runner import Git, GitError
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project
+
+WORKTREE = "worktree"
+"""The base that is no branch: the checkout as it is, see `snapshot`."""
+
+HOOK_MARK = b"# Made by `navigator hook install`."
+LARGEST_HOOK = 1 << 16
+"""Bytes; Navigator's own has about a thousand."""
+
+KEPT_HOOKS = "before-navigator"
+"""The folder beside the hook that an earlier hook is kept in, under its own name: some programs ask by what name they run."""
+
+_SHA1_DIGITS = 40
+
+_OPERATIONS = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+)
+
+
+class RepositoryError(NavigatorError):
+    """A folder that Navigator cannot work on; the subclasses say why."""
+
+    code: ClassVar[str] = "repository"
+
+
+class NotARepository(RepositoryError):
+    """There is no git repository at the path."""
+
+    code = "not_a_repository"
+
+
+class NoCommit(RepositoryError):
+    """HEAD, or the base that the project names, has no commit yet."""
+
+    code = "no_commit"
+
+
+class UnsafeOwner(RepositoryError):
+    """The repository belongs to another user, and git has not been told to trust it."""
+
+    code = "unsafe_owner"
+
+
+class AbsentBlobs(RepositoryError):
+    """A partial clone that lacks files of the commit to work on; Navigator never fetches."""
+
+    code = "absent_blobs"
+
+
+@dataclass(frozen=True, slots=True)
+class RepoFacts:
+    """A repository at one moment.
+
+    Attributes:
+        path: the folder as the project names it, resolved.
+        git_dir: the git directory of this worktree; `common_dir` the one that all its worktrees share.
+        work_tree: where the files are; None in a bare repository.
+        head_commit: the commit of HEAD.
+        branch: short name of the branch HEAD is on; None when detached.
+        object_format: "sha1" or "sha256".
+        root_commit: the first commit of HEAD's first-parent line, which identifies the history wherever it
+            is; "" in a shallow clone, where that commit is unknown.
+        hooks: names of the hooks that a normal commit here might run. Navigator never runs them.
+        operation: "merge", "rebase", "cherry-pick", "revert" or "bisect" while one is under way, else "".
+        checked_out: branches that some worktree has checked out or is rebasing.
+        partial: a partial clone, which may lack blobs.
+    """
+
+    path: Path
+    git_dir: Path
+    common_dir: Path
+    work_tree: Path | None
+    head_commit: str
+    branch: str | None
+    object_format: str
+    root_commit: str
+    bare: bool
+    partial: bool
+    operation: str
+    hooks: tuple[str, ...]
+    branches: tuple[str, ...]
+    checked_out: frozenset[str]
+
+    @property
+    def zero(self) -> str:
+        """The object id of nothing, in this repository's format."""
+        return "0" * (64 if self.object_format == "sha256" else 40)
+
+    @property
+    def outside(self) -> tuple[Path, ...]:
+        """Folders that no executable may come from."""
+        return (self.common_dir,) if self.work_tree is None else (self.common_dir, self.work_tree)
+
+    def git(self, *, work_tree: bool = False, user_config: bool = False) -> Git:
+        """A hardened runner on this repository; with its files only when `work_tree` is set."""
+        tree = self.work_tree if work_tree else None
+        return Git(self.git_dir, work_tree=tree, user_config=user_config, outside=self.outside)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the parts of a repository are, as GitPython found them."""
+
+    git_dir: Path
+    common_dir: Path
+    work_tree: Path | None
+    branch_ref: str
+    head: str
+
+    def git(self, *, user_config: bool = False) -> Git:
+        """A hardened runner that takes no executable from the checkout."""
+        outside = () if self.work_tree is None else (self.work_tree,)
+        return Git(self.git_dir, user_config=user_config, outside=(self.common_dir, *outside))
+
+
+_STEERING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY")
+"""Set by git for hooks and aliases; GitPython and the programs of `[on]` would take them for the project's."""
+
+
+def _places(path: Path) -> _Places:
+    """Open `path` with GitPython and read what it reads from files alone."""
+    # Imported here: GitPython takes a tenth of a second, and most commands never look at a repository.
+    # Without "quiet" the import itself may start a `git` of its own choosing and fail where there is none.
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    for name in _STEERING:
+        os.environ.pop(name, None)
+    from git import Repo
+    from git.exc import InvalidGitRepositoryError, NoSuchPathError
+    from git.refs.symbolic import SymbolicReference
+
+    try:
+        with Repo(path, expand_vars=False) as repo:
+            git_dir = Path(repo.git_dir).resolve()
+            common_dir = Path(repo.common_dir).resolve()
+            # A bare repository has no working tree even when its folder happens to be named `.git`.
+            work_tree = (
+                None if repo.bare or repo.working_tree_dir is None else Path(repo.working_tree_dir).resolve()
+            )
+            try:
+                # Pure file reads: the loose reference, then packed-refs.
+                head = SymbolicReference.dereference_recursive(repo, "HEAD") or ""
+            except ValueError:
+                head = ""
+            try:
+                branch_ref = str(repo.head.reference.path)
+            except (TypeError, ValueError):
+                branch_ref = ""
+    except NoSuchPathError:
+        raise NotARepository(
+            f"{path} does not exist.", hint="Give the folder of a git repository, or remove the project."
+        ) from None
+    except (InvalidGitRepositoryError, ValueError):
+        raise NotARepository(
+            f"{path} is not a git repository.",
+            hint="Give its top folder (the one that holds `.git`), or run `git init` and commit there first.",
+        ) from None
+    except PermissionError as error:
+        raise NotARepository(
+            f"{path} cannot be read: {error.strerror}.", hint="Check who may read it."
+        ) from None
+    return _Places(git_dir, common_dir, work_tree, branch_ref, head)
+
+
+def own_settings(git: Git, key: str, *, repository: bool = False) -> list[str]:
+    """Every value of a setting in the system's and the user's own configuration, in order.
+
+    Args:
+        git: a runner with `user_config`.
+        key: the setting; `~` in its value is expanded where the key holds a path.
+        repository: the repository's own configuration too. Never for a setting that grants trust.
+    """
+    scopes = {"system", "global", "local", "worktree"} if repository else {"system", "global"}
+    kind = ("--type=path",) if key.lower().endswith(("path", "file")) else ()
+    found = git.run("config", "--null", "--show-scope", *kind, "--get-all", key, check=False)
+    fields = os.fsdecode(found.stdout).split("\0")
+    return [value for scope, value in zip(fields[::2], fields[1::2], strict=False) if scope in scopes]
+
+
+def _require_owner(places: _Places) -> None:
+    """Refuse a repository of another user unless git's own safe.directory trusts it.
+
+    Navigator names git directories outright, which switches git's own check off; so it is asked here once.
+    """
+    mine = os.geteuid()
+    looked_at = {places.git_dir, places.common_dir, places.work_tree or places.git_dir}
+    if all(folder.stat().st_uid == mine for folder in looked_at):
+        return
+    where = places.work_tree or places.git_dir
+    names: list[str] = []
+    for name in own_settings(places.git(user_config=True), "safe.directory"):
+        # An empty value takes back what came before it: git-config(1), safe.directory.
+        names = [*names, name] if name else []
+    for name in names:
+        if name == "*" or name.rstrip("/") == str(where):
+            return
+        if name.endswith("/*") and where.is_relative_to(name[:-2]):
+            return
+    raise UnsafeOwner(
+        f"{where} belongs to another user.",
+        hint=f"If you trust it: git config --global --add safe.directory {where}",
+    )
+
+
+def _commit(git: Git, name: str) -> str:
+    """The commit that `name` resolves to, or "" when there is none."""
+    found = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False)
+    return found.text if found.status == 0 else ""
+
+
+def _hooks(places: _Places) -> tuple[str, ...]:
+    """Names of the executable hooks that a commit by the user would find, also where core.hooksPath leads
+    elsewhere."""
+    folder = places.common_dir / "hooks"
+    elsewhere = own_settings(places.git(user_config=True), "core.hooksPath", repository=True)
+    if elsewhere:
+        folder = (places.work_tree or places.git_dir) / elsewhere[-1]
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return ()
+    return tuple(
+        e.name
+        for e in entries
+        if e.suffix != ".sample" and e.is_file() and os.access(e, os.X_OK) and not _is_own_hook(e)
+    )
+
+
+def _is_own_hook(path: Path) -> bool:
+    """Whether a hook is Navigator's own and runs no other: it has nothing to do at a landing."""
+    try:
+        return HOOK_MARK in read_file(path.parent, path.name, LARGEST_HOOK) and not os.path.lexists(
+            path.parent / KEPT_HOOKS / path.name
+        )
+    except OSError:
+        return False  # a link, or too large: it is somebody else's
+
+
+def _operation(git_dir: Path) -> str:
+    return next((word for name, word in _OPERATIONS if (git_dir / name).exists()), "")
+
+
+def checked_out_branches(common_dir: Path, git: Git) -> frozenset[str]:
+    """Branches that must not move because a worktree has them checked out or is rebasing them."""
+    names: set[str] = set()
+    for line in os.fsdecode(git.run("worktree", "list", "--porcelain").stdout).splitlines():
+        if line.startswith("branch refs/heads/"):
+            names.add(line.removeprefix("branch refs/heads/"))
+    worktrees = common_dir / "worktrees"
+    folders = [common_dir, *(worktrees.iterdir() if worktrees.is_dir() else ())]
+    for folder in folders:
+        for name in ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"):
+            try:
+                text = os.fsdecode(read_file(folder, name, LARGEST_HOOK)).strip()
+            except OSError:
+                continue
+            names.add(text.removeprefix("refs/heads/"))
+    return frozenset(names)
+
+
+def _open(path: Path | str) -> _Places:
+    """Find the parts of the repository at `path`, and see that it may be worked on."""
+    where = Path(path).expanduser().resolve()
+    places = _places(where)
+    if places.work_tree not in (None, where):
+        raise NotARepository(
+            f"{where} is not the top folder of a checkout.", hint=f"Give {places.work_tree} instead."
+        )
+    _require_owner(places)
+    return places
+
+
+def _head(places: _Places, git: Git, where: Path) -> tuple[str, str]:
+    """The reference that HEAD is on ("" when detached) and its commit."""
+    branch_ref, head = places.branch_ref, places.head
+    if len(head) != _SHA1_DIGITS or (places.common_dir / "reftable").is_dir():
+        # GitPython reads neither 64-digit ids nor reftable.
+        head = _commit(git, "HEAD")
+        branch_ref = git.run("symbolic-ref", "--quiet", "HEAD", check=False).text
+    if not head:
+        raise NoCommit(f"{where} has no commit yet.", hint="Make a first commit there, then try again.")
+    return branch_ref, head
+
+
+def read_base(path: Path | str, base: str = "") -> str:
+    """The commit that new work starts from, as `resolve_base` says, without reading all facts.
+
+    Where the base is the branch HEAD is on, no process is started.
+
+    Raises:
+        NotARepository, NoCommit, UnsafeOwner: with what to do about it.
+    """
+    where = Path(path).expanduser().resolve()
+    places = _open(where)
+    if base in {"", WORKTREE}:
+        return _head(places, places.git(), where)[1]
+    return _named_base(places.git(), where, base)[1]
+
+
+def read_facts(path: Path | str) -> RepoFacts:
+    """Read what the repository at `path` is. Runs nothing of it and writes nothing into it.
+
+    Args:
+        path: the top folder of a checkout, or a bare repository.
+
+    Raises:
+        NotARepository, NoCommit, UnsafeOwner: with what to do about it.
+    """
+    where = Path(path).expanduser().resolve()
+    places = _open(where)
+    git = places.git()
+    try:
+        found = git.run("rev-parse", "--show-object-format").text
+    except GitError as error:
+        raise NotARepository(
+            f"git does not accept {where}: {error.stderr.splitlines()[0] if error.stderr else error.message}",
+            hint="`git status` there says more.",
+        ) from error
+    branch_ref, head = _head(places, git, where)
+    shallow = (places.common_dir / "shallow").exists()
+    root = "" if shallow else _root_commit(git.git_dir, git.outside, head)
+    listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/").stdout
+    return RepoFacts(
+        path=where,
+        git_dir=places.git_dir,
+        common_dir=places.common_dir,
+        work_tree=places.work_tree,
+        head_commit=head,
+        branch=branch_ref.removeprefix("refs/heads/") if branch_ref.startswith("refs/heads/") else None,
+        object_format=found,
+        root_commit=root,
+        bare=places.work_tree is None,
+        partial=_is_partial(git),
+        operation=_operation(places.git_dir),
+        hooks=_hooks(places),
+        branches=tuple(os.fsdecode(line).removeprefix("refs/heads/") for line in listed.splitlines()),
+        checked_out=checked_out_branches(places.common_dir, git),
+    )
+
+
+@lru_cache(maxsize=256)
+def _root_commit(git_dir: Path, outside: tuple[Path, ...], head: str) -> str:
+    """The first commit of the first-parent line; cached, since a commit's history does not change."""
+    return Git(git_dir, outside=outside).run("rev-list", "--first-parent", "--max-parents=0", head).text
+
+
+def _is_partial(git: Git) -> bool:
+    pattern = r"^(extensions\.partialclone|remote\..*\.promisor)$"
+    return git.run("config", "--name-only", "--get-regexp", pattern, check=False).status == 0
+
+
+def require_same(facts: RepoFacts, project: Project) -> None:
+    """Refuse a path that now holds another history than the one the project was added with.
+
+    Raises:
+        RepositoryError: nothing is read from there, and nothing written.
+    """
+    if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
+        raise RepositoryError(
+            f"{facts.path} holds a different repository than {project.name}.",
+            hint=f"Move it back, or give its new path: `navigator project set {project.name} --path PATH`.",
+        )
+
+
+def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
+    """The reference and the commit that new work of a project starts from.
+
+    Args:
+        base: the project's base branch; "" for the branch HEAD is on, or HEAD itself when detached. The same for
+            "worktree", whose snapshots are based on HEAD; a branch of that name is written `refs/heads/worktree`.
+
+    Returns:
+        The full reference name ("HEAD" when detached) and its commit.
+
+    Raises:
+        NoCommit: the repository has no such branch.
+    """
+    if base in {"", WORKTREE}:
+        return (f"refs/heads/{facts.branch}" if facts.branch else "HEAD"), facts.head_commit
+    return _named_base(facts.git(), facts.path, base)
+
+
+def _named_base(git: Git, path: Path, base: str) -> tuple[str, str]:
+    full = (base,) if base.startswith("refs/") else ()
+    for name in (*full, f"refs/heads/{base}", f"refs/remotes/{base}", f"refs/tags/{base}"):
+        commit = _commit(git, name)
+        if commit:
+            return name, commit
+    raise NoCommit(
+        f"{path} has no branch {base!r}.", hint="Set the project's base to one that `git branch` lists."
+    )

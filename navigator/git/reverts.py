@@ -1,0 +1,260 @@
+"""Whether landed commits are still on a branch, or were reverted there later. Reads only; never guesses.
+
+A commit counts as reverted where a later commit of the branch names it ("This reverts commit …", also as part of a merge
+that was reverted), or is its exact reverse: the same paths, and the patch id of the landed diff turned around. What takes
+back only a part of it, or together with something else, is no revert.
+
+A rebase or a cherry-pick leaves the change under another commit: the one with the same paths and the same diff.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from navigator.git.runner import Git
+from navigator.model import patterns
+
+MOST_COMMITS = 5_000
+"""Commits of a branch that one look reads, newest first."""
+
+_SECONDS = 30.0
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_MERGES = 200
+"""Reverted merges whose commits are listed; MOST_COMMITS of them for each."""
+
+_NAMES = patterns.compile(
+    r"^This reverts commit ([0-9a-f]{7,64})(?:,\s+reversing\s+changes made to ([0-9a-f]{7,64}))?",
+    patterns.MULTILINE,
+)
+_SECTION = patterns.compile(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?)\n", patterns.MULTILINE)
+_DIFF = (
+    # --no-prefix: a diff that is turned around begins `diff --git b/… a/…`, and a patch id counts that line too.
+    "diff-tree", "--stdin", "-r", "--root", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-prefix",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A landed commit. `known_as`: the commit of the same change on the branch, as an earlier look found it."""
+
+    commit: str
+    known_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a branch says of a landed commit that is on it.
+
+    Attributes:
+        found_as: the commit of the change on the branch; the landed one itself, or another one with the same patch.
+        reverted_by: the commit that took it back, "" where none was found; `how` says how it was recognised.
+    """
+
+    found_as: str
+    reverted_by: str = ""
+    how: Literal["", "named", "exact"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    sha: str
+    merge: bool
+    message: str
+    paths: frozenset[bytes]
+
+
+def look_for_reverts(
+    git: Git, tip: str, wanted: Sequence[Wanted], *, since: str, most: int = MOST_COMMITS
+) -> tuple[dict[str, Seen], bool]:
+    """Look through a branch for landed commits and their reverts.
+
+    Args:
+        git: a runner on the user's repository.
+        tip: the branch's commit.
+        wanted: commits that landed.
+        since: a time from before the oldest of them; older commits are not looked at.
+        most: commits that are read.
+
+    Returns:
+        What was seen, by landed commit; those that are not on the branch are missing. And whether the whole of the
+        history since then was read: if not, a revert may have been missed.
+
+    Raises:
+        GitError: git failed, or the history is too large for the limits on time and output.
+    """
+    history = _history(git, tip, since, most + 1)
+    whole = len(history) <= most
+    history = history[:most]
+    present = _present(git, [name for one in wanted for name in (one.commit, one.known_as) if name])
+    merged = present - _outside(git, tip, present)
+    seen: dict[str, Seen] = {}
+    for one in wanted:
+        on_branch = next((name for name in (one.commit, one.known_as) if name in merged), "")
+        if on_branch:
+            seen[one.commit] = Seen(on_branch)
+    lost = [one.commit for one in wanted if one.commit in present and one.commit not in seen]
+    seen |= {commit: Seen(twin) for commit, twin in _twins(git, history, lost).items()}
+    seen |= _named(git, history, seen)
+    left = {commit: found for commit, found in seen.items() if not found.reverted_by}
+    seen |= _undone_exactly(git, history, left)
+    return seen, whole
+
+
+def _history(git: Git, tip: str, since: str, most: int) -> list[_Commit]:
+    """Commits of a branch, newest first, with the paths that each changed."""
+    # No path and no message holds it, so nothing in the repository can look like the beginning of a commit.
+    mark = secrets.token_hex(16)
+    out = git.run(
+        "log",
+        "-z",
+        f"--format={mark}%H %P%x00%B",
+        "--raw",
+        "-r",
+        "--root",
+        "--no-renames",
+        "--no-abbrev",
+        "--no-ext-diff",
+        "--no-textconv",
+        f"--max-count={most}",
+        f"--since={since}",
+        "--end-of-options",
+        tip,
+        max_output=_MOST_BYTES,
+        timeout=_SECONDS,
+    ).stdout
+    return [_commit(record) for record in out.split(mark.encode())[1:]]
+
+
+def _commit(record: bytes) -> _Commit:
+    names, _, rest = record.partition(b"\0")
+    message, _, raw = rest.partition(b"\0")
+    sha, *parents = names.decode("ascii").split()
+    fields = raw.lstrip(b"\n\0").split(b"\0")
+    changes = zip(fields[::2], fields[1::2], strict=False)
+    paths = frozenset(path for change, path in changes if change.startswith(b":"))
+    return _Commit(sha, len(parents) > 1, message.decode("utf-8", "replace"), paths)
+
+
+def _present(git: Git, names: Iterable[str]) -> set[str]:
+    """Those of the names that are commits in the repository."""
+    listed = "".join(f"{name}\n" for name in dict.fromkeys(names)).encode()
+    out = git.run(
+        "cat-file", "--batch-check=%(objectname) %(objecttype)", input=listed, timeout=_SECONDS
+    ).text
+    return {line.split()[0] for line in out.splitlines() if line.endswith(" commit")}
+
+
+def _outside(git: Git, tip: str, commits: Collection[str]) -> set[str]:
+    """Commits that the tip does not contain, and everything that only they do."""
+    if not commits:
+        return set()
+    listed = "".join(f"{name}\n" for name in (*sorted(commits), f"^{tip}")).encode()
+    out = git.run("rev-list", "--stdin", input=listed, max_output=_MOST_BYTES, timeout=_SECONDS).text
+    return set(out.splitlines())
+
+
+def _twins(git: Git, history: Sequence[_Commit], lost: Sequence[str]) -> dict[str, str]:
+    """For commits that are not on the branch: the oldest one there with the same paths and the same patch."""
+    wanted = _paths(git, lost)
+    sets = frozenset(wanted.values())
+    like = {commit.sha: commit.paths for commit in history if not commit.merge and commit.paths in sets}
+    ids, theirs = _patch_ids(git, wanted), _patch_ids(git, like)
+    oldest = {(like[sha], theirs[sha]): sha for sha in like if sha in theirs}
+    pairs = ((commit, oldest.get((wanted[commit], ids[commit]))) for commit in ids)
+    return {commit: twin for commit, twin in pairs if twin}
+
+
+def _named(git: Git, history: Sequence[_Commit], seen: dict[str, Seen]) -> dict[str, Seen]:
+    """Commits that a message of the branch says it reverts, alone or within a merge; the oldest such message counts."""
+    names = {name: commit for commit, found in seen.items() for name in (commit, found.found_as)}
+    found: dict[str, Seen] = {}
+    merges = 0
+    for later in history:
+        for match in _NAMES.finditer(later.message):
+            target, made_to = match[1], match[2]
+            reverted = {commit for name, commit in names.items() if name.startswith(target)}
+            if made_to and not reverted and merges < _MOST_MERGES:
+                merges += 1
+                reverted = {names[name] for name in _brought(git, target, made_to) & names.keys()}
+            for commit in reverted:
+                found[commit] = Seen(seen[commit].found_as, later.sha, "named")
+    return found
+
+
+def _brought(git: Git, merge: str, made_to: str) -> set[str]:
+    """The commits that a merge brought to the branch it was made on; none where one of the two is not there."""
+    out = git.run(
+        "rev-list", f"--max-count={MOST_COMMITS}", "--end-of-options", merge, f"^{made_to}", check=False,
+        timeout=_SECONDS,
+    )  # fmt: skip
+    return set(out.text.splitlines()) if out.status == 0 else set()
+
+
+def _undone_exactly(git: Git, history: Sequence[_Commit], seen: dict[str, Seen]) -> dict[str, Seen]:
+    """Commits that a later one of the branch turns around exactly; the oldest such one counts."""
+    wanted = _paths(git, [found.found_as for found in seen.values()])
+    sets = frozenset(wanted.values())
+    like = {commit.sha: commit.paths for commit in history if not commit.merge and commit.paths in sets}
+    if not like:
+        return {}
+    backwards, theirs = _patch_ids(git, wanted, reverse=True), _patch_ids(git, like)
+    alike: dict[tuple[frozenset[bytes], str], list[str]] = {}
+    for sha in reversed(list(theirs)):  # the oldest first
+        alike.setdefault((like[sha], theirs[sha]), []).append(sha)
+    found: dict[str, Seen] = {}
+    for commit, one in seen.items():
+        name = one.found_as
+        undoing = alike.get((wanted[name], backwards[name]), []) if name in backwards else []
+        later = next((sha for sha in undoing if sha != name and _follows(git, sha, name)), "")
+        if later:
+            found[commit] = Seen(name, later, "exact")
+    return found
+
+
+def _follows(git: Git, later: str, earlier: str) -> bool:
+    return git.run("merge-base", "--is-ancestor", earlier, later, check=False, timeout=_SECONDS).status == 0
+
+
+def _paths(git: Git, commits: Iterable[str]) -> dict[str, frozenset[bytes]]:
+    """The paths that each commit changed against its parent; none of a merge."""
+    listed = "".join(f"{commit}\n" for commit in dict.fromkeys(commits)).encode()
+    if not listed:
+        return {}
+    out = git.run(*_DIFF, "--name-only", "-z", input=listed, max_output=_MOST_BYTES, timeout=_SECONDS).stdout
+    found: dict[str, set[bytes]] = {}
+    paths: set[bytes] = set()
+    for field in out.split(b"\0"):
+        if _is_id(field):
+            paths = found.setdefault(field.decode("ascii"), set())
+        elif field:
+            paths.add(field)
+    return {commit: frozenset(changed) for commit, changed in found.items() if changed}
+
+
+def _is_id(field: bytes) -> bool:
+    return len(field) in (40, 64) and not field.strip(b"0123456789abcdef")
+
+
+def _patch_ids(git: Git, commits: Iterable[str], *, reverse: bool = False) -> dict[str, str]:
+    """A digest of each commit's diff, or of its reverse, without line numbers; none where a file is binary.
+
+    Like `git patch-id --verbatim`, which is younger than the oldest git that is supported. Without `--verbatim` a patch id
+    ignores white space, and a change of nothing else would be its own reverse.
+    """
+    listed = "".join(f"{commit}\n" for commit in commits).encode()
+    if not listed:
+        return {}
+    turned = ("-R",) if reverse else ()
+    out = git.run(*_DIFF, "-p", *turned, input=listed, max_output=_MOST_BYTES, timeout=_SECONDS).stdout
+    parts = _SECTION.split(out)[1:]
+    found: dict[str, str] = {}
+    for name, patch in zip(parts[::2], parts[1::2], strict=True):
+        lines = patch.split(b"\n")
+        if not any(line.startswith(b"Binary files ") for line in lines):
+            kept = b"\n".join(line for line in lines if not line.startswith((b"@@ ", b"index ")))
+            found[name.decode("ascii")] = hashlib.sha256(kept).hexdigest()
+    return found

@@ -1,0 +1,304 @@
+"""The one place where git is started: no shell, no hooks, no prompts, no network.
+
+A repository is not trusted. Its own configuration may name programs (hooks, fsmonitor, filters, textconv,
+external diffs, a promisor remote's upload-pack); git's SECURITY notes say that running git in such a
+repository is not safe. So every call here names the git directory outright (no discovery, so no embedded bare
+repository), clears the environment of every `GIT_*` variable, reads no configuration but the repository's,
+and overrides what would run a program. Commands that would ask for filters or textconv need flags besides;
+their callers give them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from navigator.model import patterns
+from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.text import safe_text
+from navigator.process.runner import TIME, run
+
+MIN_GIT = (2, 34)
+"""The oldest git whose flags and environment variables are relied on here."""
+
+DEFAULT_TIMEOUT = 120.0
+"""Seconds."""
+
+DEFAULT_MAX_OUTPUT = 256 * 1024 * 1024
+"""Bytes of standard output; more than any tree listing or proposal diff that can be shown."""
+
+_HARDENED = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
+    "core.splitIndex=false",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.askPass=false",
+    "core.sshCommand=false",
+    "core.gitProxy=",
+    "core.alternateRefsCommand=true",
+    "credential.helper=",
+    "protocol.allow=never",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "commit.gpgSign=false",
+    "log.showSignature=false",
+)
+
+_KEPT = ("HOME", "TMPDIR", "USER", "LOGNAME", "TZ")
+_IDENTITY = ("XDG_CONFIG_HOME", "EMAIL", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_SIGNING = (
+    "GNUPGHOME",
+    "GPG_TTY",
+    "GPG_AGENT_INFO",
+    "SSH_AUTH_SOCK",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "PINENTRY_USER_DATA",
+)
+_PERSON = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+
+
+class GitError(NavigatorError):
+    """A git command failed. `status` is its exit status, `stderr` what it said, made safe to show."""
+
+    code: ClassVar[str] = "git"
+
+    def __init__(self, message: str, *, hint: str = "", status: int = -1, stderr: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.stderr = stderr
+
+
+class GitTimeout(GitError):
+    """A git command took longer than it was given, and was ended."""
+
+    code = "git_timeout"
+
+
+class GitOutputTooLarge(GitError):
+    """A git command wrote more than it was allowed, and was ended."""
+
+    code = "git_output"
+
+
+@dataclass(frozen=True, slots=True)
+class GitResult:
+    """What a git command left: its exit status, standard output as bytes, standard error made safe."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def text(self) -> str:
+        """Standard output as text without surrounding blank space; undecodable bytes as surrogates."""
+        return os.fsdecode(self.stdout).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Author or committer of a commit."""
+
+    name: str
+    email: str
+
+
+def person_environment(author: Person, committer: Person) -> dict[str, str]:
+    """The variables that make git use these people, in commits and in reflogs."""
+    return {
+        "GIT_AUTHOR_NAME": author.name,
+        "GIT_AUTHOR_EMAIL": author.email,
+        "GIT_COMMITTER_NAME": committer.name,
+        "GIT_COMMITTER_EMAIL": committer.email,
+    }
+
+
+def signing_environment() -> dict[str, str]:
+    """The caller's variables through which gpg and ssh find agents and ask for passphrases."""
+    return {name: os.environ[name] for name in _SIGNING if name in os.environ}
+
+
+@cache
+def _version_of(executable: str) -> tuple[int, ...]:
+    environment = {"PATH": os.defpath, "LC_ALL": "C"}
+    out = run([executable, "version"], DEFAULT_TIMEOUT, env=environment, cwd="/").out.decode(
+        "ascii", "replace"
+    )
+    match = patterns.search(r"(\d+)\.(\d+)(?:\.(\d+))?", out)
+    return tuple(int(part or 0) for part in match.groups()) if match else (0, 0, 0)
+
+
+def safe_path(outside: Iterable[Path] = ()) -> str:
+    """The PATH without relative entries and without folders inside any of `outside`.
+
+    A repository must not be able to supply its own `git` or `gpg` when the PATH holds one of its folders.
+    """
+    return _safe_path(os.environ.get("PATH", os.defpath), tuple(outside))
+
+
+@lru_cache(maxsize=256)
+def _safe_path(path: str, outside: tuple[Path, ...]) -> str:
+    """Cached, because resolving every entry of a PATH costs as much as starting a process."""
+    barred = tuple(folder.resolve() for folder in outside)
+    entries = (entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
+    return os.pathsep.join(e for e in entries if not any(Path(e).resolve().is_relative_to(b) for b in barred))
+
+
+def find_git(outside: Iterable[Path] = ()) -> Path:
+    """The git executable: absolute, and not inside any of the folders of `outside`.
+
+    Raises:
+        MissingPart: there is none, or it is older than `MIN_GIT`.
+    """
+    return _find_git(os.environ.get("PATH", os.defpath), tuple(outside))
+
+
+@lru_cache(maxsize=256)
+def _find_git(path: str, outside: tuple[Path, ...]) -> Path:
+    barred = tuple(folder.resolve() for folder in outside)
+    for entry in _safe_path(path, outside).split(os.pathsep):
+        found = shutil.which("git", path=entry) if entry else None
+        # The entry may be a link into the repository's own folder.
+        if found is None or any(Path(found).resolve().is_relative_to(folder) for folder in barred):
+            continue
+        version = _version_of(found)
+        if version < MIN_GIT:
+            raise MissingPart(
+                f"{found} is git {'.'.join(map(str, version))}.",
+                hint=f"Navigator needs git {'.'.join(map(str, MIN_GIT))} or newer.",
+            )
+        return Path(found)
+    raise MissingPart("git is not on the PATH.", hint="Install git, then run `navigator doctor`.")
+
+
+class Git:
+    """Runs git against one git directory.
+
+    Args:
+        git_dir: the git directory, absolute. Discovery never takes place.
+        work_tree: where the files are, for the few commands that look at them.
+        index: another index file than the repository's own.
+        config: further `key=value` settings for every call.
+        user_config: read the system's and the user's own configuration too. Only for reading who the user is.
+        outside: folders that no executable may come from; the git directory, the folder it is in when
+            it is named `.git`, and `work_tree` are always among them.
+    """
+
+    def __init__(
+        self,
+        git_dir: Path,
+        *,
+        work_tree: Path | None = None,
+        index: Path | None = None,
+        config: Sequence[str] = (),
+        user_config: bool = False,
+        outside: Sequence[Path] = (),
+    ) -> None:
+        if not git_dir.is_absolute():
+            raise ValueError(f"git directory is not absolute: {git_dir}")
+        self.git_dir = git_dir
+        self.work_tree = work_tree
+        self.index = index
+        self.config = tuple(config)
+        self.user_config = user_config
+        named = (*outside, git_dir, *((work_tree,) if work_tree is not None else ()))
+        around = (folder.parent for folder in named if folder.name == ".git")
+        self.outside = tuple(dict.fromkeys((*named, *around)))
+
+    def environment(self) -> dict[str, str]:
+        """The whole environment of a call: nothing of the caller's `GIT_*` reaches git."""
+        names = (*_KEPT, *_IDENTITY, *_PERSON) if self.user_config else _KEPT
+        env = {name: os.environ[name] for name in names if name in os.environ}
+        env |= {
+            "PATH": safe_path(self.outside),
+            "LC_ALL": "C",
+            "GIT_DIR": str(self.git_dir),
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ALLOW_PROTOCOL": "none",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_PAGER": "cat",
+        }
+        if not self.user_config:
+            env |= {
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_CONFIG_GLOBAL": os.devnull,
+                "GIT_CONFIG_SYSTEM": os.devnull,
+            }
+        if self.work_tree is not None:
+            env["GIT_WORK_TREE"] = str(self.work_tree)
+        if self.index is not None:
+            env["GIT_INDEX_FILE"] = str(self.index)
+        return env
+
+    def run(
+        self,
+        *args: str,
+        input: bytes | None = None,
+        check: bool = True,
+        max_output: int = DEFAULT_MAX_OUTPUT,
+        timeout: float = DEFAULT_TIMEOUT,
+        env: Mapping[str, str] | None = None,
+        config: Sequence[str] = (),
+    ) -> GitResult:
+        """Run `git args…` and wait for it.
+
+        Args:
+            args: words of the command; `--end-of-options` or `--` comes before any word the caller did not
+                write.
+            input: bytes for standard input, which is closed otherwise.
+            check: raise when the exit status is not 0.
+            max_output: bytes of standard output after which the command is ended.
+            timeout: seconds after which the command is ended.
+            env: variables on top of the hardened environment.
+            config: `key=value` settings on top of the hardened ones.
+
+        Raises:
+            GitError: git failed and `check` is set; `GitTimeout`, `GitOutputTooLarge` for the limits.
+            MissingPart: there is no git to run.
+        """
+        settings = [part for setting in (*_HARDENED, *self.config, *config) for part in ("-c", setting)]
+        command = [str(find_git(self.outside)), *settings, *args]
+        cwd = self.work_tree or self.git_dir
+        environment = {**self.environment(), **(env or {})}
+        try:
+            done = run(command, timeout, given=input, most=max_output, env=environment, cwd=cwd)
+        except OSError as error:
+            raise GitError(
+                f"git could not be started in {cwd}: {error.strerror}.",
+                hint="Is the repository still there? Check with `navigator project show NAME`.",
+            ) from error
+        if done.cut == TIME:
+            raise GitTimeout(
+                f"`git {args[0]}` took longer than {timeout:.0f} s in {self.git_dir}.",
+                hint="Is the disk slow, or another git at work there? Try again.",
+            )
+        if done.cut:
+            raise GitOutputTooLarge(
+                f"`git {args[0]}` wrote more than {max_output} bytes in {self.git_dir}.",
+                hint="Narrow the project with `include`.",
+            )
+        said = safe_text(done.err.decode("utf-8", "replace")).strip()
+        if check and done.code != 0:
+            first = said.splitlines()[0] if said else "no error message"
+            raise GitError(
+                f"`git {args[0]}` failed in {self.git_dir}: {first}.",
+                hint="Run `git fsck` in the repository to check it.",
+                status=done.code,
+                stderr=said,
+            )
+        return GitResult(done.code, done.out, said)

@@ -1,0 +1,211 @@
+"""The base `worktree`: the checkout as it is, uncommitted work included, as a commit of the private repository.
+
+git runs on the private repository with the checkout as its working tree and an index of its own. So every object is written
+there, the user's index is not even opened for writing, and no filter is known: the private configuration defines none. Line
+endings are converted as the attributes and the user's settings say, which runs no program.
+
+What the checkout holds and a snapshot does not: paths under a `filter` (LFS) or a `working-tree-encoding` stay as HEAD has them,
+since only a program or a guess could turn them into what git would store; so do files larger than `MAX_FILE`; submodules are
+not entered; untracked secrets and repositories inside the checkout are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import stat
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from navigator.git.diffs import path_bytes, path_text
+from navigator.git.facts import RepoFacts, RepositoryError, own_settings
+from navigator.git.private import PrivateRepo
+from navigator.git.runner import Git, GitError, Person, person_environment
+from navigator.git.scope import is_secret
+from navigator.git.uncommitted import uncommitted
+
+MAX_FILE = 10 * 1024 * 1024
+"""Bytes; larger changed files stay as HEAD has them, larger new ones are left out."""
+
+MAX_TOTAL = 256 * 1024 * 1024
+"""Bytes of changed files in one snapshot."""
+
+_CONVERTED_BY_PROGRAM = ("filter", "working-tree-encoding")
+_CONVERSIONS = ("core.autocrlf", "core.eol", "core.fileMode", "core.symlinks")
+MAKER = Person("Navigator snapshot", "snapshot@navigator.invalid")
+_WHEN = "2000-01-01T00:00:00+0000"
+"""Always the same, so that the same work on the same HEAD is the same commit."""
+
+
+class NoWorktree(RepositoryError):
+    """The checkout cannot be snapshotted; the message says why."""
+
+    code: ClassVar[str] = "no_worktree"
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeSnapshot:
+    """A checkout at one moment.
+
+    Attributes:
+        commit: in the private repository, on `head`; `head` itself where nothing is uncommitted.
+        head: the commit that HEAD was on.
+        taken: paths whose uncommitted state is in it, deleted ones included.
+        left_out: paths with uncommitted work that is not in it.
+    """
+
+    commit: str
+    head: str
+    taken: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def require_worktree(facts: RepoFacts) -> Path:
+    """The folder that a snapshot is taken of.
+
+    Raises:
+        NoWorktree: the repository is bare.
+    """
+    if facts.work_tree is None:
+        raise NoWorktree(
+            f"{facts.path} is a bare repository: it has no working tree.",
+            hint="Choose a branch as the project's base.",
+        )
+    return facts.work_tree
+
+
+def take_snapshot(private: PrivateRepo, facts: RepoFacts) -> WorktreeSnapshot:
+    """Put the checkout as it is into the private repository. Nothing of the user's is written or run.
+
+    Raises:
+        NoWorktree: there is no checkout, a merge left conflicts in it, or the uncommitted work is larger than `MAX_TOTAL`.
+    """
+    work_tree = require_worktree(facts)
+    found = uncommitted(facts, untracked="all")
+    if found.conflicts:
+        raise NoWorktree(
+            f"{facts.path} has conflicts that are not resolved: {', '.join(found.conflicts[:3])}.",
+            hint="Resolve them, or choose a branch as the project's base.",
+        )
+    candidates = [*found.tracked, *found.untracked]
+    apart = _converted(facts, candidates)
+    apart |= {path for path in found.untracked if path.endswith("/") or is_secret(path)}
+    apart |= found.submodules
+    present: list[str] = []
+    gone = [path for path in found.dropped if path not in apart]
+    total = 0
+    for path in (path for path in candidates if path not in apart):
+        size = _size(work_tree, path)
+        if size is None:
+            gone.append(path)
+        elif size > MAX_FILE:
+            apart.add(path)
+        else:
+            total += size
+            present.append(path)
+    if total > MAX_TOTAL:
+        raise NoWorktree(
+            f"{facts.path} has {total // 2**20} MiB of uncommitted work; a snapshot takes {MAX_TOTAL // 2**20} MiB.",
+            hint="Ignore or commit what is large, or choose a branch as the project's base.",
+        )
+    head = facts.head_commit
+    commit = _commit(private, facts, work_tree, present, gone) if present or gone else head
+    return WorktreeSnapshot(commit, head, tuple(sorted({*present, *gone})), tuple(sorted(apart)))
+
+
+def snapshot_head(private: PrivateRepo, commit: str) -> str:
+    """The commit that a snapshot was taken on; "" when `commit` is none of these."""
+    text = private.git.run("cat-file", "commit", commit).stdout.decode("utf-8", "replace")
+    fields = dict(line.partition(" ")[::2] for line in text.partition("\n\n")[0].splitlines())
+    return fields.get("parent", "") if f"<{MAKER.email}>" in fields.get("author", "") else ""
+
+
+def _converted(facts: RepoFacts, paths: Iterable[str]) -> set[str]:
+    """The paths that git would convert with a program, or into another encoding."""
+    names = b"".join(path_bytes(path) + b"\0" for path in paths if not path.endswith("/"))
+    if not names:
+        return set()
+    out = facts.git(work_tree=True).run("check-attr", "-z", "--stdin", *_CONVERTED_BY_PROGRAM, input=names)
+    parts = out.stdout.split(b"\0")
+    return {
+        path_text(path)
+        for path, value in zip(parts[0::3], parts[2::3], strict=False)
+        if value not in {b"unspecified", b"unset"}
+    }
+
+
+def _size(work_tree: Path, path: str) -> int | None:
+    """Bytes of the file or link at a path; None where there is neither, or only behind a link."""
+    place = work_tree
+    parts = path.split("/")
+    try:
+        for part in parts[:-1]:
+            place /= part
+            if not stat.S_ISDIR(place.lstat().st_mode):
+                return None
+        found = (place / parts[-1]).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) else None
+
+
+def _commit(
+    private: PrivateRepo, facts: RepoFacts, work_tree: Path, present: list[str], gone: list[str]
+) -> str:
+    """HEAD's tree with these paths as the checkout has them, as a commit on HEAD."""
+    asked = facts.git(user_config=True)
+    config = [f"core.attributesFile={facts.common_dir / 'info' / 'attributes'}", "core.safecrlf=false"]
+    for key in _CONVERSIONS:
+        config += [f"{key}={value}" for value in own_settings(asked, key, repository=True)[-1:]]
+    head = facts.head_commit
+    private.pin_base(head)
+    with tempfile.TemporaryDirectory(prefix="snapshot-", dir=private.work_folder()) as folder:
+        index = Path(folder) / "index"
+        git = Git(private.git_dir, work_tree=work_tree, index=index, config=config, outside=facts.outside)
+        git.run("read-tree", head)
+        # Git updates the time of an object that it was about to write and finds in a store that it borrows from. The user's
+        # objects must keep their times, so it writes without seeing them.
+        apart = private.apart()
+        # What is gone goes first: a folder may be where a file was.
+        for words, paths in ((("--force-remove",), gone), (("--add", "--remove", "--replace"), present)):
+            feed = b"".join(path_bytes(path) + b"\0" for path in paths)
+            done = git.run("update-index", *words, "-z", "--stdin", input=feed, check=False, env=apart)
+            refused = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
+            if done.status != 0 or refused:
+                raise NoWorktree(
+                    f"git does not take a file of {work_tree}: {next(iter(refused), 'it said nothing')}",
+                    hint="Ignore the file, or choose a branch as the project's base.",
+                )
+        tree = git.run("write-tree", "--missing-ok", env=apart).text
+    if tree == private.tree_of(head):
+        return head
+    dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
+    message = b"The checkout with its uncommitted work\n"
+    return private.git.run(
+        "commit-tree",
+        tree,
+        "-p",
+        head,
+        "-F",
+        "-",
+        input=message,
+        env=person_environment(MAKER, MAKER) | dates,
+    ).text
+
+
+def not_committed_yet(private: PrivateRepo, base: str, tip: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """Of these paths, those that differ between a snapshot and `tip` only because the work is not committed there.
+
+    Empty when `base` is no snapshot, or when one of the paths changed at the tip itself: then committing would not help.
+    """
+    head = snapshot_head(private, base)
+    if not head:
+        return ()
+    with contextlib.suppress(GitError):
+        before, now = private.tree_entries(head), private.tree_entries(tip)
+        wanted = tuple(paths)
+        if all(before.get(path) == now.get(path) for path in wanted):
+            return wanted
+    return ()

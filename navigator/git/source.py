@@ -1,0 +1,126 @@
+"""The files of one pinned tree, as edits and context read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+
+from navigator.git.diffs import path_text
+from navigator.git.private import PrivateRepo, TreeEntry
+from navigator.git.scope import IGNORE_FILE, ignore_rules, in_scope, is_secret
+from navigator.model.models import Project
+
+_FILE_MODES = frozenset({"100644", "100755"})
+_MAX_HITS = 8 * 1024 * 1024
+
+
+class TreeSource:
+    """A tree of the private repository, read lazily; contents arrive in batches and stay cached there.
+
+    `paths` shows what the project is about, without secrets, symlinks, submodules and what `.navigatorignore` names at this
+    commit. `read` and `mode` answer for every path of the tree, so that a hidden file is not mistaken for a new one.
+    """
+
+    def __init__(self, private: PrivateRepo, treeish: str, project: Project) -> None:
+        self.private = private
+        self.treeish = treeish
+        self.project = project
+        self._paths: tuple[str, ...] | None = None
+        self._folders: frozenset[str] | None = None
+        self._ignored: Callable[[str], bool] | None = None
+
+    @property
+    def entries(self) -> dict[str, TreeEntry]:
+        """Every file of the tree by path; shared, not to be changed."""
+        return self.private.tree_entries(self.treeish)
+
+    def paths(self) -> Collection[str]:
+        """The paths that may be shown to a model, in order."""
+        if self._paths is None:
+            self._paths = tuple(path for path in self.entries if not self.why_hidden(path))
+        return self._paths
+
+    def why_hidden(self, path: str) -> str:
+        """Why a path of the tree may not be shown, by what is known without its content; "" where it may, or is not there."""
+        entry = self.entries.get(path)
+        if entry is None:
+            return ""
+        if entry.mode not in _FILE_MODES:
+            return "not a plain file"
+        if is_secret(path):
+            return "may hold secrets"
+        if not in_scope(path, self.project):
+            return "outside of the project's include and exclude"
+        if self._ignored is None:
+            rules = self.entries.get(IGNORE_FILE)
+            plain = rules is not None and rules.mode in _FILE_MODES
+            self._ignored = ignore_rules(self.private.read_blob(rules.sha) if rules and plain else None)
+        if self._ignored(path):
+            return f"named in {IGNORE_FILE}"
+        return "" if path.isprintable() else "its path has characters that cannot be shown"
+
+    def hidden(self) -> dict[str, int]:
+        """How many files of the tree are not shown, by reason."""
+        return dict(Counter(reason for path in self.entries if (reason := self.why_hidden(path))))
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file, or the target of a symlink; None where there is no file."""
+        entry = self.entries.get(path)
+        if entry is None or entry.mode == "160000":
+            return None
+        return self.private.read_blob(entry.sha)
+
+    def mode(self, path: str) -> str | None:
+        """Git's mode of what is at the path, `040000` for a folder; None where there is nothing."""
+        entry = self.entries.get(path)
+        if entry is not None:
+            return entry.mode
+        if self._folders is None:
+            self._folders = frozenset(
+                "/".join(parts[:n])
+                for parts in (p.split("/") for p in self.entries)
+                for n in range(1, len(parts))
+            )
+        return "040000" if path in self._folders else None
+
+    def size(self, path: str) -> int:
+        """Bytes of a file; 0 where there is none."""
+        entry = self.entries.get(path)
+        return entry.size if entry is not None else 0
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Read many files through one git process, so that each `read` that follows is free."""
+        entries = self.entries
+        self.private.read_blobs(entries[p].sha for p in paths if p in entries and entries[p].mode != "160000")
+
+    def mentions(self, words: Collection[str]) -> dict[str, set[str]]:
+        """Which of the paths hold which of the words, as whole words; one git process, text files only."""
+        if not words:
+            return {}
+        args = [part for word in words for part in ("-e", word)]
+        found = self.private.git.run(
+            *["grep", "-I", "-F", "-w", "-o", "-z", "--no-textconv", "--no-color", "--full-name"],
+            *args,
+            self.private.tree_of(self.treeish),
+            check=False,
+            max_output=_MAX_HITS,
+        )
+        shown = set(self.paths())
+        hits: dict[str, set[str]] = {}
+        for line in found.stdout.split(b"\n"):
+            where, _, word = line.partition(b"\0")
+            path = path_text(where.partition(b":")[2])
+            if path in shown:
+                hits.setdefault(path, set()).add(word.decode("utf-8", "replace"))
+        return hits
+
+    def containing(self, text: str) -> set[str]:
+        """Which of the paths hold a text as it is; one git process, text files only."""
+        found = self.private.git.run(
+            *["grep", "-I", "-F", "-l", "-z", "--no-textconv", "--no-color", "--full-name", "-e", text],
+            self.private.tree_of(self.treeish),
+            check=False,
+            max_output=_MAX_HITS,
+        )
+        names = (path_text(line.partition(b":")[2]) for line in found.stdout.split(b"\0") if line)
+        return set(self.paths()) & set(names)

@@ -1,0 +1,104 @@
+"""What became of work, as the database counts it: revisions, findings, repeated reviews, landed commits."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from navigator.model.ids import ProposalId
+from navigator.model.models import Model
+from navigator.model.states import CheckOutcome, Verdict
+
+
+class RevisionCount(Model):
+    """Revisions by what the project's tests said of the round before and of theirs; None where they were not run."""
+
+    before: CheckOutcome | None = None
+    after: CheckOutcome | None = None
+    n: int = 1
+
+
+class FindingTotals(Model):
+    """Findings that the reviews before one round asked for, and what that round's reviews said of them.
+
+    Attributes:
+        round: of the revisions, from 1.
+        revisions: those whose review is in the sums.
+        asked: findings that they had to answer; `met` and `unmet` as the next review says.
+        unread: revisions whose review could not be read; what was asked of them may be in neither sum.
+    """
+
+    round: int = 1
+    revisions: int = 0
+    asked: int = 0
+    met: int = 0
+    unmet: int = 0
+    unread: int = 0
+
+
+class RepeatCount(Model):
+    """Pairs of reviews of one diff, by the same model and prompt version."""
+
+    first: Verdict
+    second: Verdict
+    n: int = 1
+
+
+class ExamRepeat(RepeatCount):
+    """Pairs of answers to one item of the exam, by the same model and prompt version."""
+
+    model: str
+    prompt_version: str
+
+
+class Fate(Model):
+    """What became of a landed commit, as the project's repository said when it was last looked at.
+
+    Attributes:
+        fate: "kept" (on the branch, and no revert of it was found), "reverted", or "unknown".
+        branch: the branch that was looked at.
+        found_as: the commit of the same change on that branch, where it is another one (a rebase, a cherry-pick).
+        reverted_by: the commit that took it back.
+        how: "named" (its message names the commit), "exact" (it is the exact reverse), "" where it was not reverted.
+        reason: why it is unknown.
+    """
+
+    proposal_id: ProposalId
+    commit: str
+    fate: Literal["kept", "reverted", "unknown"]
+    branch: str = ""
+    found_as: str = ""
+    reverted_by: str = ""
+    how: Literal["", "named", "exact"] = ""
+    reason: str = ""
+    at: str = ""
+
+
+class LandedCommit(Model):
+    """A commit that landed and was not undone, with what is known of its fate.
+
+    `ref` is what it landed on and `landed` when; the rest as in `Fate`, "" before the first look.
+    """
+
+    proposal_id: ProposalId
+    commit: str
+    ref: str
+    landed: str
+    fate: str = ""
+    found_as: str = ""
+    at: str = ""
+
+
+class FateCount(Model):
+    """Landed proposals by the newest verdict on them and by what became of them.
+
+    `fate` is that of `Fate`, "undone" for a landing that was undone with Navigator, or "" where nobody has looked yet,
+    for an undone one (`how` is "undone") at those it is counted with.
+    `verdict` is None where no independent reviewer had reviewed it. `looked` is when the oldest look was.
+    """
+
+    verdict: Verdict | None = None
+    fate: str = ""
+    how: str = ""
+    reason: str = ""
+    looked: str = ""
+    n: int = 1

@@ -1,0 +1,429 @@
+"""Regular expressions whose time grows with the text and no faster, whoever wrote the text.
+
+The calls are those of `re`, and no other module imports it. Each pattern is read by the parser of `re`. Where it never looks
+at more than a few characters that it does not consume, `re` runs it, and is the fastest. Every other pattern is run by RE2 (https://github.com/google/re2),
+which cannot backtrack: it refuses backreferences, looking around, and counts above 1,000.
+
+What differs from `re` in a pattern that RE2 runs: `$` without MULTILINE is the very end, and `\\b` knows the letters of ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, islice
+from re import _constants as _op  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any, AnyStr, ClassVar, Generic, Protocol, TypeVar
+from weakref import WeakSet
+
+from navigator.model.errors import NavigatorError
+
+ASCII, IGNORECASE, MULTILINE, DOTALL, VERBOSE = (
+    int(flag) for flag in (re.ASCII, re.IGNORECASE, re.MULTILINE, re.DOTALL, re.VERBOSE)
+)
+escape = re.escape
+
+_WAYS = 64
+"""In how many ways a pattern may match at one place of a text, at most, to be run by `re`."""
+
+_MEMORY = 16 << 20
+"""Bytes that RE2 may use for one pattern; it forgets states rather than use more."""
+
+_SPACE = r"\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
+_NO_SPACE = (
+    r"\x00-\x08\x0e-\x1b!-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}"
+    r"\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff}"
+)
+_CLASSES = {
+    _op.CATEGORY_DIGIT: (r"\p{Nd}", r"\d"),
+    _op.CATEGORY_NOT_DIGIT: (r"\P{Nd}", r"\D"),
+    _op.CATEGORY_SPACE: (_SPACE, r"\s\x0b"),
+    _op.CATEGORY_NOT_SPACE: (_NO_SPACE, r"\x00-\x08\x0e-\x1f!-\x{10ffff}"),
+    _op.CATEGORY_WORD: (r"\p{L}\p{N}_", r"\w"),
+    _op.CATEGORY_NOT_WORD: ("", r"\W"),
+}
+_PLACES = {
+    _op.AT_BEGINNING_STRING: r"\A",
+    _op.AT_END_STRING: r"\z",
+    _op.AT_BOUNDARY: r"\b",
+    _op.AT_NON_BOUNDARY: r"\B",
+}
+
+
+class PatternError(NavigatorError):
+    """A text is no regular expression, or one that cannot be run in linear time."""
+
+    code: ClassVar[str] = "bad_pattern"
+
+
+Part = TypeVar("Part", str, bytes, covariant=True)
+
+
+class Match(Protocol[Part]):
+    """What a pattern found: the part of `re.Match` that is used."""
+
+    @property
+    def lastindex(self) -> int | None: ...
+    def __getitem__(self, group: int | str, /) -> Part | Any: ...
+    def group(self, group: int | str = 0, /) -> Part | Any: ...
+    def groups(self) -> tuple[Part | Any, ...]: ...
+    def groupdict(self) -> dict[str, Part | Any]: ...
+    def start(self, group: int = 0, /) -> int: ...
+    def end(self, group: int = 0, /) -> int: ...
+    def span(self, group: int = 0, /) -> tuple[int, int]: ...
+
+
+class _Found(Generic[AnyStr]):
+    """A match of RE2: `spans` are offsets into `string`, one pair for each group."""
+
+    __slots__ = ("_names", "_spans", "_string")
+
+    def __init__(self, string: AnyStr, spans: Sequence[tuple[int, int]], names: Mapping[str, int]) -> None:
+        self._string: AnyStr = string
+        self._spans, self._names = spans, names
+
+    def __getitem__(self, group: int | str = 0) -> AnyStr | Any:
+        start, end = self._spans[group if isinstance(group, int) else self._names[group]]
+        return None if start < 0 else self._string[start:end]
+
+    group = __getitem__
+
+    def groups(self) -> tuple[AnyStr | Any, ...]:
+        return tuple(self[n] for n in range(1, len(self._spans)))
+
+    def groupdict(self) -> dict[str, AnyStr | Any]:
+        return {name: self[name] for name in self._names}
+
+    def span(self, group: int = 0) -> tuple[int, int]:
+        return self._spans[group]
+
+    def start(self, group: int = 0) -> int:
+        return self._spans[group][0]
+
+    def end(self, group: int = 0) -> int:
+        return self._spans[group][1]
+
+    @property
+    def lastindex(self) -> int | None:
+        ends = [end for _, end in self._spans[1:]]
+        return 1 + ends.index(max(ends)) if ends and max(ends) >= 0 else None
+
+
+class Pattern(Generic[AnyStr]):
+    """A regular expression, read when it is first used."""
+
+    __slots__ = ("__weakref__", "_names", "_run", "flags", "pattern")
+
+    def __init__(self, pattern: AnyStr, flags: int = 0) -> None:
+        self.pattern: AnyStr = pattern
+        self.flags = flags
+        self._run: Any = None
+        self._names: dict[str, int] = {}
+        EVERY.add(self)
+
+    def check(self) -> Pattern[AnyStr]:
+        """This pattern, read.
+
+        Raises:
+            PatternError: it is no regular expression, or needs more than linear time.
+        """
+        if self._run is None:
+            tree = parsed(self)
+            self._names = dict(tree.state.groupdict)
+            if _ways(tree.data, True) <= _WAYS:
+                self._run = re.compile(self.pattern, self.flags)
+            else:
+                self._run = _re2(tree, isinstance(self.pattern, bytes))
+        return self
+
+    @property
+    def plain(self) -> bool:
+        """Whether `re` runs it: it looks at no more than a few characters that it does not consume."""
+        return isinstance(self.check()._run, re.Pattern)
+
+    def search(self, text: AnyStr, at: int = 0) -> Match[AnyStr] | None:
+        """The first place at which it matches, from the offset `at` on; another than 0 only where it is `plain`."""
+        if not self.plain:
+            assert at == 0
+            return next(self._each(text), None)
+        found: Match[AnyStr] | None = self._run.search(text, at)
+        return found
+
+    def match(self, text: AnyStr) -> Match[AnyStr] | None:
+        """Its match at the beginning of the text."""
+        return self._first("match", text)
+
+    def fullmatch(self, text: AnyStr) -> Match[AnyStr] | None:
+        """Its match of the whole text."""
+        return self._first("fullmatch", text)
+
+    def _first(self, how: str, text: AnyStr) -> Match[AnyStr] | None:
+        if self.plain:
+            found: Match[AnyStr] | None = getattr(self._run, how)(text)
+            return found
+        data = _encoded(text)
+        match = getattr(self._run, how)(data)
+        return None if match is None else self._found(match, text, data, (0, 0))[0]
+
+    def finditer(self, text: AnyStr) -> Iterator[Match[AnyStr]]:
+        """Every match, from left to right; none overlaps another."""
+        return self._run.finditer(text) if self.plain else self._each(text)
+
+    def _each(self, text: AnyStr) -> Iterator[Match[AnyStr]]:
+        data, at, known = _encoded(text), 0, (0, 0)
+        while at <= len(data) and (hit := self._run.search(data, at)) is not None:
+            found, known = self._found(hit, text, data, known)
+            yield found
+            empty = hit.end() == hit.start()
+            at = hit.end() + empty
+            while empty and isinstance(text, str) and at < len(data) and data[at] & 0xC0 == 0x80:
+                at += 1  # never into the middle of a character
+
+    def _found(
+        self, match: Any, text: AnyStr, data: bytes, known: tuple[int, int]
+    ) -> tuple[Match[AnyStr], tuple[int, int]]:
+        """A match of RE2 with offsets into `text`; and an offset as bytes and as characters, from which to count on."""
+        spans = [match.span(group) for group in range(self._run.groups + 1)]
+        if len(data) != len(text):
+            byte, char = known
+            places = {-1: -1}
+            for offset in sorted(set(chain.from_iterable(spans)) - {-1}):
+                char += len(data[byte:offset].decode("utf-8", "surrogatepass"))
+                byte = places[offset] = offset
+                places[offset] = char
+            known = byte, char
+            spans = [(places[start], places[end]) for start, end in spans]
+        found: Any = _Found(text, spans, self._names)
+        return found, known
+
+    def findall(self, text: AnyStr) -> list[Any]:
+        """Every match: its text, or that of its one group, or a tuple of its groups."""
+        if self.plain:
+            found: list[Any] = self._run.findall(text)
+            return found
+        empty = text[:0]
+        rows = (tuple(part or empty for part in m.groups()) or (m[0],) for m in self._each(text))
+        return [row if len(row) > 1 else row[0] for row in rows]
+
+    def split(self, text: AnyStr, most: int = 0) -> list[AnyStr | Any]:
+        """The parts between the matches, and the groups of these; divided at `most` of them, 0 for all."""
+        parts: list[AnyStr | Any] = []
+        end = 0
+        for found in islice(self.finditer(text), most or None):
+            parts.append(text[end : found.start()])
+            parts.extend(found.groups())
+            end = found.end()
+        return [*parts, text[end:]]
+
+    def sub(self, put: AnyStr | Callable[[Match[AnyStr]], AnyStr], text: AnyStr, most: int = 0) -> AnyStr:
+        """`text` with `put` instead of each match, or of the first `most`; `\\1` and `\\g<name>` in it are groups."""
+        parts: list[AnyStr] = []
+        end = 0
+        for found in islice(self.finditer(text), most or None):
+            parts += [text[end : found.start()], put(found) if callable(put) else expand(found, put)]
+            end = found.end()
+        parts.append(text[end:])
+        return text[:0].join(parts)
+
+
+EVERY: WeakSet[Pattern[Any]] = WeakSet()
+"""Every pattern that there is: of those at the top of a module, all whose module was imported."""
+
+
+def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
+    """A pattern, read when it is first used."""
+    return Pattern(pattern, flags)
+
+
+@lru_cache(256)
+def _kept(pattern: str, flags: int) -> Pattern[str]:
+    return Pattern(pattern, flags)
+
+
+def search(pattern: str, text: str, flags: int = 0) -> Match[str] | None:
+    """`compile(pattern, flags).search(text)`."""
+    return _kept(pattern, flags).search(text)
+
+
+def match(pattern: str, text: str, flags: int = 0) -> Match[str] | None:
+    """`compile(pattern, flags).match(text)`."""
+    return _kept(pattern, flags).match(text)
+
+
+def fullmatch(pattern: str, text: str, flags: int = 0) -> Match[str] | None:
+    """`compile(pattern, flags).fullmatch(text)`."""
+    return _kept(pattern, flags).fullmatch(text)
+
+
+def finditer(pattern: str, text: str, flags: int = 0) -> Iterator[Match[str]]:
+    """`compile(pattern, flags).finditer(text)`."""
+    return _kept(pattern, flags).finditer(text)
+
+
+def findall(pattern: str, text: str, flags: int = 0) -> list[Any]:
+    """`compile(pattern, flags).findall(text)`."""
+    return _kept(pattern, flags).findall(text)
+
+
+def split(pattern: str, text: str, most: int = 0, flags: int = 0) -> list[str | Any]:
+    """`compile(pattern, flags).split(text, most)`."""
+    return _kept(pattern, flags).split(text, most)
+
+
+def sub(
+    pattern: str, put: str | Callable[[Match[str]], str], text: str, most: int = 0, flags: int = 0
+) -> str:
+    """`compile(pattern, flags).sub(put, text, most)`."""
+    return _kept(pattern, flags).sub(put, text, most)
+
+
+_REFERENCE = re.compile(r"\\(?:g<(\w+)>|(\d)|(.))", re.DOTALL)
+
+
+def expand(match: Match[AnyStr], template: AnyStr) -> AnyStr:
+    """`template` with the groups of a match in it: `\\1`, `\\g<name>`."""
+    if not isinstance(template, str) or "\\" not in template:
+        return template
+
+    def part(reference: re.Match[str]) -> str:
+        name, number, other = reference.groups()
+        if other:
+            return str(other)
+        return match[int(number or name) if number or name.isdigit() else name] or ""
+
+    return _REFERENCE.sub(part, template)
+
+
+def _encoded(text: str | bytes) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+
+
+def parsed(pattern: Pattern[Any]) -> Any:
+    """The tree that the parser of `re` makes of a pattern.
+
+    Raises:
+        PatternError: it is no regular expression.
+    """
+    try:
+        return _parser.parse(pattern.pattern, pattern.flags)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise PatternError(f"it is no regular expression: {error}") from None
+
+
+_SINGLE = (_op.LITERAL, _op.NOT_LITERAL, _op.ANY, _op.IN)
+
+
+def _ways(items: Sequence[tuple[Any, Any]], last: bool) -> float:
+    """In how many ways a part of a pattern can match at one place, `last` being the part at its end: infinity for many."""
+    ways: float = 1
+    for at, (op, arg) in enumerate(items, 1):
+        end = last and at == len(items)
+        if op in _SINGLE or op is _op.AT:
+            continue
+        if op is _op.SUBPATTERN:
+            ways *= _ways(arg[3], end)
+        elif op in (_op.ASSERT, _op.ASSERT_NOT):
+            ways *= _ways(arg[1], False)
+        elif op is _op.BRANCH:
+            ways *= sum(_ways(branch, end) for branch in arg[1])
+        elif (
+            op is _op.MAX_REPEAT and end and arg[0] <= _WAYS and len(arg[2]) == 1 and arg[2][0][0] in _SINGLE
+        ):
+            continue
+        elif op in (_op.MAX_REPEAT, _op.MIN_REPEAT) and arg[1] <= _WAYS:
+            ways *= (1 + arg[1] - arg[0]) * _ways(arg[2], False) ** arg[1]
+        else:
+            return float("inf")
+    return ways
+
+
+def _re2(tree: Any, latin: bool) -> Any:
+    """RE2's program for a tree that the parser of `re` made.
+
+    Raises:
+        PatternError: it cannot be run in linear time, or becomes too large.
+    """
+    import re2
+
+    options = re2.Options()
+    options.max_mem, options.log_errors = _MEMORY, False
+    if latin:
+        options.encoding = re2.Options.Encoding.LATIN1
+    flags = tree.state.flags
+    text = ("(?i)" if flags & re.IGNORECASE else "") + _written(tree.data, flags)
+    try:
+        return re2.compile(text.encode("ascii"), options)
+    except re2.error as error:
+        raise PatternError(f"it cannot be run in linear time: {error}") from None
+
+
+def _written(items: Sequence[tuple[Any, Any]], flags: int) -> str:
+    """A part of a pattern as RE2 writes it."""
+    parts = []
+    for op, arg in items:
+        if op in (_op.LITERAL, _op.NOT_LITERAL, _op.IN):
+            parts.append(_class(op, arg, flags))
+        elif op is _op.ANY:
+            parts.append("(?s:.)" if flags & re.DOTALL else r"[^\n]")
+        elif op is _op.AT:
+            parts.append(_place(arg, flags))
+        elif op is _op.BRANCH:
+            parts.append("(?:" + "|".join(_written(branch, flags) for branch in arg[1]) + ")")
+        elif op is _op.SUBPATTERN:
+            group, added, removed, body = arg
+            inner = _written(body, (flags | added) & ~removed)
+            cased = ("i" if added & re.IGNORECASE else "") + ("-i" if removed & re.IGNORECASE else "")
+            inner = f"(?{cased}:{inner})" if cased else inner
+            parts.append(f"({inner})" if group is not None else f"(?:{inner})")
+        elif op in (_op.MAX_REPEAT, _op.MIN_REPEAT):
+            least, most, body = arg
+            count = f"{{{least},{'' if most is _op.MAXREPEAT else most}}}"
+            count = {"{0,}": "*", "{1,}": "+", "{0,1}": "?"}.get(count, count)
+            parts.append(f"(?:{_written(body, flags)}){count}{'?' if op is _op.MIN_REPEAT else ''}")
+        else:
+            raise PatternError("it looks around or refers back, which cannot be done in linear time")
+    return "".join(parts)
+
+
+def _place(where: Any, flags: int) -> str:
+    if where in _PLACES:
+        return _PLACES[where]
+    many = flags & re.MULTILINE
+    if where is _op.AT_BEGINNING:
+        return "(?m:^)" if many else r"\A"
+    return "(?m:$)" if many else r"\z"
+
+
+def _class(op: Any, arg: Any, flags: int) -> str:
+    """One character of a set, as RE2 writes it."""
+    if op is not _op.IN:
+        return (
+            f"[{'^' if op is _op.NOT_LITERAL else ''}{_char(arg)}]" if op is _op.NOT_LITERAL else _char(arg)
+        )
+    negated = arg[0][0] is _op.NEGATE
+    items = arg[1:] if negated else arg
+    narrow = bool(flags & re.ASCII) or not flags & re.UNICODE
+    if (_op.CATEGORY, _op.CATEGORY_NOT_WORD) in items and not narrow:
+        # All that is in no word and some of what is: what remains of a word is written, and the set turned round.
+        left = {str(item) for item in items} - {str((_op.CATEGORY, _op.CATEGORY_NOT_WORD))}
+        digits, line = str((_op.CATEGORY, _op.CATEGORY_DIGIT)), str((_op.LITERAL, ord("_")))
+        if left - {digits, line}:
+            raise PatternError("a set holds \\W with more than `_` and \\d")
+        numbers = r"\p{Nl}\p{No}" if digits in left else r"\p{N}"
+        return f"[{'' if negated else '^'}\\p{{L}}{numbers}{'' if line in left else '_'}]"
+    inner = "".join(
+        f"{_char(value[0])}-{_char(value[1])}"
+        if kind is _op.RANGE
+        else _CLASSES[value][narrow]
+        if kind is _op.CATEGORY
+        else _char(value)
+        for kind, value in items
+    )
+    return f"[{'^' if negated else ''}{inner}]"
+
+
+def _char(code: int) -> str:
+    char = chr(code)
+    return char if char.isascii() and char.isalnum() else f"\\x{{{code:x}}}"

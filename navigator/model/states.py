@@ -1,0 +1,379 @@
+"""States, and the one table of transitions between them.
+
+The code obeys this table through `require_task_transition`; the database obeys it through triggers that
+`navigator.store.schema` generates from the same table.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from navigator.model.errors import IllegalTransition
+
+
+class TaskState(StrEnum):
+    """Where a task stands. Terminal for the loop: done, landed, rejected, failed, cancelled, undone."""
+
+    QUEUED = "queued"
+    GENERATING = "generating"
+    CHECKING = "checking"
+    AWAITING_REVIEW = "awaiting_review"
+    REVIEWING = "reviewing"
+    REVISING = "revising"
+    FINAL_REVIEW = "final_review"
+    AWAITING_APPROVAL = "awaiting_approval"
+    APPROVED = "approved"
+    LANDED = "landed"
+    REJECTED = "rejected"
+    FAILED = "failed"
+    STALE = "stale"
+    CANCELLED = "cancelled"
+    UNDONE = "undone"
+    DONE = "done"
+
+
+class ProposalState(StrEnum):
+    """Open until a later round or attempt supersedes it or the developer decides."""
+
+    OPEN = "open"
+    SUPERSEDED = "superseded"
+    DECIDED = "decided"
+    LANDED = "landed"
+
+
+class SuggestionState(StrEnum):
+    """Open until the developer accepts or dismisses it."""
+
+    OPEN = "open"
+    ACCEPTED = "accepted"
+    DISMISSED = "dismissed"
+
+
+class Role(StrEnum):
+    """Whose turn on the GPU, or in the cloud, it is."""
+
+    GENERATOR = "generator"
+    REVIEWER = "reviewer"
+    FINAL = "final"
+
+
+class Escalation(StrEnum):
+    """What the developer asked for with `escalate`, until that reading is done."""
+
+    NONE = ""
+    NEXT = "next"
+    """Its review comes next; it goes on as after any other review."""
+    AGAIN = "again"
+    """Another reading of a proposal that waits for the developer; it comes back whatever that reading says."""
+
+
+class TaskKind(StrEnum):
+    """What sort of work a task asks for."""
+
+    SCAN = "scan"
+    IMPLEMENT = "implement"
+    FIX = "fix"
+    REFACTOR = "refactor"
+    TEST = "test"
+    DOCS = "docs"
+    SECURITY = "security"
+    ARCHITECTURE = "architecture"
+
+
+REPORT_KINDS = frozenset({TaskKind.ARCHITECTURE})
+"""Kinds whose output is a report, never a change. A scan's is a list of suggestions, with a report beside it."""
+
+EITHER_KINDS = frozenset({TaskKind.SECURITY})
+"""Kinds whose answer decides: without an edit block and beginning with a Markdown heading it is a report, else a change."""
+
+
+class Complexity(StrEnum):
+    """The developer's own estimate of a task."""
+
+    SIMPLE = "simple"
+    MEDIUM = "medium"
+    COMPLEX = "complex"
+
+
+class CanaryMoment(StrEnum):
+    """When a canary is asked: after a load, or once the server's token memory is nearly full."""
+
+    LOAD = "load"
+    KV_FULL = "kv_full"
+
+
+class CanaryOutcome(StrEnum):
+    """What a canary's answers came to, compared with the reference of the same model and profile.
+
+    `reference`: they are the first ones and were kept as such. `same`: not a character differs. `drifted`: they differ, or
+    speculation accepts much less. `garbage`: they have nothing in common with it. `unanswered`: there is nothing to compare.
+    """
+
+    REFERENCE = "reference"
+    SAME = "same"
+    DRIFTED = "drifted"
+    GARBAGE = "garbage"
+    UNANSWERED = "unanswered"
+
+
+class ExamSource(StrEnum):
+    """Where an exam item comes from.
+
+    `reversed_fix` takes a fix of the project's own history back, `mutant` has one small fault in an accepted change,
+    `clean` is an accepted change or commit as it is.
+    """
+
+    REVERSED_FIX = "reversed_fix"
+    MUTANT = "mutant"
+    CLEAN = "clean"
+
+
+class Verdict(StrEnum):
+    """Derived from grounded findings; UNREVIEWED when the answer could not be read."""
+
+    APPROVE = "APPROVE"
+    REVISE = "REVISE"
+    UNREVIEWED = "UNREVIEWED"
+
+
+class Severity(StrEnum):
+    """How much a finding matters; blocker and major, grounded, make REVISE."""
+
+    BLOCKER = "blocker"
+    MAJOR = "major"
+    MINOR = "minor"
+    NIT = "nit"
+
+
+class Criterion(StrEnum):
+    """What a finding is about."""
+
+    CORRECTNESS = "correctness"
+    COMPLETENESS = "completeness"
+    SAFETY = "safety"
+
+
+class FindingKind(StrEnum):
+    """`wrong` quotes a hunk; `missing` quotes the task or the context and names the hunk that makes it needed."""
+
+    WRONG = "wrong"
+    MISSING = "missing"
+
+
+class ReproductionOutcome(StrEnum):
+    """What became of the test that the reviewer was asked for to prove a finding.
+
+    `unasked` and `pending` are on the way: the test is still to be written, or to be run.
+    """
+
+    UNASKED = "unasked"
+    PENDING = "pending"
+    REGRESSION = "regression"
+    """It passes on the base and fails on the proposal."""
+    UNMET = "unmet"
+    """It fails on both: a requirement that the proposal does not meet. Confirmed when a revision makes it pass."""
+    NOT_REPRODUCED = "not_reproduced"
+    """It passes on the proposal, or it proves nothing."""
+    COULD_NOT_RUN = "could_not_run"
+
+
+REPRODUCED = frozenset({ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET})
+"""A test shows what the finding says."""
+
+
+class RevisedOutcome(StrEnum):
+    """What the test of a finding said of the next revision."""
+
+    NONE = ""
+    PASSES = "passes"
+    FAILS = "fails"
+    COULD_NOT_RUN = "could_not_run"
+
+
+class DecisionKind(StrEnum):
+    """The developer's word on one proposal."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    SEND_BACK = "send_back"
+
+
+class LandingState(StrEnum):
+    """How far an approved tree got on its way to a branch."""
+
+    PENDING = "pending"
+    LANDED = "landed"
+    REFUSED = "refused"
+    UNDONE = "undone"
+
+
+class CheckOutcome(StrEnum):
+    """What a deterministic gate said."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    FAILED_BEFORE = "failed_before"
+    """It fails as it fails on the base: not this change's doing."""
+    UNTESTED = "untested"
+    """It could not be asked: no command, no sandbox, or a part is missing."""
+
+
+class PolicyAction(StrEnum):
+    """What a policy rule asks for: refuse the proposal, or have the developer confirm the item separately."""
+
+    REFUSE = "refuse"
+    CONFIRM = "confirm"
+
+
+class Rung(StrEnum):
+    """The rung of the matching ladder on which an edit applied."""
+
+    EXACT = "exact"
+    TRAILING_WHITESPACE = "trailing_whitespace"
+    INDENT = "indent"
+    UNICODE = "unicode"
+    NEW_FILE = "new_file"
+    WHOLE_FILE = "whole_file"
+    DELETE = "delete"
+    RENAME = "rename"
+    IN_PLACE = "in_place"
+    """No ladder: an agent edited the file itself."""
+
+
+class EditCode(StrEnum):
+    """Why an answer's edits did not apply; the same words go back to the model."""
+
+    NO_MATCH = "NO_MATCH"
+    AMBIGUOUS = "AMBIGUOUS"
+    ALREADY_APPLIED = "ALREADY_APPLIED"
+    ALREADY_EXISTS = "ALREADY_EXISTS"
+    NO_OP = "NO_OP"
+    UNKNOWN_PATH = "UNKNOWN_PATH"
+    OMISSION = "OMISSION"
+    MARKER = "MARKER"
+    ENCODING = "ENCODING"
+    SYNTAX = "SYNTAX"
+    POLICY = "POLICY"
+    """The edits applied, and the tree they made is refused by the path policy."""
+
+
+_T = TaskState
+
+TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
+    # queued -> failed: the project is gone or cannot be worked on.
+    # queued -> checking: a derived proposal, which nobody has to write.
+    _T.QUEUED: frozenset({_T.GENERATING, _T.CHECKING, _T.CANCELLED, _T.FAILED}),
+    # generating -> queued: the server went away before an answer counted, or a crash interrupted round 0.
+    # generating -> revising: the same in a later round.
+    # generating -> awaiting_approval: NO_CHANGE, a report, or a revision that could not be made.
+    _T.GENERATING: frozenset(
+        {_T.CHECKING, _T.QUEUED, _T.REVISING, _T.AWAITING_APPROVAL, _T.FAILED, _T.CANCELLED}
+    ),
+    # checking -> generating: a repair, which is not a round.
+    # checking -> revising, final_review, awaiting_approval: the tests of a review's findings have run.
+    _T.CHECKING: frozenset(
+        {
+            _T.AWAITING_REVIEW,
+            _T.GENERATING,
+            _T.QUEUED,
+            _T.REVISING,
+            _T.FINAL_REVIEW,
+            _T.AWAITING_APPROVAL,
+            _T.FAILED,
+            _T.CANCELLED,
+        }
+    ),
+    # awaiting_review -> awaiting_approval: a second reading that the developer asked for is withdrawn.
+    _T.AWAITING_REVIEW: frozenset({_T.REVIEWING, _T.AWAITING_APPROVAL, _T.STALE, _T.CANCELLED}),
+    # reviewing -> awaiting_review: the reviewer went away, or a crash.
+    # reviewing -> checking: the tests of its findings are run before the task goes on.
+    _T.REVIEWING: frozenset(
+        {_T.CHECKING, _T.REVISING, _T.FINAL_REVIEW, _T.AWAITING_APPROVAL, _T.AWAITING_REVIEW, _T.CANCELLED}
+    ),
+    _T.REVISING: frozenset({_T.GENERATING, _T.AWAITING_APPROVAL, _T.CANCELLED, _T.STALE}),
+    _T.FINAL_REVIEW: frozenset({_T.AWAITING_APPROVAL, _T.CANCELLED}),
+    # awaiting_approval -> queued: sent back with a note, a new attempt.
+    # awaiting_approval -> awaiting_review, final_review: escalated; it comes back whatever that reading says.
+    _T.AWAITING_APPROVAL: frozenset(
+        {
+            _T.APPROVED,
+            _T.REJECTED,
+            _T.QUEUED,
+            _T.AWAITING_REVIEW,
+            _T.FINAL_REVIEW,
+            _T.DONE,
+            _T.STALE,
+            _T.CANCELLED,
+        }
+    ),
+    # approved -> awaiting_approval: the developer takes the approval back before it landed.
+    _T.APPROVED: frozenset({_T.LANDED, _T.STALE, _T.AWAITING_APPROVAL, _T.REJECTED}),
+    _T.LANDED: frozenset({_T.UNDONE}),
+    _T.REJECTED: frozenset({_T.QUEUED}),
+    _T.FAILED: frozenset({_T.QUEUED, _T.CANCELLED}),
+    # stale -> queued: a new attempt on today's base.
+    _T.STALE: frozenset({_T.QUEUED, _T.CANCELLED, _T.FAILED}),
+    _T.CANCELLED: frozenset({_T.QUEUED}),
+    _T.UNDONE: frozenset({_T.QUEUED}),
+    _T.DONE: frozenset(),
+}
+
+_P = ProposalState
+
+PROPOSAL_TRANSITIONS: dict[ProposalState, frozenset[ProposalState]] = {
+    _P.OPEN: frozenset({_P.SUPERSEDED, _P.DECIDED}),
+    # superseded -> open: a revision could not be made, so the last proposal that applied stands again.
+    _P.SUPERSEDED: frozenset({_P.OPEN}),
+    # decided -> open: the developer takes a decision back; decided -> superseded: sent back, a new attempt wrote.
+    _P.DECIDED: frozenset({_P.LANDED, _P.OPEN, _P.SUPERSEDED}),
+    _P.LANDED: frozenset({_P.DECIDED}),
+}
+
+RETRYABLE_TASK_STATES = frozenset({_T.REJECTED, _T.FAILED, _T.STALE, _T.CANCELLED, _T.UNDONE})
+CANCELLABLE_TASK_STATES = frozenset(s for s, to in TASK_TRANSITIONS.items() if _T.CANCELLED in to)
+
+
+NO_CHANGE_NEEDED = "No change is needed"
+"""How the reason of a task begins whose answer was NO_CHANGE: it ends without a proposal, and is no report."""
+
+
+def require_task_transition(current: TaskState, target: TaskState, *, task: str) -> None:
+    """Raise `IllegalTransition` unless the table knows `current -> target`."""
+    if target in TASK_TRANSITIONS[current]:
+        return
+    raise IllegalTransition(
+        f"{task} is {current.value}: it cannot become {target.value}.",
+        hint=f"`navigator task show {task}` tells what happened to it.",
+    )
+
+
+def require_proposal_transition(current: ProposalState, target: ProposalState, *, proposal: str) -> None:
+    """Raise `IllegalTransition` unless the table knows `current -> target`."""
+    if target in PROPOSAL_TRANSITIONS[current]:
+        return
+    raise IllegalTransition(
+        f"{proposal} is {current.value}: it cannot become {target.value}.",
+        hint="`navigator proposals` lists what is open.",
+    )
+
+
+class LookKind(StrEnum):
+    """What a model may ask to be shown before it answers: the first word of a request."""
+
+    READ = "read"
+    SEARCH = "search"
+    LIST = "list"
+    DEFINITION = "definition"
+    USES = "uses"
+
+
+class LookOutcome(StrEnum):
+    """What became of one request: shown, shown in part, nothing found, asked before, refused, or no tokens left."""
+
+    SHOWN = "shown"
+    CUT = "cut"
+    NOTHING = "nothing"
+    REPEATED = "repeated"
+    REFUSED = "refused"
+    NO_ROOM = "no_room"

@@ -1,0 +1,168 @@
+"""Which test command a project seems to have, and which of its dependencies are not there: read from its files, nothing run."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from navigator.model import patterns
+from navigator.model.json_text import read_json
+from navigator.process.bounded.run import WorkerLost, run_bounded
+
+Read = Callable[[str], bytes | None]
+"""Content of a file of the tree by path; None where there is none."""
+
+_CASES = patterns.compile(rb"TestCase\b|\bload_tests\b")
+"""What only unittest's own runner needs: without it, it finds no test in a file."""
+_TEST_FILES = 200
+"""Test files that are looked into, at most."""
+_TARGET = patterns.compile(r"^(test|check)\s*:(?:[^=]|$)", patterns.MULTILINE)
+
+
+def proposed_command(paths: Collection[str], read: Read, checkout: Path | None = None) -> str:
+    """The command that the project's manifests speak of; "" where none does.
+
+    Args:
+        checkout: the project's folder, for what is installed in its own environments; nothing in it is run.
+    """
+    for find in (_make, _node, lambda paths, read: _python(paths, read, checkout), _others):
+        command = find(paths, read)
+        if command:
+            return command
+    return ""
+
+
+def _make(paths: Collection[str], read: Read) -> str:
+    for name in ("Makefile", "makefile", "GNUmakefile"):
+        if name in paths:
+            targets = _TARGET.findall(_text(read(name)))
+            if "test" in targets:
+                return "make test"
+    if "justfile" in paths and patterns.search(r"^test\b.*:", _text(read("justfile")), patterns.MULTILINE):
+        return "just test"
+    return ""
+
+
+def _node(paths: Collection[str], read: Read) -> str:
+    script = _object(_json(read("package.json")).get("scripts")).get("test", "")
+    if not isinstance(script, str) or not script or "no test specified" in script:
+        return ""
+    for lock, command in (
+        ("pnpm-lock.yaml", "pnpm test"),
+        ("yarn.lock", "yarn test"),
+        ("bun.lock", "bun test"),
+    ):
+        if lock in paths:
+            return command
+    return "npm test"
+
+
+def _python(paths: Collection[str], read: Read, checkout: Path | None) -> str:
+    tests = sorted(path for path in paths if patterns.search(r"(?:^|/)(?:test_[^/]+|[^/]+_test)\.py$", path))
+    project = _toml(read("pyproject.toml"))
+    if not tests and not project:
+        return ""
+    uses = "pytest.ini" in paths or "conftest.py" in paths or "pytest" in _object(project.get("tool"))
+    if tests and not uses:
+        # unittest finds nothing in bare functions, and pytest runs unittest's cases too.
+        held = [read(path) or b"" for path in tests[:_TEST_FILES]]
+        uses = any(b"pytest" in text for text in held) or not any(_CASES.search(text) for text in held)
+        uses = uses or (checkout is not None and _has_pytest(checkout))
+    words = "pytest -q" if uses else "-m unittest discover"
+    if not tests and not uses:
+        return ""
+    if "uv.lock" in paths:
+        return f"uv run {words}" if uses else f"uv run python {words}"
+    if uses:
+        return "python -m pytest -q"
+    folder = next((path.split("/")[0] for path in tests if "/" in path), "")
+    return f"python3 {words}" + (f" -s {folder}" if folder in {"tests", "test"} else "")
+
+
+def _has_pytest(checkout: Path) -> bool:
+    """Whether pytest is installed in an environment inside the checkout."""
+    return any(
+        next(folder.glob(place), None) is not None
+        for folder in _children(checkout)
+        if (folder / "pyvenv.cfg").is_file()
+        for place in ("lib/python*/site-packages/pytest/__init__.py", "Lib/site-packages/pytest/__init__.py")
+    )
+
+
+def _others(paths: Collection[str], read: Read) -> str:
+    for manifest, command in (
+        ("Cargo.toml", "cargo test"),
+        ("go.mod", "go test ./..."),
+        ("mix.exs", "mix test"),
+        ("deno.json", "deno test"),
+        ("pom.xml", "mvn -o -q test"),
+        ("gradlew", "./gradlew --offline test"),
+        ("Package.swift", "swift test"),
+    ):
+        if manifest in paths:
+            return command
+    if "Gemfile" in paths and any(path.startswith("spec/") for path in paths):
+        return "bundle exec rspec"
+    return ""
+
+
+def absent_dependencies(checkout: Path, paths: Collection[str], read: Read) -> list[str]:
+    """What the manifests ask for and the checkout does not have, each with what to do about it."""
+    said: list[str] = []
+    package = _json(read("package.json"))
+    if (package.get("dependencies") or package.get("devDependencies")) and not (
+        checkout / "node_modules"
+    ).is_dir():
+        said.append(
+            "node_modules is not there: run `npm ci` (or your package manager's install) in the checkout."
+        )
+    project = _object(_toml(read("pyproject.toml")).get("project"))
+    asked = project.get("dependencies") or project.get("optional-dependencies") or "requirements.txt" in paths
+    if asked and not any((folder / "pyvenv.cfg").is_file() for folder in _children(checkout)):
+        said.append(
+            "There is no Python environment in the checkout: create one there (`uv sync`, or `python3 -m venv .venv` and install "
+            "into it), or add another one to `check_mounts` and use its path in the command."
+        )
+    crates = "Cargo.lock" in paths and b"registry+" in (read("Cargo.lock") or b"")
+    if crates and not (Path.home() / ".cargo" / "registry").is_dir():
+        said.append("No crates are on this machine: run `cargo fetch` in the checkout.")
+    if (
+        "go.sum" in paths
+        and "vendor/modules.txt" not in paths
+        and not (Path.home() / "go" / "pkg" / "mod").is_dir()
+    ):
+        said.append("No Go modules are on this machine: run `go mod download` in the checkout.")
+    return said
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.is_dir()]
+    except OSError:
+        return []
+
+
+def _text(content: bytes | None) -> str:
+    return (content or b"")[:200_000].decode("utf-8", "replace")
+
+
+def _json(content: bytes | None) -> dict[str, Any]:
+    try:
+        return _object(read_json(_text(content)))
+    except ValueError:
+        return {}
+
+
+def _toml(content: bytes | None) -> dict[str, Any]:
+    text = _text(content)
+    try:
+        # Dotted keys take quadratic time: only the shortest texts are read here.
+        return run_bounded(tomllib.loads, text, size=len(text) * 8)
+    except (ValueError, WorkerLost):
+        return {}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,104 @@
+"""Model profiles (`swap/profiles/*.toml`): two models for one card, with the flags of their servers."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from navigator.model.errors import ConfigError, UsageError
+from navigator.model.states import Role
+from navigator.setup.memory import Shape
+
+_Positive = Annotated[int, Field(gt=0)]
+
+FlagTable = dict[str, str | bool]
+"""Flag → value. A key `--new|--old` takes the first known name; one ending in `?` is dropped where it is unknown."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Extra(_Table):
+    """Flags and environment that are added on demand."""
+
+    flags: FlagTable = {}
+    environment: dict[str, str] = {}
+
+
+class ModelProfile(_Table):
+    """One role's server.
+
+    Attributes:
+        model: the model's name on the hub, or the folder it lies in.
+        bootstrap_port: of SGLang's own bookkeeping (0.5.23 and newer); two servers at once need two.
+        weights_gb: decimal gigabytes of the weight files, and where the figure is from.
+        need_mib: free GPU memory that a start waits for.
+        shape: what the memory for contexts is computed from, where the model's config.json is not at hand.
+        speculation: speculative decoding, off unless asked for.
+    """
+
+    model: str
+    port: _Positive
+    bootstrap_port: _Positive
+    context_tokens: _Positive
+    max_inflight: _Positive
+    weights_gb: float = Field(gt=0)
+    weights_source: str
+    need_mib: _Positive
+    shape: Shape
+    environment: dict[str, str] = {}
+    flags: FlagTable = {}
+    speculation: Extra | None = None
+
+
+class Profile(_Table):
+    """A pair of models for one card. `gpu_mib` is the card's memory as nvidia-smi reports it."""
+
+    name: str
+    about: str
+    gpu_mib: _Positive
+    sources: list[str] = []
+    generator: ModelProfile
+    reviewer: ModelProfile
+
+    def role(self, role: Role) -> ModelProfile:
+        """The profile of the server that plays `role`."""
+        return self.generator if role is Role.GENERATOR else self.reviewer
+
+
+def profile_names(folder: Path) -> list[str]:
+    """The names of the profiles in a folder, in order."""
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def load_profile(name: str, folder: Path) -> Profile:
+    """A packaged profile by its name, or one of the user's own by the path of its file.
+
+    Raises:
+        UsageError: there is no such profile.
+        ConfigError: the file is no profile; the message names the key.
+    """
+    path = Path(name).expanduser() if name.endswith(".toml") else folder / f"{name}.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"There is no profile {name}.",
+            hint=f"Profiles: {', '.join(profile_names(folder))}; or the path of your own .toml file.",
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}.", hint="Correct the file.") from error
+    try:
+        return Profile(name=path.stem, **table)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ConfigError(f"{path}: {where}: {first['msg']}.", hint="Correct the file.") from error
+    except TypeError as error:
+        raise ConfigError(
+            f"{path}: {error}.", hint="Remove `name`: the file's name is the profile's."
+        ) from error

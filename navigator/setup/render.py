@@ -1,0 +1,258 @@
+"""The files of an installation, from a profile and the installed SGLang."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from navigator.model.errors import ConfigError
+from navigator.model.states import Role
+from navigator.setup.command import Command, server_command
+from navigator.setup.files import PlannedFile, read_text, sealed
+from navigator.setup.places import CONDUCTOR_UNIT, SCRIPTS, SERVER_UNITS, Places
+from navigator.setup.profiles import Profile
+from navigator.setup.sglang_flags import FlagTable
+from navigator.swap.remote.machine import HERE
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+API_KEY_VARIABLE = "SGLANG_API_KEY"
+ADMIN_KEY_VARIABLE = "SGLANG_ADMIN_API_KEY"
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@")
+_PASSED_ON = ("NAVIGATOR_CONFIG", "NAVIGATOR_STATE")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an installation is asked to be.
+
+    Attributes:
+        profile: the pair of models.
+        places: where the files go.
+        python: of SGLang's environment.
+        known: the flags of that SGLang.
+        templates: the folder with the unit templates.
+        models: the folder of a role's model, if its name does not say it.
+        speculation: the roles that decode speculatively.
+        asleep: both servers stay up and share the memory in turns (strategy `sleep`).
+        keys: whether the servers need keys.
+        filtered_log: keep the line in which SGLang prints its settings, keys among them, out of the system's journal;
+            systemd 253 and newer can, for the system's services only.
+    """
+
+    profile: Profile
+    places: Places
+    python: Path
+    known: FlagTable
+    templates: Path
+    models: dict[Role, str] = field(default_factory=dict)
+    speculation: frozenset[Role] = frozenset()
+    asleep: bool = False
+    keys: bool = True
+    filtered_log: bool = False
+
+
+def commands(wanted: Wanted) -> dict[Role, Command]:
+    """Each server's command line; raises as `server_command`."""
+    return {
+        role: server_command(
+            wanted.profile.role(role),
+            wanted.known,
+            model_path=wanted.models.get(role, ""),
+            key_file=str(wanted.places.server_keys) if wanted.keys else "",
+            speculation=role in wanted.speculation,
+            asleep=wanted.asleep,
+        )
+        for role in SERVER_UNITS
+    }
+
+
+def render(wanted: Wanted) -> list[PlannedFile]:
+    """Every file of the installation. Existing keys are kept; missing ones are created."""
+    environment = _environment(wanted.templates)
+    built = commands(wanted)
+    files = [_server_unit(wanted, environment, role, command) for role, command in built.items()]
+    if wanted.places.on.host:
+        files += _scripts(wanted)
+    else:
+        files.append(_conductor_unit(wanted, environment))
+    if wanted.keys:
+        files += _key_files(wanted.places)
+    files.append(_swap_conf(wanted))
+    if wanted.places.polkit is not None:
+        rule = environment.get_template("polkit.rules.j2").render(
+            user=wanted.places.user, units=list(SERVER_UNITS.values())
+        )
+        files.append(PlannedFile(wanted.places.polkit, sealed(rule, "//")))
+    return files
+
+
+def settings_snippet(wanted: Wanted) -> str:
+    """The lines for the settings file by which Navigator finds these servers."""
+    lines = []
+    for role in SERVER_UNITS:
+        server = wanted.profile.role(role)
+        lines += [
+            f"[{role.value}]",
+            f"model = {json.dumps(server.model)}",
+            f'base_url = "http://127.0.0.1:{server.port}"',
+            f"context_tokens = {server.context_tokens}",
+            f"max_inflight = {server.max_inflight}",
+            *([f'api_key_env = "{API_KEY_VARIABLE}"'] if wanted.keys else []),
+            *([f'admin_key_env = "{ADMIN_KEY_VARIABLE}"'] if wanted.keys else []),
+            "",
+        ]
+    lines += ["[swap]", f'strategy = "{"sleep" if wanted.asleep else "systemd"}"', ""]
+    if not wanted.asleep:
+        host = wanted.places.on.host
+        lines += ["[swap.systemd]", *([f"host = {json.dumps(host)}"] if host else [])]
+        lines.append(f'scope = "{wanted.places.scope}"')
+        lines += [f"{role.value}_vram_mib = {wanted.profile.role(role).need_mib}" for role in SERVER_UNITS]
+    return "\n".join([*lines, ""])
+
+
+def quoted(word: str, *, dollar: str = "$$") -> str:
+    """One word for a unit file: systemd's quotes, with its `%` and `$` made plain.
+
+    `dollar` is how a `$` is written: twice in a command line, once in Environment=, which knows no variables.
+
+    Raises:
+        ConfigError: a control character, which no unit file can hold safely.
+    """
+    if not word.isprintable():
+        raise ConfigError(f"{word!r} contains a control character.", hint="Correct the profile or the path.")
+    if word and set(word) <= _PLAIN:
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped.replace("$", dollar)}"'
+
+
+def _server_unit(wanted: Wanted, environment: Environment, role: Role, command: Command) -> PlannedFile:
+    other = Role.REVIEWER if role is Role.GENERATOR else Role.GENERATOR
+    words = [str(wanted.python), "-m", "sglang.launch_server", *command.words]
+    variables = {
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONUNBUFFERED": "1",
+        **command.environment,
+    }
+    text = environment.get_template("sglang.service.j2").render(
+        role=role.value,
+        unit=SERVER_UNITS[role],
+        other="" if wanted.asleep else SERVER_UNITS[other],
+        systemctl=" ".join(wanted.places.systemctl),
+        user=wanted.places.user,
+        environment=list(variables.items()),
+        wait_script=str((wanted.places.scripts or wanted.templates) / "wait-for-vram.sh"),
+        need_mib=wanted.profile.role(role).need_mib,
+        exec_start=_folded(words),
+        filtered_log=wanted.filtered_log,
+        quote=quoted,
+        setting=_setting,
+    )
+    return PlannedFile(wanted.places.unit(SERVER_UNITS[role]), sealed(text), on=wanted.places.on)
+
+
+def _scripts(wanted: Wanted) -> list[PlannedFile]:
+    """The swap script and what the units run first, for a machine without Navigator."""
+    folder = wanted.places.scripts
+    assert folder is not None
+    sources = (wanted.templates.parent / SCRIPTS[0], wanted.templates / SCRIPTS[1])
+    return [
+        PlannedFile(folder / source.name, sealed(source.read_text("utf-8")), 0o755, on=wanted.places.on)
+        for source in sources
+    ]
+
+
+def _conductor_unit(wanted: Wanted, environment: Environment) -> PlannedFile:
+    text = environment.get_template("navigator.service.j2").render(
+        unit=CONDUCTOR_UNIT,
+        systemctl=" ".join(wanted.places.systemctl),
+        user=wanted.places.user,
+        environment=[(name, os.environ[name]) for name in _PASSED_ON if os.environ.get(name)],
+        keys_env=str(wanted.places.keys_env).replace("%", "%%"),
+        exec_start=" ".join(quoted(word) for word in (sys.executable, "-m", "navigator", "run")),
+        setting=_setting,
+    )
+    return PlannedFile(wanted.places.unit(CONDUCTOR_UNIT), sealed(text))
+
+
+def _setting(name: str, value: str) -> str:
+    return quoted(f"{name}={value}", dollar="$")
+
+
+def _folded(words: list[str]) -> str:
+    """One flag with its value per line."""
+    lines: list[str] = []
+    for word in words:
+        if word.startswith("--") or not lines:
+            lines.append(quoted(word))
+        else:
+            lines[-1] += f" {quoted(word)}"
+    return " \\\n    ".join(lines)
+
+
+def _key_files(places: Places) -> list[PlannedFile]:
+    """The existing keys, new ones for those that are missing, in the four forms in which they are read."""
+    api, admin = (
+        (read_text(path, places.on) or "").strip() or secrets.token_urlsafe(32)
+        for path in (places.api_key, places.admin_key)
+    )
+    for key in (api, admin):
+        if not key.isprintable() or set(key) & set("\"'\\ $"):
+            raise ConfigError(
+                f"A key in {places.keys} contains a space, a quote or a control character.",
+                hint="Empty its file to get a new key, or write a plainer one.",
+            )
+    contents = {
+        places.server_keys: sealed(f"api-key: {json.dumps(api)}\nadmin-api-key: {json.dumps(admin)}\n"),
+        places.keys_env: sealed(f"{API_KEY_VARIABLE}={api}\n{ADMIN_KEY_VARIABLE}={admin}\n"),
+        places.api_key: f"{api}\n",
+        places.admin_key: f"{admin}\n",
+    }
+    return [
+        PlannedFile(
+            path,
+            content,
+            0o600,
+            secret=True,
+            owner=places.owner,
+            on=HERE if path == places.keys_env else places.on,
+        )
+        for path, content in contents.items()
+    ]
+
+
+def _swap_conf(wanted: Wanted) -> PlannedFile:
+    places = wanted.places
+    lines = ["# Read by model-swap.sh; its keys are explained in swap/README.md.", f"scope = {places.scope}"]
+    for role, unit in SERVER_UNITS.items():
+        server = wanted.profile.role(role)
+        lines += [
+            f"{role.value}.unit = {unit}",
+            f"{role.value}.url = http://127.0.0.1:{server.port}",
+            f"{role.value}.model = {server.model}",
+            f"{role.value}.vram_mib = {server.need_mib}",
+        ]
+        if wanted.keys:
+            lines += [
+                f"{role.value}.api_key_file = {places.api_key}",
+                f"{role.value}.admin_key_file = {places.admin_key}",
+            ]
+    return PlannedFile(places.swap_conf, sealed("\n".join(lines) + "\n"), on=places.on)
+
+
+def _environment(folder: Path) -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    # Nothing of this is HTML: autoescape would break the quotes that `quoted` sets.
+    return Environment(
+        loader=FileSystemLoader(folder), undefined=StrictUndefined, autoescape=False, **options
+    )

@@ -1,0 +1,188 @@
+"""The machine that an installation is on: this one, or another one by ssh. Files and programs, nothing more."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from navigator.config.paths import write_whole
+from navigator.model.errors import MissingPart
+from navigator.process.runner import MOST, Ended, run
+
+if TYPE_CHECKING:
+    from navigator.swap.remote.ssh import Connection
+
+_FILE_SECONDS = 30.0
+_ABSENT = 44
+"""An exit code of our own scripts: the file is not there."""
+
+_READ = f'[[ -e $1 ]] || exit {_ABSENT}; stat -L -c %a -- "$1" && cat -- "$1"'
+_WRITE = (
+    '(umask "$3"; mkdir -p -- "${1%/*}") && umask 077 && new=$(mktemp "${1%/*}/.navigator.XXXXXX") && cat >"$new" '
+    '&& chmod "$2" "$new" && sync "$new" && mv -f -- "$new" "$1"'
+)
+
+Ran = Ended
+
+
+class Machine(ABC):
+    """Where files are read and written, and programs run. `host` is as ssh knows it, "" for this machine."""
+
+    host: str = ""
+
+    @abstractmethod
+    def run(
+        self,
+        words: Sequence[str],
+        seconds: float,
+        *,
+        given: bytes = b"",
+        variables: Mapping[str, str] | None = None,
+    ) -> Ran | None:
+        """Run a program to its end; None if it cannot be started, or takes longer than `seconds`."""
+
+    @abstractmethod
+    def read(self, path: Path) -> tuple[bytes, int] | None:
+        """A file's content and mode; None if it is not there.
+
+        Raises:
+            MissingPart: it is there and cannot be read.
+        """
+
+    @abstractmethod
+    def write(
+        self, path: Path, content: bytes, mode: int, folder_mode: int, owner: tuple[int, int] | None
+    ) -> None:
+        """Write a file whole or not at all; its folder is made with `folder_mode` if absent.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+
+    @abstractmethod
+    def remove(self, path: Path) -> None:
+        """Remove a file, or a folder if it is empty.
+
+        Raises:
+            OSError: it cannot be removed.
+        """
+
+
+class Here(Machine):
+    """This machine."""
+
+    def run(
+        self,
+        words: Sequence[str],
+        seconds: float,
+        *,
+        given: bytes = b"",
+        variables: Mapping[str, str] | None = None,
+    ) -> Ran | None:
+        """As the interface says."""
+        try:
+            done = run(words, seconds, given=given, most=MOST, env=os.environ | dict(variables or {}))
+        except OSError:
+            return None
+        return None if done.cut else done
+
+    def read(self, path: Path) -> tuple[bytes, int] | None:
+        """As the interface says."""
+        try:
+            return path.read_bytes(), path.stat().st_mode & 0o777
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise MissingPart(
+                f"{path} cannot be read: {error.strerror}.", hint="Check its owner and mode, or use sudo."
+            ) from error
+
+    def write(
+        self, path: Path, content: bytes, mode: int, folder_mode: int, owner: tuple[int, int] | None
+    ) -> None:
+        """As the interface says."""
+        folder = path.parent
+        if not folder.is_dir():
+            folder.mkdir(parents=True, mode=folder_mode)
+            if owner is not None and folder_mode == 0o700:
+                os.chown(folder, *owner)
+        write_whole(path, content, mode, owner)
+
+    def remove(self, path: Path) -> None:
+        """As the interface says."""
+        if path.is_dir():
+            path.rmdir()
+        else:
+            path.unlink()
+
+
+HERE = Here()
+
+
+class There(Machine):
+    """Another machine. Every method raises ConnectionLost where it cannot be reached."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.host = connection.host
+        self._connection = connection
+
+    def run(
+        self,
+        words: Sequence[str],
+        seconds: float,
+        *,
+        given: bytes = b"",
+        variables: Mapping[str, str] | None = None,
+    ) -> Ran | None:
+        """As the interface says; a program that is not there ends with 127."""
+        try:
+            done = self._connection.call(words, seconds, given=given, variables=variables)
+        except TimeoutError:
+            return None
+        return None if done.code == 127 else done
+
+    def read(self, path: Path) -> tuple[bytes, int] | None:
+        """As the interface says."""
+        done = self._script(_READ, str(path))
+        if done is not None and done.code == _ABSENT:
+            return None
+        if done is None or done.code:
+            raise MissingPart(
+                f"{path} on {self.host} cannot be read.", hint="Check its owner and mode on that machine."
+            )
+        mode, _, content = done.out.partition(b"\n")
+        return content, int(mode, 8) & 0o777
+
+    def write(
+        self, path: Path, content: bytes, mode: int, folder_mode: int, owner: tuple[int, int] | None
+    ) -> None:
+        """As the interface says; the owner is who ssh logs in as."""
+        words = (str(path), f"{mode:o}", f"{0o777 & ~folder_mode:o}")
+        self._succeeds(path, self._script(_WRITE, *words, given=content))
+
+    def remove(self, path: Path) -> None:
+        """As the interface says."""
+        self._succeeds(
+            path, self._script('if [[ -d $1 ]]; then rmdir -- "$1"; else rm -- "$1"; fi', str(path))
+        )
+
+    def home(self) -> tuple[Path, Path]:
+        """The home of who ssh logs in as, and the folder of its configuration."""
+        done = self._script('printf "%s\\n" "$HOME" "${XDG_CONFIG_HOME:-$HOME/.config}"')
+        lines = done.out.decode(errors="replace").splitlines() if done is not None else []
+        if len(lines) != 2 or not all(line.startswith("/") and line.isprintable() for line in lines):
+            raise MissingPart(
+                f"{self.host} does not say where its home is.", hint="Check HOME in its login shell."
+            )
+        return Path(lines[0]), Path(lines[1])
+
+    def _script(self, script: str, *words: str, given: bytes = b"") -> Ran | None:
+        return self.run(("bash", "-c", script, "navigator", *words), _FILE_SECONDS, given=given)
+
+    def _succeeds(self, path: Path, done: Ran | None) -> None:
+        if done is None or done.code:
+            said = done.err.decode(errors="replace").strip().rpartition(":")[2].strip() if done else ""
+            raise OSError(0, said or "no answer", f"{self.host}:{path}")

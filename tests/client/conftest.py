@@ -1,0 +1,41 @@
+"""What the tests of the serving room share."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from navigator.client.chat import ChatRequest, Timeouts
+from navigator.client.client import ModelClient
+from navigator.client.retry import RetryPolicy
+from navigator.config.settings import ServerSettings
+
+QUICK = RetryPolicy(retries=2, base=0.001, cap=0.002, rng=random.Random(1))
+
+
+@pytest.fixture
+def connect() -> Callable[..., ModelClient]:
+    """Make a client for a URL: settings as keywords, `timeouts`, `retry` and `match` for the client itself."""
+
+    def make(url: str, **kwargs: Any) -> ModelClient:
+        own = {key: kwargs.pop(key) for key in ("timeouts", "match", "max_chars") if key in kwargs}
+        retry = kwargs.pop("retry", QUICK)
+        settings = ServerSettings(**({"model": "org/model", "base_url": url} | kwargs))
+        own.setdefault("timeouts", Timeouts(connect=2, first_token=20, between_tokens=20, total=30, probe=5))
+        return ModelClient(settings, retry=retry, **own)
+
+    return make
+
+
+def question(**fields: Any) -> ChatRequest:
+    """A small request."""
+    defaults: dict[str, Any] = {
+        "messages": [{"role": "user", "content": "hi"}],
+        "max_tokens": 100,
+        "temperature": 0.2,
+        "top_p": 0.9,
+    }
+    return ChatRequest(**(defaults | fields))

@@ -1,0 +1,734 @@
+"""The client against a real HTTP server that behaves in every good and bad way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from navigator.client.chat import Timeouts
+from navigator.client.errors import (
+    Aborted,
+    BadAnswer,
+    CutByLength,
+    FirstTokenTimeout,
+    NoAnswer,
+    Overloaded,
+    Refused,
+    ServerFault,
+    ServingError,
+    Stalled,
+    StreamCut,
+    TotalTimeout,
+    Unreachable,
+    WrongModel,
+)
+from navigator.client.retry import RetryPolicy
+from navigator.model.errors import ConfigError, MissingPart
+from tests.client.conftest import question
+from tests.client.scripted import (
+    DONE,
+    Request,
+    Wire,
+    answer,
+    data,
+    delta,
+    models,
+    refuse,
+    routes,
+    serving,
+    usage,
+)
+
+KEY = "sk-secret-0123456789"
+
+
+async def hang(request: Request, wire: Wire) -> None:
+    await wire.gone()
+
+
+async def test_a_whole_answer_with_usage_and_progress(connect) -> None:
+    seen: list[tuple[int, str]] = []
+    async with serving(routes(answer("Hel", "lo"))) as server, connect(server.url) as client:
+        got = await client.chat(question(), lambda chars, tail: seen.append((chars, tail)))
+    assert got.text == "Hello"
+    assert got.finish_reason == "stop"
+    assert got.model == "org/model"
+    assert got.retries == 0
+    assert (got.usage.prompt_tokens, got.usage.completion_tokens, got.usage.cached_tokens) == (7, 3, 5)
+    assert seen[-1] == (5, "Hello")
+
+
+async def test_what_is_sent(connect) -> None:
+    async with (
+        serving(routes(answer("x"))) as server,
+        connect(f"{server.url}/v1", extra_body={"min_p": 0.1, "chat_template_kwargs": {"a": 1}}) as c,
+    ):
+        await c.chat(question(schema={"type": "object"}, schema_name="review", extra={"top_p": 0.5}))
+    (chat,) = server.chats
+    assert chat.path == "/v1/chat/completions"
+    assert "authorization" not in chat.headers
+    body = chat.json
+    assert body["stream"] is True
+    assert body["stream_options"] == {"include_usage": True}
+    assert body["min_p"] == 0.1
+    assert body["top_p"] == 0.5
+    assert body["chat_template_kwargs"] == {"enable_thinking": False, "a": 1}
+    assert body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "review", "schema": {"type": "object"}, "strict": True},
+    }
+    assert "rid" not in body
+
+
+async def test_bytes_may_be_cut_anywhere(connect) -> None:
+    stream = (delta("Grüße, 世界 🚀") + delta(finish="stop") + usage() + DONE).encode()
+    utf8 = stream.replace(b"\\u00fc", "ü".encode()).replace(b"\\ud83d\\ude80", "🚀".encode())
+
+    async def drip(request: Request, wire: Wire) -> None:
+        await wire.head()
+        for index in range(len(utf8)):
+            await wire.send(utf8[index : index + 1])
+            if index % 16 == 0:
+                await asyncio.sleep(0)
+
+    async with serving(routes(drip)) as server, connect(server.url) as client:
+        assert (await client.chat(question())).text == "Grüße, 世界 🚀"
+
+
+async def test_a_surrogate_pair_cut_between_two_chunks_is_joined(connect) -> None:
+    async def halves(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(
+            'data: {"choices":[{"delta":{"content":"a\\ud83d"}}]}\n\n',
+            'data: {"choices":[{"delta":{"content":"\\ude80b \\ud800"},"finish_reason":"stop"}]}\n\n',
+            DONE,
+        )
+
+    async with serving(routes(halves)) as server, connect(server.url) as client:
+        assert (await client.chat(question())).text == "a🚀b \ufffd"
+
+
+@pytest.mark.parametrize(
+    ("events", "missing"),
+    [
+        ([delta("abc")], "finish_reason"),
+        ([delta("abc"), delta(finish="stop")], "[DONE]"),
+        ([delta("abc"), DONE], "finish_reason"),
+        ([delta("abc"), delta(finish="stop"), "data: [DON"], "[DONE]"),
+    ],
+)
+async def test_an_answer_without_its_end_does_not_count(connect, events: list[str], missing: str) -> None:
+    async def cut(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(*events)
+
+    async with serving(routes(cut)) as server, connect(server.url) as client:
+        with pytest.raises(StreamCut) as caught:
+            await client.chat(question())
+    assert missing in caught.value.message
+    assert caught.value.partial == "abc"
+    assert len(server.chats) == 1, "an answer that has begun is not asked for again"
+
+
+async def test_done_without_a_last_blank_line_counts(connect) -> None:
+    async def curt(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("abc", finish="stop"), "data: [DONE]\n")
+
+    async with serving(routes(curt)) as server, connect(server.url) as client:
+        assert (await client.chat(question())).text == "abc"
+
+
+async def test_a_connection_that_breaks_in_the_middle(connect) -> None:
+    async def die(request: Request, wire: Wire) -> None:
+        await wire.head(Transfer_Encoding="chunked")
+        event = delta("abc")
+        await wire.send(f"{len(event):x}\r\n{event}\r\n")
+        await asyncio.sleep(0.05)
+        wire.reset()
+
+    async with serving(routes(die)) as server, connect(server.url) as client:
+        with pytest.raises(StreamCut) as caught:
+            await client.chat(question())
+    assert caught.value.partial == "abc"
+    assert caught.value.begun
+
+
+async def test_a_cut_before_the_first_character_is_tried_again(connect) -> None:
+    async def nothing(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(": ping\n\n", delta(role="assistant"))
+
+    async with serving(routes([nothing, answer("ok")])) as server, connect(server.url) as client:
+        got = await client.chat(question())
+    assert got.text == "ok"
+    assert got.retries == 1
+
+
+async def test_length_carries_the_partial_and_the_usage(connect) -> None:
+    async with serving(routes(answer("half of", finish="length"))) as server, connect(server.url) as client:
+        with pytest.raises(CutByLength) as caught:
+            await client.chat(question())
+    assert caught.value.partial == "half of"
+    assert caught.value.usage.completion_tokens == 3
+    assert "max_tokens" in str(caught.value)
+
+
+@pytest.mark.parametrize(("finish", "error"), [("abort", Aborted), ("tool_calls", BadAnswer)])
+async def test_other_endings(connect, finish: str, error: type[Exception]) -> None:
+    async with serving(routes(answer("x", finish=finish))) as server, connect(server.url) as client:
+        with pytest.raises(error):
+            await client.chat(question())
+
+
+async def test_nothing_comes_in_time(connect) -> None:
+    async with (
+        serving(routes(hang)) as server,
+        connect(server.url, timeouts=Timeouts(first_token=0.1)) as client,
+    ):
+        with pytest.raises(FirstTokenTimeout):
+            await client.chat(question())
+    assert len(server.chats) == 1
+
+
+async def test_comments_and_empty_deltas_are_no_first_token(connect) -> None:
+    async def ping(request: Request, wire: Wire) -> None:
+        await wire.head()
+        while True:
+            await wire.send(": keep-alive\n\n", delta(role="assistant"))
+            await asyncio.sleep(0.01)
+
+    async with (
+        serving(routes(ping)) as server,
+        connect(server.url, timeouts=Timeouts(first_token=0.2)) as client,
+    ):
+        with pytest.raises(FirstTokenTimeout):
+            await client.chat(question())
+
+
+async def test_a_stall_after_the_first_token(connect) -> None:
+    async def stall(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("begun"))
+        while True:
+            await wire.send(": keep-alive\n\n")
+            await asyncio.sleep(0.01)
+
+    async with (
+        serving(routes(stall)) as server,
+        connect(server.url, timeouts=Timeouts(between_tokens=0.15)) as client,
+    ):
+        with pytest.raises(Stalled) as caught:
+            await client.chat(question())
+    assert caught.value.partial == "begun"
+    assert len(server.chats) == 1
+
+
+async def test_the_total_bounds_an_answer_that_never_ends(connect) -> None:
+    async def endless(request: Request, wire: Wire) -> None:
+        await wire.head()
+        while True:
+            await wire.send(delta("la "))
+            await asyncio.sleep(0.01)
+
+    async with (
+        serving(routes(endless)) as server,
+        connect(server.url, timeouts=Timeouts(total=0.3)) as client,
+    ):
+        with pytest.raises(TotalTimeout) as caught:
+            await client.chat(question())
+    assert caught.value.partial.startswith("la ")
+
+
+async def test_an_answer_that_grows_too_long_is_dropped(connect) -> None:
+    async with (
+        serving(routes(answer(*["x" * 100] * 20))) as server,
+        connect(server.url, max_chars=500) as client,
+    ):
+        with pytest.raises(BadAnswer, match="500 characters"):
+            await client.chat(question())
+
+
+@pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
+async def test_backpressure_is_tried_again(connect, status: int) -> None:
+    script = routes([refuse(status, {"error": {"message": "busy"}}), answer("ok")])
+    async with serving(script) as server, connect(server.url, max_inflight=8) as client:
+        got = await client.chat(question())
+        assert client.limiter.limit == 4
+    assert (got.text, got.retries) == ("ok", 1)
+
+
+async def test_backpressure_that_does_not_end(connect) -> None:
+    script = routes(refuse(429, {"error": {"message": "busy"}}, Retry_After="0"))
+    async with serving(script) as server, connect(server.url) as client:
+        with pytest.raises(Overloaded) as caught:
+            await client.chat(question())
+    assert caught.value.retries == 2
+    assert len(server.chats) == 3
+
+
+async def test_a_retry_after_beyond_patience_is_not_waited_for(connect) -> None:
+    script = routes(refuse(429, {"error": {"message": "quota"}}, Retry_After="7200"))
+    async with serving(script) as server, connect(server.url) as client:
+        with pytest.raises(Overloaded) as caught:
+            await client.chat(question())
+    assert caught.value.retry_after == 7200
+    assert len(server.chats) == 1
+
+
+async def test_a_fault_inside_gets_one_more_chance(connect) -> None:
+    async with serving(routes(refuse(500, {"error": "boom"}))) as server, connect(server.url) as client:
+        with pytest.raises(ServerFault, match="boom"):
+            await client.chat(question())
+    assert len(server.chats) == 2
+
+
+async def test_a_refusal_shows_the_servers_words_made_safe(connect) -> None:
+    script = routes(refuse(400, {"object": "error", "message": "bad \x1b]52;c;eA==\x07 thing\nnext"}))
+    async with serving(script) as server, connect(server.url) as client:
+        with pytest.raises(Refused) as caught:
+            await client.chat(question())
+    assert "bad \u241b]52;c;eA==\u2407 thing next" in caught.value.message
+    assert "\x1b" not in str(caught.value)
+    assert len(server.chats) == 1
+
+
+async def test_a_prompt_that_does_not_fit_says_what_to_lower(connect) -> None:
+    words = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens."
+    async with (
+        serving(routes(refuse(400, {"error": {"message": words}}))) as server,
+        connect(server.url) as c,
+    ):
+        with pytest.raises(Refused) as caught:
+            await c.chat(question())
+    assert "context_tokens" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("status", "payload", "key"),
+    [
+        (
+            400,
+            {"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}},
+            "chat_template_kwargs",
+        ),
+        (
+            422,
+            {
+                "detail": [
+                    {
+                        "type": "extra_forbidden",
+                        "loc": ["body", "stream_options"],
+                        "msg": "Extra inputs are not permitted",
+                    }
+                ]
+            },
+            "stream_options",
+        ),
+        (
+            400,
+            {"error": {"message": "Unsupported value: 'temperature' does not support 0.2 with this model."}},
+            "temperature",
+        ),
+    ],
+)
+async def test_a_key_that_is_refused_by_name_is_left_out_from_then_on(
+    connect, status: int, payload: Any, key: str
+) -> None:
+    async def picky(request: Request, wire: Wire) -> None:
+        await (refuse(status, payload) if key in request.json else answer("ok"))(request, wire)
+
+    async with serving(routes(picky)) as server, connect(server.url) as client:
+        assert (await client.chat(question())).text == "ok"
+        assert (await client.chat(question())).retries == 0
+    assert [key in chat.json for chat in server.chats] == [True, False, False]
+
+
+async def test_max_tokens_is_renamed_where_asked_for(connect) -> None:
+    words = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+
+    async def picky(request: Request, wire: Wire) -> None:
+        old = "max_tokens" in request.json
+        await (refuse(400, {"error": {"message": words}}) if old else answer("ok"))(request, wire)
+
+    async with serving(routes(picky)) as server, connect(server.url) as client:
+        assert (await client.chat(question(max_tokens=77))).text == "ok"
+    assert server.chats[1].json["max_completion_tokens"] == 77
+
+
+async def test_a_refusal_that_persists_is_not_asked_for_ever(connect) -> None:
+    payload = {"error": {"message": "unsupported: chat_template_kwargs stream_options rid top_p temperature"}}
+    async with serving(routes(refuse(400, payload))) as server, connect(server.url) as client:
+        with pytest.raises(Refused):
+            await client.chat(question())
+    assert len(server.chats) == 5
+
+
+async def test_a_server_that_does_not_stream(connect) -> None:
+    whole = {
+        "model": "org/model",
+        "choices": [{"message": {"role": "assistant", "content": "plain"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 2, "completion_tokens": 1},
+    }
+    async with serving(routes(refuse(200, whole))) as server, connect(server.url) as client:
+        got = await client.chat(question())
+    assert got.text == "plain"
+    assert got.usage.prompt_tokens == 2
+
+
+async def test_a_web_page_is_no_answer(connect) -> None:
+    async def page(request: Request, wire: Wire) -> None:
+        await wire.head(200, "text/html; charset=utf-8")
+        await wire.send("<html>Welcome</html>")
+
+    async with serving(routes(page)) as server, connect(server.url) as client:
+        with pytest.raises(BadAnswer, match="web page"):
+            await client.chat(question())
+
+
+async def test_a_web_page_as_an_error_is_not_repeated(connect) -> None:
+    async def page(request: Request, wire: Wire) -> None:
+        await wire.head(404, "text/html")
+        await wire.send("<html><script>x</script></html>")
+
+    async with serving(routes(page)) as server, connect(server.url) as client:
+        with pytest.raises(Refused) as caught:
+            await client.chat(question())
+    assert "script" not in str(caught.value)
+
+
+async def test_text_that_is_no_event_stream(connect) -> None:
+    async def text(request: Request, wire: Wire) -> None:
+        await wire.head(200, "text/plain")
+        await wire.send("hello there\n\n")
+
+    async with serving(routes(text)) as server, connect(server.url) as client:
+        with pytest.raises(BadAnswer, match="neither"):
+            await client.chat(question())
+
+
+@pytest.mark.parametrize(
+    "event", ["data: {\n\n", "data: [1]\n\n", 'data: {"choices":[3]}\n\n', "data: " + "[" * 9999 + "\n\n"]
+)
+async def test_events_that_cannot_be_read(connect, event: str) -> None:
+    async def broken(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("abc"), event)
+
+    async with serving(routes(broken)) as server, connect(server.url) as client:
+        with pytest.raises(BadAnswer) as caught:
+            await client.chat(question())
+    assert caught.value.partial == "abc"
+
+
+async def test_an_endless_line_is_cut_off(connect) -> None:
+    async def endless(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send("data: ")
+        while True:
+            await wire.send(b"x" * 65536)
+
+    async with serving(routes(endless)) as server, connect(server.url) as client:
+        with pytest.raises(BadAnswer, match="line"):
+            await client.chat(question())
+
+
+@pytest.mark.parametrize(
+    ("head", "piece", "tail", "error"),
+    [
+        ('{"data":[', '{"id":"a"},' * 10_000, None, BadAnswer),
+        ('{"data":' + "[" * 500_000, "", "]" * 500_000 + "}", BadAnswer),
+        ("", " ", None, NoAnswer),
+    ],
+    ids=["endless", "deep", "dripping"],
+)
+async def test_a_list_of_models_without_end_is_no_list(
+    connect, head: str, piece: str, tail: str | None, error: type[ServingError]
+) -> None:
+    async def listing(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(head)
+        while tail is None:
+            await wire.send(piece)
+            await asyncio.sleep(0.02 if piece == " " else 0)
+        await wire.send(tail)
+
+    async with serving(listing) as server, connect(server.url) as client:
+        with pytest.raises(error):
+            await client.require_model()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"message": "out of memory", "code": 500}, ServerFault),
+        ({"message": "queue full", "code": 503}, Overloaded),
+        ({"message": "grammar", "code": 400}, Refused),
+        ("just words", ServerFault),
+    ],
+)
+async def test_an_error_inside_the_stream(connect, error: Any, kind: type[Exception]) -> None:
+    async def fail(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("abc"), data({"error": error}), DONE)
+
+    async with serving(routes(fail)) as server, connect(server.url) as client:
+        with pytest.raises(kind):
+            await client.chat(question())
+    assert len(server.chats) == 1
+
+
+async def test_another_model_answers(connect) -> None:
+    async def other(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("abc", model="org/other"))
+        await wire.gone()
+
+    async with serving(routes(other)) as server, connect(server.url) as client:
+        with pytest.raises(WrongModel) as caught:
+            await client.chat(question())
+    assert "org/other" in caught.value.message
+    assert "org/model" in caught.value.message
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+async def test_reasoning_is_kept_apart(connect, field: str) -> None:
+    async def think(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta(**{field: "hm"}), delta("yes"), delta(finish="stop"), DONE)
+
+    async with serving(routes(think)) as server, connect(server.url) as client:
+        got = await client.chat(question(thinking=True))
+    assert (got.text, got.reasoning) == ("yes", "hm")
+
+
+async def test_json_in_the_reasoning_channel_is_the_answer_to_a_schema(connect) -> None:
+    async def trap(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(
+            delta(reasoning_content='{"a":'), delta(reasoning_content="1}"), delta(finish="stop"), DONE
+        )
+
+    async with serving(routes(trap)) as server, connect(server.url) as client:
+        assert (await client.chat(question(schema={"type": "object"}))).text == '{"a":1}'
+        assert (await client.chat(question())).text == ""
+
+
+async def test_the_key_goes_only_where_it_belongs_and_into_no_error(connect, monkeypatch) -> None:
+    monkeypatch.setenv("SERVING_TEST_KEY", KEY)
+    async with (
+        serving(routes(refuse(401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}))) as server,
+        connect(server.url, api_key_env="SERVING_TEST_KEY") as client,
+    ):
+        with pytest.raises(Refused) as caught:
+            await client.chat(question())
+    assert server.chats[0].headers["authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(caught.value)
+    assert "api_key_env" in caught.value.hint
+
+
+async def test_redirects_and_proxies_are_not_followed(connect, monkeypatch) -> None:
+    monkeypatch.setenv("SERVING_TEST_KEY", KEY)
+    async with serving(routes(answer("stolen"))) as elsewhere:
+        monkeypatch.setenv("HTTP_PROXY", elsewhere.url)
+        monkeypatch.setenv("ALL_PROXY", elsewhere.url)
+        away = refuse(307, {}, Location=f"{elsewhere.url}/v1/chat/completions")
+        async with (
+            serving(routes(away)) as server,
+            connect(server.url, api_key_env="SERVING_TEST_KEY") as client,
+        ):
+            with pytest.raises(Refused, match="redirects"):
+                await client.chat(question())
+    assert elsewhere.requests == []
+
+
+async def test_a_key_that_is_not_set_or_not_fit(connect, monkeypatch) -> None:
+    async with (
+        serving(routes(answer("x"))) as server,
+        connect(server.url, api_key_env="SERVING_TEST_KEY") as client,
+    ):
+        monkeypatch.delenv("SERVING_TEST_KEY", raising=False)
+        with pytest.raises(MissingPart, match="SERVING_TEST_KEY"):
+            await client.chat(question())
+        monkeypatch.setenv("SERVING_TEST_KEY", f"{KEY}\nx")
+        with pytest.raises(ConfigError) as caught:
+            await client.chat(question())
+    assert KEY not in str(caught.value)
+    assert server.requests == []
+
+
+async def test_no_connection(connect) -> None:
+    async with serving(routes(answer("x"))) as server:
+        url = server.url
+    async with connect(url) as client:
+        with pytest.raises(Unreachable) as caught:
+            await client.chat(question())
+        assert not await client.health()
+        assert await client.load() is None
+    assert caught.value.retries == 2
+    assert "doctor" in caught.value.hint
+
+
+async def test_extra_body_may_not_take_the_stream_away(connect) -> None:
+    with pytest.raises(ConfigError, match="stream"):
+        connect("http://127.0.0.1:1", extra_body={"stream": False})
+
+
+@pytest.mark.parametrize("keys", ["none", "one", "two", "second not set"])
+async def test_cancelling_closes_the_stream_and_aborts_on_sglang(connect, monkeypatch, caplog, keys) -> None:
+    """With two keys SGLang answers 401 to the ordinary one there: only its administrator may abort."""
+    monkeypatch.setenv("SERVING_TEST_KEY", "ordinary")
+    monkeypatch.setenv("SERVING_TEST_ADMIN", "" if keys == "second not set" else "administrator")
+    named = {"none": {}, "one": {"api_key_env": "SERVING_TEST_KEY"}}.get(
+        keys, {"api_key_env": "SERVING_TEST_KEY", "admin_key_env": "SERVING_TEST_ADMIN"}
+    )
+    bearers: list[str | None] = []
+    aborted: list[Any] = []
+    begun = asyncio.Event()
+    closed = asyncio.Event()
+
+    async def slow(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("abc"))
+        begun.set()
+        await wire.gone()
+        closed.set()
+
+    async def abort(request: Request, wire: Wire) -> None:
+        bearers.append(request.headers.get("authorization"))
+        aborted.append(request.json)
+        await wire.json({})
+
+    async def listed(request: Request, wire: Wire) -> None:
+        await wire.json(models("org/model", owned_by="sglang"))
+
+    async with (
+        serving(routes(slow, models=listed, abort_request=abort)) as server,
+        connect(server.url, **named) as client,
+    ):
+        task = asyncio.create_task(client.chat(question()))
+        await begun.wait()
+        with caplog.at_level("INFO"):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await asyncio.wait_for(closed.wait(), 10)
+            # The server is told by a task of its own.
+            while not (aborted or "SERVING_TEST_ADMIN" in caplog.text):
+                await asyncio.sleep(0.01)
+        assert client.limiter.in_flight == 0
+    if keys == "second not set":
+        assert aborted == []
+        assert "SERVING_TEST_ADMIN" in caplog.text
+        return
+    assert bearers == [{"none": None, "one": "Bearer ordinary", "two": "Bearer administrator"}[keys]]
+    assert aborted == [{"rid": server.chats[0].json["rid"]}]
+
+
+async def test_closing_ends_every_call_with_a_typed_error_and_none_is_repeated(connect) -> None:
+    """One answer under way, one not begun, one refused and in its pause, one still at the gate."""
+    under_way = asyncio.Event()
+    refused = asyncio.Event()
+
+    async def begins(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("abc"))
+        await wire.gone()
+
+    async def waits(request: Request, wire: Wire) -> None:
+        await wire.gone()
+
+    async def refuses(request: Request, wire: Wire) -> None:
+        await wire.json({}, 503)
+        refused.set()
+
+    patient = RetryPolicy(retries=5, base=0.2, cap=0.2)
+    script = routes([begins, waits, refuses])
+    async with serving(script) as server, connect(server.url, max_inflight=3, retry=patient) as client:
+        calls = [asyncio.create_task(client.chat(question(), lambda *_: under_way.set()))]
+        await under_way.wait()
+        calls.append(asyncio.create_task(client.chat(question())))
+        while len(server.chats) < 2:
+            await asyncio.sleep(0)
+        calls += [asyncio.create_task(client.chat(question())) for _ in range(2)]
+        await refused.wait()
+        await client.aclose()
+        async with asyncio.timeout(10):
+            errors = await asyncio.gather(*calls, return_exceptions=True)
+        asked = len(server.chats)
+        with pytest.raises(Unreachable):
+            await client.chat(question())
+        assert not await client.health()
+        assert await client.load() is None
+        assert len(server.chats) == asked
+    assert [type(error) for error in errors[:1]] == [StreamCut]
+    assert all(isinstance(error, ServingError) for error in errors)
+    assert client.limiter.in_flight == 0
+
+
+async def test_no_more_in_flight_than_allowed(connect) -> None:
+    now = most = 0
+
+    async def count(request: Request, wire: Wire) -> None:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.01)
+        now -= 1
+        await answer("x")(request, wire)
+
+    async with serving(routes(count)) as server, connect(server.url, max_inflight=3) as client:
+        answers = await asyncio.gather(*(client.chat(question()) for _ in range(12)))
+    assert len(answers) == 12
+    assert most == 3
+    assert len({a.request_id for a in answers}) == 12
+
+
+async def test_broken_calls_leave_no_connection_behind(connect) -> None:
+    """More stalls and cancellations than the pool has connections, then a good answer."""
+
+    async def stall(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(delta("abc"))
+        await wire.gone()
+
+    script = routes([*[stall] * 24, answer("ok")])
+    quick = Timeouts(first_token=5, between_tokens=0.03)
+    async with serving(script) as server, connect(server.url, max_inflight=2, timeouts=quick) as client:
+        for _ in range(12):
+            with pytest.raises(Stalled):
+                await client.chat(question())
+        for _ in range(12):
+            begun = asyncio.Event()
+            task = asyncio.create_task(client.chat(question(), lambda *_, begun=begun: begun.set()))
+            await begun.wait()
+            task.cancel()
+            with pytest.raises((asyncio.CancelledError, Stalled)):
+                await task
+        assert (await client.chat(question())).text == "ok"
+        assert client.limiter.in_flight == 0
+
+
+async def test_a_callback_that_fails_ends_the_call(connect) -> None:
+    def fail(chars: int, tail: str) -> None:
+        raise KeyError(tail)
+
+    async with serving(routes(answer("abc"))) as server, connect(server.url) as client:
+        with pytest.raises(KeyError, match="abc"):
+            await client.chat(question(), fail)
+        assert client.limiter.in_flight == 0
+        assert (await client.chat(question())).text == "abc"
+
+
+async def test_nothing_of_a_conversation_is_logged(connect, monkeypatch, caplog) -> None:
+    monkeypatch.setenv("SERVING_TEST_KEY", KEY)
+    caplog.set_level("INFO")
+    async with (
+        serving(routes(answer("abc"))) as server,
+        connect(server.url, api_key_env="SERVING_TEST_KEY") as client,
+    ):
+        await client.chat(question(messages=[{"role": "user", "content": "private words"}]))
+    assert KEY not in caplog.text
+    assert "private words" not in caplog.text

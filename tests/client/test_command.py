@@ -1,0 +1,239 @@
+"""Strategy `command`: real programs that change what a server on the loopback serves."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.config.settings import Settings
+from navigator.model.errors import ConfigError
+from navigator.model.states import Role
+from navigator.process import runner
+from navigator.swap.base import PhaseEvent
+from navigator.swap.strategies.command import CommandStrategy
+from tests.client.scripted import Request, Server, Wire, answer, models, routes, serving
+
+NAMES = {"generator": "org/writer", "reviewer": "org/reader"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "loaded").write_text("generator")
+    return tmp_path
+
+
+@asynccontextmanager
+async def gpu(folder: Path) -> AsyncIterator[Server]:
+    """A server that serves the model of the role named in the file `loaded`; 503 while that is empty."""
+
+    async def list_models(request: Request, wire: Wire) -> None:
+        role = (folder / "loaded").read_text().strip()
+        if role in NAMES:
+            await wire.json(models(NAMES[role]))
+        else:
+            await wire.json({}, 503)
+
+    async def health(request: Request, wire: Wire) -> None:
+        await wire.json({}, 200 if (folder / "loaded").read_text().strip() else 503)
+
+    async def load(request: Request, wire: Wire) -> None:
+        await wire.json({"server_load": 0})
+
+    async with serving(routes(answer("yes"), models=list_models, health=health, load=load)) as server:
+        yield server
+
+
+def program(folder: Path, text: str, name: str = "swap") -> str:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\ncd '{folder}'\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def settings(url: str, argv: list[str], script: str = "", **own: Any) -> Settings:
+    return Settings.model_validate(
+        {
+            "generator": {"model": NAMES["generator"], "base_url": url},
+            "reviewer": {"model": NAMES["reviewer"], "base_url": url},
+            "swap": {
+                "strategy": "command",
+                "script": script,
+                "command": {"argv": tuple(argv), "seconds": 20.0} | own,
+            },
+        }
+    )
+
+
+def quiet(event: PhaseEvent) -> None:
+    """A report nobody reads."""
+
+
+async def test_the_role_is_put_where_it_was_asked_for(folder: Path) -> None:
+    program(folder, 'echo "$1 $2" > words; echo "$2" > loaded')
+    async with gpu(folder) as server:
+        swaps = CommandStrategy(settings(server.url, [str(folder / "swap"), "--model", "{role}"]))
+        assert await swaps.resident() is Role.GENERATOR
+        result = await swaps.swap(Role.REVIEWER, quiet)
+        assert (result.outcome, [phase.name for phase in result.phases]) == (
+            "done",
+            ["drain", "load", "verify"],
+        )
+        assert (folder / "words").read_text() == "--model reviewer\n"
+        assert await swaps.resident() is Role.REVIEWER
+        again = await swaps.swap(Role.REVIEWER, quiet)
+        assert [phase.name for phase in again.phases] == ["verify"]
+
+
+async def test_without_a_place_the_role_is_the_last_word_and_script_is_cut_as_a_shell_would(
+    folder: Path,
+) -> None:
+    path = program(folder, 'echo "$2" > loaded; echo "$1" > words')
+    async with gpu(folder) as server:
+        swaps = CommandStrategy(settings(server.url, [], script=f"'{path}' 'two words'"))
+        assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
+        assert (folder / "words").read_text() == "two words\n"
+
+
+async def test_phases_that_the_program_tells_are_kept(folder: Path) -> None:
+    path = program(
+        folder,
+        "echo 'swap phase=stop state=begin t=0'; echo noise; echo 'swap phase=stop state=done t=1.5'\n"
+        "echo 'swap phase=load state=begin t=0'; echo $1 > loaded; echo 'swap phase=load state=done t=20.25 detail=x'",
+    )
+    heard: list[PhaseEvent] = []
+    async with gpu(folder) as server:
+        result = await CommandStrategy(settings(server.url, [path])).swap(Role.REVIEWER, heard.append)
+    assert [(phase.name, phase.seconds) for phase in result.phases][1:3] == [("stop", 1.5), ("load", 20.25)]
+    assert ("stop", "done") in [(event.phase, event.state) for event in heard]
+
+
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        ("echo 'torch.OutOfMemoryError: CUDA out of memory' >&2; exit 1", "no_memory"),
+        ("echo 'swap phase=start state=fail t=1 detail=port_taken 30000 is held by 7'; exit 3", "port_taken"),
+        ("echo 'swap outcome=failed t=2 detail=unit_failed it says no'; exit 4", "unit_failed"),
+        ("echo strange; exit 1", ""),
+    ],
+)
+async def test_a_failure_is_classed_and_the_role_before_is_called_back(
+    folder: Path, text: str, failure: str
+) -> None:
+    path = program(
+        folder, f'[ "$1" = generator ] && echo generator > loaded && exit 0\necho > loaded\n{text}'
+    )
+    async with gpu(folder) as server:
+        swaps = CommandStrategy(settings(server.url, [path]))
+        result = await swaps.swap(Role.REVIEWER, quiet)
+        assert (result.outcome, result.failure) == ("went_back", failure), result.reason
+        assert await swaps.resident() is Role.GENERATOR
+
+
+async def test_ended_well_and_the_model_does_not_answer_is_no_success(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from navigator.swap.strategies import command
+
+    monkeypatch.setattr(command, "_VERIFY_SECONDS", 0.2)
+    async with gpu(folder) as server:
+        result = await CommandStrategy(settings(server.url, [program(folder, "exit 0")])).swap(
+            Role.REVIEWER, quiet
+        )
+    assert (result.outcome, result.failure) == ("went_back", "wrong_model")
+
+
+def living(folder: Path) -> bool:
+    return (folder / "pid").exists() and Path(f"/proc/{(folder / 'pid').read_text().strip()}/stat").exists()
+
+
+async def gone(folder: Path) -> bool:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if not living(folder):
+            return True
+        await asyncio.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+async def test_a_program_that_hangs_is_ended_with_its_children(
+    folder: Path, deaf: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "GRACE", 0.3)
+    trap = "trap '' TERM\n" if deaf else ""
+    path = program(
+        folder, f'[ "$1" = generator ] && exit 0\n{trap}sleep 600 & echo $! > pid; wait; sleep 600'
+    )
+    async with gpu(folder) as server:
+        result = await CommandStrategy(settings(server.url, [path], seconds=0.5)).swap(Role.REVIEWER, quiet)
+    assert (result.outcome, result.failure) == ("went_back", "timeout")
+    assert await gone(folder)
+
+
+async def test_a_swap_that_is_cancelled_leaves_nothing_behind(folder: Path) -> None:
+    path = program(folder, "sleep 600 & echo $! > pid; wait")
+    async with gpu(folder) as server:
+        swap = asyncio.create_task(CommandStrategy(settings(server.url, [path])).swap(Role.REVIEWER, quiet))
+        while not living(folder):
+            await asyncio.sleep(0.01)
+        swap.cancel()
+        await asyncio.gather(swap, return_exceptions=True)
+    assert await gone(folder)
+
+
+async def test_a_server_that_the_program_leaves_running_lives_on(folder: Path) -> None:
+    """It holds the program's pipes open and stands in its process group, as a server started with & does."""
+    path = program(folder, "sleep 600 & echo $! > pid; echo $1 > loaded; exit 0")
+    async with gpu(folder) as server:
+        result = await CommandStrategy(settings(server.url, [path])).swap(Role.REVIEWER, quiet)
+        assert result.outcome == "done"
+    assert living(folder)
+    os.kill(int((folder / "pid").read_text()), 9)
+
+
+async def test_what_is_resident_by_a_program(folder: Path) -> None:
+    status = program(folder, "cat loaded", "status")
+    async with gpu(folder) as server:
+        swaps = CommandStrategy(settings(server.url, ["true"], status=(status,)))
+        for said, role in (
+            ("reviewer", Role.REVIEWER),
+            ("generator\nmore", Role.GENERATOR),
+            ("neither", None),
+        ):
+            (folder / "loaded").write_text(said)
+            assert await swaps.resident() is role
+
+
+async def test_a_look_runs_no_program_while_all_is_well(folder: Path) -> None:
+    status = program(folder, "echo asked >> asked; cat loaded", "status")
+    async with gpu(folder) as server:
+        swaps = CommandStrategy(settings(server.url, ["true"], status=(status,)))
+        assert (await swaps.look(Role.GENERATOR)).resident is Role.GENERATOR
+        assert not (folder / "asked").exists()
+        assert "/health" not in server.paths()
+        (folder / "loaded").write_text("reviewer")
+        assert (await swaps.look(Role.GENERATOR)).resident is Role.REVIEWER
+    seen = await swaps.look(Role.GENERATOR)  # the server is gone; the program still says reviewer
+    assert seen.resident is Role.REVIEWER
+    (folder / "loaded").write_text("")
+    seen = await swaps.look(Role.GENERATOR)
+    assert (seen.resident, seen.dead) == (None, True)
+
+
+async def test_a_program_that_is_not_there(folder: Path) -> None:
+    async with gpu(folder) as server:
+        result = await CommandStrategy(settings(server.url, ["/nowhere/at-all"])).swap(Role.REVIEWER, quiet)
+    assert result.outcome == "went_back"
+    assert "[swap.command]" in result.reason
+
+
+def test_a_script_whose_words_cannot_be_cut() -> None:
+    with pytest.raises(ConfigError, match="names no command"):
+        CommandStrategy(Settings.model_validate({"swap": {"strategy": "command", "script": "'"}}))

@@ -1,0 +1,71 @@
+"""Entropy of answers from what servers tell: the arithmetic, hostile values, and the keys of the request."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.client.assemble import Assembly
+from navigator.client.body import Dialect, build_body
+from navigator.client.chat import ChatRequest
+from navigator.client.entropy import EntropySum, entropy
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["content", "top_logprobs", "logprob", "x"]), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+def told(*shares: float) -> list[dict[str, Any]]:
+    return [{"token": "x", "logprob": math.log(share)} for share in shares]
+
+
+def chunk(text: str, *tokens: list[dict[str, Any]], channel: str = "content") -> dict[str, Any]:
+    logprobs = {"content": [{"token": "x", "logprob": -0.1, "top_logprobs": top} for top in tokens]}
+    return {"choices": [{"delta": {channel: text}, "logprobs": logprobs}]}
+
+
+def test_what_is_left_of_the_probability_counts_as_one_more_alternative() -> None:
+    assert entropy(told(0.5, 0.25)) == pytest.approx(1.5)
+    assert entropy(told(1.0)) == 0.0
+    assert entropy(told(0.9, 0.9)) is None  # no probabilities
+
+
+def test_mean_and_peak_are_of_the_answer_and_not_of_what_was_thought_before() -> None:
+    assembly = Assembly(1000)
+    assembly.chunk(chunk("hm", told(0.25, 0.25, 0.25, 0.25), channel="reasoning_content"))
+    assembly.chunk(chunk("ab", told(0.5, 0.5), told(1.0)))
+    assembly.chunk({"choices": [{"delta": {"content": "c"}}]})
+    found = assembly.entropy.result()
+    assert (found.entropy_mean, found.entropy_peak) == (0.5, 1.0)
+    assert EntropySum().result().entropy_mean is None
+
+
+@given(JSON)
+def test_nothing_that_a_server_tells_fails_an_answer(value: Any) -> None:
+    found = EntropySum()
+    for logprobs in (value, {"content": value}, {"content": [value]}, {"content": [{"top_logprobs": value}]}):
+        found.add(logprobs)
+    result = found.result()
+    assert result.entropy_mean is None or 0 <= result.entropy_mean <= (result.entropy_peak or 0)
+
+
+def test_probabilities_are_asked_for_only_where_wanted_and_left_out_where_refused() -> None:
+    plain = ChatRequest(messages=(), max_tokens=5, temperature=0, top_p=1)
+    assert "logprobs" not in build_body(plain, model="m", extra_body={})
+    wanted = ChatRequest(messages=(), max_tokens=5, temperature=0, top_p=1, top_logprobs=5)
+    body = build_body(wanted, model="m", extra_body={})
+    assert (body["logprobs"], body["top_logprobs"]) == (True, 5)
+    dialect = Dialect()
+    assert dialect.learn(400, json.dumps({"error": "Unsupported parameter: top_logprobs"}), body)
+    assert dialect.learn(400, "logprobs is not supported", dialect.apply(body))
+    assert not {"logprobs", "top_logprobs"} & set(dialect.apply(body))

@@ -1,0 +1,219 @@
+"""Strategy `managed`: Ollama, llama-swap and llama.cpp's router, each on its own wire; and `adapter`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from navigator.client.chat import ChatRequest
+from navigator.client.client import ModelClient
+from navigator.config.settings import Settings
+from navigator.model.errors import MissingPart
+from navigator.model.states import Role
+from navigator.swap.base import PhaseEvent
+from navigator.swap.strategies.adapter import AdapterStrategy
+from navigator.swap.strategies.managed import ManagedStrategy, is_from, loaded_models
+from tests.client.machines import Gpu, LlamaRouter, LlamaSwap, Manager, Ollama, running
+from tests.client.scripted import Request, Wire, models, refuse, routes, serving
+
+WRITER, READER = "writer-35b", "reader-122b"
+SIZES = {WRITER: 30, READER: 80}
+KINDS: dict[str, type[Manager]] = {"ollama": Ollama, "llama-swap": LlamaSwap, "llama.cpp": LlamaRouter}
+
+
+@pytest.fixture(params=sorted(KINDS))
+def manager(request: pytest.FixtureRequest) -> Manager:
+    return KINDS[request.param](Gpu(100), dict(SIZES))
+
+
+def settings(url: str, **own: Any) -> Settings:
+    quick = {"drain_seconds": 5.0, "load_seconds": 5.0}
+    return Settings.model_validate(
+        {
+            "generator": {"model": WRITER, "base_url": url},
+            "reviewer": {"model": READER, "base_url": url},
+            "swap": {"strategy": "managed", "managed": quick | own},
+        }
+    )
+
+
+def quiet(event: PhaseEvent) -> None:
+    """A report nobody reads."""
+
+
+async def test_there_and_back(manager: Manager) -> None:
+    async with running(manager):
+        swaps = ManagedStrategy(settings(manager.url))
+        assert await swaps.resident() is None
+        first = await swaps.swap(Role.GENERATOR, quiet)
+        assert (first.outcome, [phase.name for phase in first.phases]) == ("done", ["load", "verify"])
+        there = await swaps.swap(Role.REVIEWER, quiet)
+        assert (there.outcome, [phase.name for phase in there.phases]) == (
+            "done",
+            ["drain", "load", "verify"],
+        )
+        assert await swaps.resident() is Role.REVIEWER
+        again = await swaps.swap(Role.REVIEWER, quiet)
+        assert (again.outcome, [phase.name for phase in again.phases]) == ("done", ["verify"])
+        assert manager.loads == [WRITER, READER]
+        asked = [body for body in manager.bodies if body]
+        assert [body["max_tokens"] for body in asked] == [1, 1]
+
+
+async def test_looking_loads_nothing(manager: Manager) -> None:
+    async with running(manager):
+        swaps = ManagedStrategy(settings(manager.url))
+        await swaps.swap(Role.GENERATOR, quiet)
+        for believed in (Role.GENERATOR, Role.REVIEWER, None) * 5:
+            assert (await swaps.look(believed)).resident is Role.GENERATOR
+        assert manager.loads == [WRITER]
+        # Another's request made it load the other one: that is seen, and is nobody's death.
+        await manager.before(READER)
+        seen = await swaps.look(Role.GENERATOR)
+        assert (seen.resident, seen.dead) == (Role.REVIEWER, False)
+
+
+async def test_unloaded_for_lack_of_work_is_not_dead_and_a_closed_door_is(manager: Manager) -> None:
+    async with running(manager):
+        swaps = ManagedStrategy(settings(manager.url))
+        await swaps.swap(Role.GENERATOR, quiet)
+        manager.unload()
+        seen = await swaps.look(Role.GENERATOR)
+        assert (seen.resident, seen.dead, seen.sure) == (None, False, True)
+        await manager.stop()
+        seen = await swaps.look(Role.GENERATOR)
+        assert (seen.resident, seen.dead, seen.failure) == (None, True, "crashed")
+
+
+async def test_a_stream_is_finished_before_the_other_model_is_asked_for(manager: Manager) -> None:
+    async with running(manager):
+        chosen = settings(manager.url)
+        swaps = ManagedStrategy(chosen)
+        await swaps.swap(Role.GENERATOR, quiet)
+        manager.hold.clear()
+        async with ModelClient(chosen.generator) as client:
+            question = ChatRequest(
+                [{"role": "user", "content": "x"}], max_tokens=9, temperature=0.0, top_p=1.0
+            )
+            stream = asyncio.create_task(client.chat(question))
+            while not manager.running:
+                await asyncio.sleep(0.005)
+            swap = asyncio.create_task(swaps.swap(Role.REVIEWER, quiet))
+            await asyncio.sleep(0.1)
+            assert manager.loads == [WRITER]
+            manager.hold.set()
+            assert (await stream).finish_reason == "stop"
+            assert (await swap).outcome == "done"
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "failure"),
+    [
+        (500, "model requires more system memory (70 GiB) than is available", "no_memory"),
+        (404, "model 'reader-122b' not found", "wrong_model"),
+        (400, "unknown flag", "refused"),
+    ],
+)
+async def test_a_model_that_does_not_come_is_classed_and_the_one_before_is_called_back(
+    manager: Manager, status: int, words: str, failure: str
+) -> None:
+    async with running(manager):
+        swaps = ManagedStrategy(settings(manager.url))
+        await swaps.swap(Role.GENERATOR, quiet)
+        manager.refusal[READER] = (status, words)
+        manager.unload()
+        await manager.before(WRITER)
+        result = await swaps.swap(Role.REVIEWER, quiet)
+        assert (result.outcome, result.failure) == ("went_back", failure), result.reason
+        assert await swaps.resident() is Role.GENERATOR
+
+
+async def test_a_server_that_loads_too_long_is_not_waited_for(manager: Manager) -> None:
+    async with running(manager):
+        swaps = ManagedStrategy(settings(manager.url, load_seconds=0.3))
+        manager.hold.clear()
+        result = await swaps.swap(Role.REVIEWER, quiet)
+        assert (result.outcome, result.failure) == ("failed", "timeout")
+        manager.hold.set()
+
+
+async def test_no_server(manager: Manager) -> None:
+    result = await ManagedStrategy(settings("http://127.0.0.1:9")).swap(Role.REVIEWER, quiet)
+    assert (result.outcome, result.failure) == ("failed", "unreachable")
+
+
+async def test_a_server_that_wants_a_key_is_not_taken_for_another() -> None:
+    async with serving(refuse(401, {})) as server:
+        result = await ManagedStrategy(settings(server.url)).swap(Role.REVIEWER, quiet)
+    assert result.outcome == "failed" and "requires an API key (HTTP 401)" in result.reason
+
+
+async def test_a_server_that_is_none_of_the_three() -> None:
+    async with serving(routes(refuse(500, {}))) as server:
+        with pytest.raises(MissingPart, match="neither Ollama"):
+            await ManagedStrategy(settings(server.url)).look(Role.GENERATOR)
+
+
+@pytest.mark.parametrize(
+    "said", [None, [], {}, {"models": 3}, {"running": [3, {}]}, {"data": [{"id": 3, "status": []}]}]
+)
+def test_answers_of_another_form_name_nothing(said: Any) -> None:
+    for software in ("ollama", "llama-swap", "llama.cpp"):
+        assert loaded_models(software, said) == []
+    assert not is_from("ollama", said)
+
+
+def test_a_model_that_is_still_loading_is_not_loaded() -> None:
+    said = {"running": [{"model": "a", "state": "starting"}, {"model": "b", "state": "ready"}]}
+    assert loaded_models("llama-swap", said) == ["b"]
+    router = {
+        "data": [{"id": "a", "status": {"value": "loading"}}, {"id": "b", "status": {"value": "loaded"}}]
+    }
+    assert loaded_models("llama.cpp", router) == ["b"]
+
+
+# Adapters
+
+
+def adapted(url: str, **own: str) -> Settings:
+    return Settings.model_validate(
+        {
+            "generator": {"model": "writer-lora", "base_url": url},
+            "reviewer": {"model": "reader-lora", "base_url": url},
+            "swap": {"strategy": "adapter", "adapter": own},
+        }
+    )
+
+
+@pytest.mark.parametrize("owner", ["sglang", "vllm"])
+async def test_adapters_are_loaded_once_and_then_both_roles_are_there(owner: str) -> None:
+    names = ["base"]
+    asked: list[str] = []
+
+    async def list_models(request: Request, wire: Wire) -> None:
+        await wire.json(models(*names, owned_by=owner))
+
+    async def load(request: Request, wire: Wire) -> None:
+        asked.append(request.path)
+        names.append(request.json["lora_name"])
+        await wire.json({"success": True})
+
+    script = routes(refuse(500, {}), models=list_models, load_lora_adapter=load)
+    async with serving(script) as server:
+        swaps = AdapterStrategy(adapted(server.url, generator_path="/w", reviewer_path="/r"))
+        assert swaps.both_resident
+        assert await swaps.resident() is None
+        assert await swaps.prepare() == ""
+        assert await swaps.prepare() == ""
+        assert await swaps.resident() is Role.GENERATOR
+    assert asked == [f"{'/v1' if owner == 'vllm' else ''}/load_lora_adapter"] * 2
+
+
+async def test_an_adapter_that_is_not_served_and_nowhere_to_be_found() -> None:
+    async with serving(routes(refuse(500, {}))) as server:
+        swaps = AdapterStrategy(adapted(server.url))
+        result = await swaps.swap(Role.REVIEWER, quiet)
+        assert (result.outcome, result.failure) == ("failed", "wrong_model")
+        assert "reviewer_path" in result.reason

@@ -1,0 +1,104 @@
+"""The event stream parser: where bytes are cut makes no difference."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from navigator.client.sse import SSEEvent, SSEOverflow, SSEParser
+
+PIECES = [
+    b"data: x", b"data:y", b"data", b"data: ", b"event: tick", b"id: 7", b"id: a\0b", b": note", b"retry: 5", b"odd",
+    "data: Grüße 世界🚀".encode(), b"data: \xff\xfe", b"\xef\xbb\xbfdata: b", b"", b"", b"data:  two spaces",
+]  # fmt: skip
+streams = st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from([b"\n", b"\r", b"\r\n"]))).map(
+    lambda lines: b"".join(text + end for text, end in lines)
+)
+
+
+def parse(chunks: list[bytes], **limits: int) -> list[SSEEvent | str]:
+    parser = SSEParser(**limits)
+    seen: list[SSEEvent | str] = []
+    try:
+        for chunk in chunks:
+            seen.extend(parser.feed(chunk))
+    except SSEOverflow:
+        return [*seen, "overflow"]
+    last = parser.close()
+    return [*seen, "rest", last] if last else seen
+
+
+def cut(stream: bytes, places: list[int]) -> list[bytes]:
+    edges = sorted({0, len(stream), *(place % (len(stream) + 1) for place in places)})
+    return [stream[a:b] for a, b in itertools.pairwise(edges)]
+
+
+@given(streams | st.binary(max_size=200), st.lists(st.integers(0, 10_000), max_size=40))
+@example(b"data: a\r\n\r\ndata: b\r\r\n", list(range(40)))
+def test_any_split_gives_the_same_events(stream: bytes, places: list[int]) -> None:
+    assert parse(cut(stream, places)) == parse([stream])
+
+
+@given(streams, st.lists(st.integers(0, 10_000), max_size=40))
+def test_any_split_finds_the_same_overflow(stream: bytes, places: list[int]) -> None:
+    limits = {"max_line": 9, "max_event": 12}
+    assert parse(cut(stream, places), **limits) == parse([stream], **limits)
+
+
+@given(
+    st.lists(st.text(st.characters(blacklist_characters="\r\n", blacklist_categories=("Cs",))), min_size=1)
+)
+def test_data_lines_come_back_joined(lines: list[str]) -> None:
+    stream = "".join(f"data: {line}\n" for line in lines) + "\n"
+    (event,) = parse([stream.encode()])
+    assert isinstance(event, SSEEvent)
+    assert event.data == "\n".join(lines)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_the_examples_of_the_standard(end: str) -> None:
+    stream = end.join(
+        [
+            ": test stream",
+            "",
+            "data: first event",
+            "id: 1",
+            "",
+            "data:second event",
+            "id",
+            "",
+            "data:  third event",
+            "",
+            "",
+        ]
+    )
+    assert parse([stream.encode()]) == [
+        SSEEvent("first event", id="1"),
+        SSEEvent("second event"),
+        SSEEvent(" third event"),
+    ]
+
+
+def test_an_event_is_told_as_soon_as_its_blank_line_is_there() -> None:
+    parser = SSEParser()
+    assert list(parser.feed(b"data: a\r\n\r")) == [SSEEvent("a")]
+    assert list(parser.feed(b"\ndata: b\r\r")) == [SSEEvent("b")]
+
+
+def test_a_line_that_was_cut_is_no_part_of_the_rest() -> None:
+    assert parse([b"data: [DONE]\n"]) == ["rest", SSEEvent("[DONE]")]
+    assert parse([b"data: [DONE]"]) == []
+
+
+def test_an_event_without_data_is_none() -> None:
+    assert parse([b"event: ping\n\n: hi\n\nid: 3\n\n"]) == []
+
+
+def test_bounds_are_the_last_sizes_that_pass() -> None:
+    assert parse([b"data: abc\n\n"], max_line=9) == [SSEEvent("abc")]
+    assert parse([b"data: abc\n\n"], max_line=8) == ["overflow"]
+    assert parse([b"data: abc\ndata: d\n\n"], max_event=6) == [SSEEvent("abc\nd")]
+    assert parse([b"data: abc\ndata: d\n\n"], max_event=5) == ["overflow"]

@@ -1,0 +1,376 @@
+"""Swaps between real processes, and what is left when things go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.client.errors import Unreachable
+from navigator.config.paths import StatePaths
+from navigator.config.settings import Settings
+from navigator.model.errors import MissingPart
+from navigator.model.states import Role
+from navigator.rehearsal.server.timing import MODEL_NAMES
+from navigator.swap import make_strategy, processes, strategy_class, strategy_names
+from navigator.swap.base import PhaseEvent
+from navigator.swap.strategies.rehearsal import COMMAND, MODELS, RehearsalStrategy
+from navigator.swap.strategies.resident import ResidentStrategy
+from tests.client.scripted import answer, models, refuse, routes, serving
+
+STAND_IN = (sys.executable, str(Path(__file__).parent / "stand_in.py"))
+STARTED = ["start", "load", "health", "verify"]
+
+Make = Callable[..., RehearsalStrategy]
+
+
+@pytest.fixture
+async def make(tmp_path: Path) -> AsyncIterator[Make]:
+    made: list[RehearsalStrategy] = []
+
+    def one(settings: Settings | None = None, **kwargs: Any) -> RehearsalStrategy:
+        defaults: dict[str, Any] = {
+            "time_scale": 0.0,
+            "command": STAND_IN,
+            "patience": 5.0,
+            "boot_seconds": 20.0,
+        }
+        strategy = RehearsalStrategy(tmp_path / "rehearsal", settings, **(defaults | kwargs))
+        made.append(strategy)
+        return strategy
+
+    yield one
+    for strategy in made:
+        await strategy.close()
+
+
+def flaw(tmp_path: Path, **flaws: str) -> None:
+    (tmp_path / "rehearsal" / "FLAWS").write_text(json.dumps(flaws))
+
+
+def alive(tmp_path: Path) -> list[str]:
+    """Roles of the processes that live for this folder."""
+    found = processes.strays(str((tmp_path / "rehearsal").resolve()), STAND_IN[:1])
+    return [record.argv[record.argv.index("--role") + 1] for record in found]
+
+
+def quiet(event: PhaseEvent) -> None:
+    """A report nobody reads."""
+
+
+async def test_there_and_back(make: Make, tmp_path: Path) -> None:
+    strategy = make()
+    seen: list[PhaseEvent] = []
+    assert await strategy.resident() is None
+    first = await strategy.swap(Role.GENERATOR, seen.append)
+    assert (first.outcome, [phase.name for phase in first.phases]) == ("done", STARTED)
+    assert [(event.phase, event.state) for event in seen] == [
+        (name, state) for name in STARTED for state in ("begin", "done")
+    ]
+    assert await strategy.resident() is Role.GENERATOR
+    assert strategy.server(Role.GENERATOR).base_url.startswith("http://127.0.0.1:")
+    with pytest.raises(Unreachable):
+        strategy.server(Role.REVIEWER)
+    second = await strategy.swap(Role.REVIEWER, quiet)
+    assert (second.outcome, [phase.name for phase in second.phases]) == ("done", ["drain", "stop", *STARTED])
+    assert second.seconds >= sum(phase.seconds for phase in second.phases) - 0.01
+    assert await strategy.resident() is Role.REVIEWER
+    assert alive(tmp_path) == ["reviewer"]
+    await strategy.close()
+    assert alive(tmp_path) == []
+    assert await strategy.resident() is None
+
+
+async def test_a_swap_to_what_is_there_changes_nothing(make: Make, tmp_path: Path) -> None:
+    strategy = make()
+    await strategy.swap(Role.GENERATOR, quiet)
+    url = strategy.server(Role.GENERATOR).base_url
+    again = await strategy.swap(Role.GENERATOR, quiet)
+    assert (again.outcome, [phase.name for phase in again.phases]) == ("done", ["verify"])
+    assert strategy.server(Role.GENERATOR).base_url == url
+
+
+async def test_two_swaps_at_once_come_one_after_the_other(make: Make, tmp_path: Path) -> None:
+    strategy = make()
+    results = await asyncio.gather(strategy.swap(Role.GENERATOR, quiet), strategy.swap(Role.REVIEWER, quiet))
+    assert [result.outcome for result in results] == ["done", "done"]
+    assert alive(tmp_path) == ["reviewer"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "failed"),
+    [
+        ("exit", "ended with code 1: CUDA out of memory", "start"),
+        ("silent", "did not listen", "start"),
+        ("unhealthy", "not healthy within", "load"),
+        ("wrong_model", "rehearsal/other", "verify"),
+    ],
+)
+async def test_a_target_that_does_not_come_up_brings_the_old_one_back(
+    make: Make, tmp_path: Path, kind: str, words: str, failed: str
+) -> None:
+    strategy = make(boot_seconds=4.0 if kind in ("silent", "unhealthy") else 20.0)
+    await strategy.swap(Role.GENERATOR, quiet)
+    flaw(tmp_path, reviewer=kind)
+    seen: list[PhaseEvent] = []
+    result = await strategy.swap(Role.REVIEWER, seen.append)
+    assert result.outcome == "went_back"
+    assert words in result.reason
+    assert [event.phase for event in seen if event.state == "fail"] == [failed]
+    assert "going back to generator" in {event.detail for event in seen}
+    assert await strategy.resident() is Role.GENERATOR
+    assert alive(tmp_path) == ["generator"]
+
+
+async def test_nothing_to_go_back_to(make: Make, tmp_path: Path) -> None:
+    strategy = make()
+    flaw(tmp_path, generator="exit")
+    result = await strategy.swap(Role.GENERATOR, quiet)
+    assert result.outcome == "failed"
+    assert "out of memory" in result.reason
+    assert alive(tmp_path) == []
+
+
+async def test_going_back_may_fail_too(make: Make, tmp_path: Path) -> None:
+    strategy = make()
+    await strategy.swap(Role.GENERATOR, quiet)
+    flaw(tmp_path, generator="exit", reviewer="exit")
+    result = await strategy.swap(Role.REVIEWER, quiet)
+    assert result.outcome == "failed"
+    assert "Going back failed too" in result.reason
+
+
+async def test_a_program_that_cannot_be_started(make: Make, tmp_path: Path) -> None:
+    result = await make(command=("/nowhere/python",)).swap(Role.GENERATOR, quiet)
+    assert result.outcome == "failed"
+    assert "cannot be started" in result.reason
+
+
+async def test_a_process_that_ignores_sigterm_is_killed(make: Make, tmp_path: Path) -> None:
+    strategy = make(patience=0.3)
+    flaw_free = make(patience=0.3)
+    flaw(tmp_path, generator="deaf")
+    await strategy.swap(Role.GENERATOR, quiet)
+    assert (await flaw_free.swap(Role.REVIEWER, quiet)).outcome == "done"
+    assert alive(tmp_path) == ["reviewer"]
+
+
+async def test_the_drain_waits_for_running_requests(make: Make, tmp_path: Path) -> None:
+    strategy = make()
+    await strategy.swap(Role.GENERATOR, quiet)
+    busy = tmp_path / "rehearsal" / "BUSY"
+    busy.touch()
+    seen: list[tuple[str, str]] = []
+    task = asyncio.create_task(
+        strategy.swap(Role.REVIEWER, lambda event: seen.append((event.phase, event.state)))
+    )
+    while ("drain", "begin") not in seen:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
+    assert seen == [("drain", "begin")]
+    assert await strategy.resident() is Role.GENERATOR
+    busy.unlink()
+    assert (await task).outcome == "done"
+
+
+async def test_a_cancelled_swap_is_cleared_up_by_the_next(make: Make, tmp_path: Path) -> None:
+    strategy = make(time_scale=30.0)
+    loading = asyncio.Event()
+    seen: list[PhaseEvent] = []
+
+    def report(event: PhaseEvent) -> None:
+        seen.append(event)
+        if event.phase == "load":
+            loading.set()
+
+    task = asyncio.create_task(strategy.swap(Role.GENERATOR, report))
+    await loading.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert seen[-1].state == "fail"
+    assert alive(tmp_path) == ["generator"]
+    assert await strategy.resident() is None
+    assert (await make().swap(Role.REVIEWER, quiet)).outcome == "done"
+    assert alive(tmp_path) == ["reviewer"]
+
+
+CONDUCTOR = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from navigator.model.states import Role
+from navigator.swap.strategies.rehearsal import RehearsalStrategy
+
+async def main():
+    strategy = RehearsalStrategy(Path(sys.argv[1]), time_scale=0.0, command=tuple(sys.argv[2:]))
+    print((await strategy.swap(Role.GENERATOR, lambda event: None)).outcome, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_new_conductor_finds_what_a_killed_one_left(make: Make, tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    killed = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", CONDUCTOR, str(tmp_path / "rehearsal"), *STAND_IN],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "done\n"), killed.stderr
+    assert alive(tmp_path) == ["generator"]
+    strategy = make()
+    assert await strategy.resident() is Role.GENERATOR
+    assert (await strategy.swap(Role.REVIEWER, quiet)).outcome == "done"
+    assert alive(tmp_path) == ["reviewer"]
+
+
+async def test_another_seed_is_another_server(make: Make, tmp_path: Path) -> None:
+    await make(seed=1).swap(Role.GENERATOR, quiet)
+    other = make(seed=2)
+    assert await other.resident() is None
+    with pytest.raises(Unreachable):
+        other.server(Role.GENERATOR)
+    assert (await other.swap(Role.GENERATOR, quiet)).outcome == "done"
+    assert alive(tmp_path) == ["generator"]
+
+
+async def test_a_process_that_was_never_written_down_is_ended(make: Make, tmp_path: Path) -> None:
+    strategy = make()
+    await strategy.swap(Role.GENERATOR, quiet)
+    (tmp_path / "rehearsal" / "server.json").unlink()
+    assert await strategy.resident() is None
+    assert (await strategy.swap(Role.REVIEWER, quiet)).outcome == "done"
+    assert alive(tmp_path) == ["reviewer"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"pid": 1}', '{"pid": -1, "argv": []}'])
+async def test_a_broken_record_is_no_record(make: Make, tmp_path: Path, content: str) -> None:
+    strategy = make()
+    (tmp_path / "rehearsal" / "server.json").write_text(content)
+    assert await strategy.resident() is None
+    assert (await strategy.swap(Role.GENERATOR, quiet)).outcome == "done"
+
+
+def test_only_a_process_that_is_proved_to_be_ours_is_signalled(tmp_path: Path) -> None:
+    argv = (sys.executable, "-c", "import time; time.sleep(600)")
+    with subprocess.Popen(argv, env={**os.environ, processes.MARK: str(tmp_path)}) as child:
+        try:
+            ticks = processes.start_ticks(child.pid)
+            assert ticks is not None
+            true = processes.ProcessRecord(
+                child.pid, ticks, processes.boot_id(), argv, str(tmp_path), "generator", 1, "s"
+            )
+            while not processes.is_alive(true):  # its command line is empty for a moment after it was started
+                assert child.poll() is None
+            for lie in (
+                replace(true, started=ticks + 1),
+                replace(true, boot="another"),
+                replace(true, argv=(*argv, "x")),
+                replace(true, home="/elsewhere"),
+                replace(true, pid=os.getpid()),
+            ):
+                assert not processes.send(lie, signal.SIGKILL)
+            assert child.poll() is None
+            assert processes.send(true, signal.SIGKILL)
+            child.wait(10)
+            assert not processes.send(true, signal.SIGKILL)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                child.kill()
+
+
+async def test_the_process_sees_no_keys(make: Make, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    strategy = make()
+    await strategy.swap(Role.GENERATOR, quiet)
+    record = processes.load(tmp_path / "rehearsal" / "server.json")
+    assert record is not None
+    environment = Path(f"/proc/{record.pid}/environ").read_bytes()
+    assert b"sk-secret" not in environment
+    assert (tmp_path / "rehearsal" / "server.json").stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_settings_of_a_rehearsed_role(make: Make) -> None:
+    settings = Settings.model_validate({"generator": {"api_key_env": "SOME_KEY", "max_inflight": 3}})
+    strategy = make(settings)
+    with pytest.raises(Unreachable):
+        strategy.server(Role.GENERATOR)
+    await strategy.swap(Role.GENERATOR, quiet)
+    server = strategy.server(Role.GENERATOR)
+    assert server.model.startswith("rehearsal/")
+    assert (server.api_key_env, server.max_inflight) == ("", 3)
+    assert strategy.server(Role.FINAL) == settings.final
+
+
+def test_the_names_are_those_of_the_rehearsal() -> None:
+    assert MODELS == MODEL_NAMES
+
+
+async def test_the_rehearsal_itself(make: Make) -> None:
+    strategy = make(command=COMMAND)
+    result = await strategy.swap(Role.GENERATOR, quiet)
+    assert (result.outcome, result.reason) == ("done", "")
+    assert await strategy.resident() is Role.GENERATOR
+
+
+async def test_resident_looks_and_touches_nothing() -> None:
+    good = routes(answer("x"), health=refuse(200, {}), models=refuse(200, models("g")))
+    other = routes(answer("x"), health=refuse(200, {}), models=refuse(200, models("other")))
+    async with serving(good) as one, serving(other) as two:
+        settings = Settings.model_validate(
+            {
+                "generator": {"model": "g", "base_url": one.url},
+                "reviewer": {"model": "r", "base_url": two.url},
+            }
+        )
+        strategy = ResidentStrategy(settings)
+        assert strategy.both_resident
+        assert await strategy.resident() is Role.GENERATOR
+        done = await strategy.swap(Role.GENERATOR, quiet)
+        wrong = await strategy.swap(Role.REVIEWER, quiet)
+        assert strategy.server(Role.GENERATOR) == settings.generator
+        methods = {request.method for request in (*one.requests, *two.requests)}
+    assert (done.outcome, [phase.name for phase in done.phases]) == ("done", ["verify", "health"])
+    assert wrong.outcome == "failed"
+    assert "other" in wrong.reason
+    assert methods == {"GET"}
+    down = await strategy.swap(Role.GENERATOR, quiet)
+    assert (down.outcome, [phase.name for phase in down.phases]) == ("failed", ["verify"])
+    assert one.url.removeprefix("http://") in down.reason and "connection refused" in down.reason
+    assert await strategy.resident() is None
+
+
+def test_without_a_strategy_one_is_told_which_there_are(tmp_path: Path) -> None:
+    with pytest.raises(MissingPart) as caught:
+        make_strategy(Settings(), StatePaths(tmp_path))
+    assert caught.value.exit_code == 3
+    assert "[swap]" in caught.value.hint
+    offered = caught.value.hint.partition("Strategies:")[2]
+    assert all(known in offered for known in strategy_names())
+
+
+@pytest.mark.parametrize("name", strategy_names())
+def test_a_strategy_that_is_here(name: str, tmp_path: Path) -> None:
+    chosen = {"swap": {"strategy": name, "script": ""}, "reviewer": {"base_url": "http://127.0.0.1:30001"}}
+    if name == "command":
+        chosen["swap"]["script"] = "true"
+    settings = Settings.model_validate(chosen)
+    strategy = make_strategy(settings, StatePaths(tmp_path), time_scale=0.5, seed=3, fault_rate=0.1)
+    assert strategy.name == name == strategy_class(name).name
+    assert strategy.about
+    assert strategy.both_resident == (name in ("resident", "adapter"))
+    assert strategy.embedded == (name == "rehearsal")

@@ -1,0 +1,131 @@
+"""The cache of tags: damaged, shared, full, unwritable."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from navigator.context.repomap import cache as caches
+from navigator.context.repomap.cache import TagCache
+
+TAGS = {"lines": 1, "defs": [["f", 1, 1, "def f():"]]}
+
+
+def test_what_is_put_is_there_and_nothing_else(tmp_path: Path) -> None:
+    cache = TagCache(tmp_path / "map.sqlite")
+    assert cache.get(["a"]) == {}
+    cache.put([("a", TAGS), ("b", {"out": "ä\udcff"})])
+    assert TagCache(tmp_path / "map.sqlite").get(["a", "b", "c"]) == {"a": TAGS, "b": {"out": "ä\udcff"}}
+
+
+@pytest.mark.parametrize("damage", [b"no database at all" * 100, b""])
+def test_a_file_that_is_no_database_is_recreated(tmp_path: Path, damage: bytes) -> None:
+    place = tmp_path / "map.sqlite"
+    place.write_bytes(damage)
+    cache = TagCache(place)
+    assert cache.get(["a"]) == {}
+    cache.put([("a", TAGS)])
+    assert cache.get(["a"]) == {"a": TAGS}
+
+
+def test_damage_in_the_middle_is_noticed(tmp_path: Path) -> None:
+    place = tmp_path / "map.sqlite"
+    cache = TagCache(place)
+    cache.put((f"k{n}", TAGS | {"n": "x" * 200 + str(n)}) for n in range(300))
+    raw = bytearray(place.read_bytes())
+    for at in range(4096, len(raw) - 64, 4096):
+        raw[at : at + 64] = b"\xa5" * 64
+    place.write_bytes(raw)
+    found = cache.get(f"k{n}" for n in range(300))
+    assert all(tags["n"].startswith("xxx") for tags in found.values())
+    cache.put([("fresh", TAGS)])
+    assert cache.get(["fresh"]) in ({"fresh": TAGS}, {})
+    cache.put([("fresh", TAGS)])
+    assert cache.get(["fresh"]) == {"fresh": TAGS}
+
+
+def test_a_damaged_row_counts_as_absent(tmp_path: Path) -> None:
+    cache = TagCache(tmp_path / "map.sqlite")
+    cache.put([("a", TAGS), ("b", TAGS)])
+    with sqlite3.connect(tmp_path / "map.sqlite") as connection:
+        connection.execute("UPDATE blobs SET tags = x'00ff' WHERE key = 'a'")
+    connection.close()
+    assert cache.get(["a", "b"]) == {"b": TAGS}
+
+
+def test_another_version_of_the_extraction_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = TagCache(tmp_path / "map.sqlite")
+    cache.put([("a", TAGS)])
+    monkeypatch.setattr(caches, "VERSION", caches.VERSION + 1)
+    assert cache.get(["a"]) == {}
+
+
+def test_it_stays_within_its_size_and_drops_what_was_not_used(tmp_path: Path) -> None:
+    cache = TagCache(tmp_path / "map.sqlite", most_rows=5)
+    cache.put((f"old{n}", TAGS) for n in range(5))
+    with sqlite3.connect(tmp_path / "map.sqlite") as connection:
+        connection.execute("UPDATE blobs SET used = 1")
+    connection.close()
+    assert set(cache.get(["old0"])) == {"old0"}
+    cache.put((f"new{n}", TAGS) for n in range(4))
+    keys = [f"old{n}" for n in range(5)] + [f"new{n}" for n in range(4)]
+    assert set(cache.get(keys)) == {"old0", "new0", "new1", "new2", "new3"}
+
+
+def test_where_it_cannot_be_kept_nothing_fails(tmp_path: Path) -> None:
+    cache = TagCache(tmp_path / "no" / "such" / "folder" / "map.sqlite")
+    cache.put([("a", TAGS)])
+    assert cache.get(["a"]) == {}
+
+
+def test_a_process_that_holds_it_is_not_waited_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(caches, "_WAIT_MS", 50)
+    cache = TagCache(tmp_path / "map.sqlite")
+    cache.put([("a", TAGS)])
+    holder = sqlite3.connect(tmp_path / "map.sqlite", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    try:
+        assert cache.get(["a"]) == {}
+        cache.put([("b", TAGS)])
+    finally:
+        holder.execute("ROLLBACK")
+        holder.close()
+    assert cache.get(["a", "b"]) == {"a": TAGS}
+
+
+def test_two_processes_killed_in_the_middle_leave_it_sound(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from navigator.context.repomap.cache import TagCache\n"
+        "c = TagCache(Path(sys.argv[1])); n = 0\n"
+        "print('ready', flush=True)\n"
+        "while True:\n"
+        "    c.put((f'{sys.argv[2]}{n + k}', {'lines': n + k}) for k in range(20)); n += 20\n"
+    )
+    place = tmp_path / "map.sqlite"
+    for _ in range(3):
+        writers = [
+            subprocess.Popen([sys.executable, "-c", code, str(place), name], stdout=subprocess.PIPE)
+            for name in "ab"
+        ]
+        for writer in writers:
+            assert writer.stdout is not None and writer.stdout.readline() == b"ready\n"
+        while len(TagCache(place).get(f"a{n}" for n in range(40))) < 40:
+            pass
+        for writer in writers:
+            writer.kill()
+            writer.wait()
+            assert writer.stdout is not None
+            writer.stdout.close()
+        found = TagCache(place).get(f"a{n}" for n in range(40))
+        assert {key: tags["lines"] for key, tags in found.items()} == {f"a{n}": n for n in range(40)}
+    with sqlite3.connect(place) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()

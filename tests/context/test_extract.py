@@ -1,0 +1,133 @@
+"""What is read out of one file, in every language there is a grammar for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.context.repomap.extract import PARSE_LIMIT, extract
+from navigator.context.repomap.languages import LANGUAGES, language_of
+from navigator.context.repomap.words import parts, path_parts, stem
+
+SAMPLES = {
+    "python": (
+        b"import os.path\nfrom a.b import c\nX = 1\nclass A:\n    def f(self):\n        return helper('quiet')\n",
+        "XAf",
+    ),
+    "javascript": (
+        b"import x from './x'\nexport const foo = () => helper('quiet')\nclass K { m() {} }\n",
+        ["foo", "K", "m"],
+    ),
+    "typescript": (
+        b"import {A} from './a'\ninterface I { m(): void }\ntype T = string\nhelper('quiet')\n",
+        ["I", "m", "T"],
+    ),
+    "tsx": (b"export const App = () => <helper bar={'quiet'}/>\n", ["App"]),
+    "go": (
+        b'package x\nimport "a/b"\nfunc F() { helper("quiet") }\nfunc (r *T) M() {}\ntype T struct{}\n',
+        ["F", "M", "T"],
+    ),
+    "rust": (
+        b'mod foo;\nfn f() { helper("quiet") }\nstruct S;\nimpl S { fn m(&self) {} }\n',
+        ["f", "S", "m"],
+    ),
+    "c": (
+        b'#include "a.h"\n#define M 1\nint *f(int a) { return helper("quiet"); }\nstruct S { int x; };\n',
+        ["M", "f", "S"],
+    ),
+    "cpp": (
+        b'#include "a.h"\nclass K { void m() { helper("quiet"); } };\nvoid K::out() {}\n',
+        ["K", "m", "out"],
+    ),
+    "java": (b'import a.b.C;\nclass A { void m() { helper("quiet"); } }\ninterface I {}\n', ["A", "m", "I"]),
+    "ruby": (b"require 'x'\nclass A\n def m\n  helper 'quiet'\n end\nend\nmodule M; end\n", ["A", "m", "M"]),
+    "php": (b"<?php\nuse A\\B;\nclass K { function m() { helper('quiet'); } }\n", ["K", "m"]),
+    "c_sharp": (b'class A { void M() { helper("quiet"); } int P {get;} }\n', ["A", "M", "P"]),
+    "kotlin": (b"import a.b.C\nclass A { fun m() { helper() } }\nobject O {}\n", ["A", "m", "O"]),
+}
+
+
+def test_every_grammar_has_a_sample() -> None:
+    assert SAMPLES.keys() == LANGUAGES.keys()
+
+
+@pytest.mark.parametrize("language", SAMPLES)
+def test_definitions_references_and_words(language: str) -> None:
+    data, names = SAMPLES[language]
+    tags = extract(language, data)
+    assert [entry[0] for entry in tags["defs"]] == list(names)
+    assert tags["parsed"]
+    assert tags["refs"].get("helper") == 1
+    assert "quiet" not in tags["refs"]
+    assert not set(names) & {name for name in tags["refs"] if len(name) > 2}
+    if b"quiet" in data:
+        assert tags["terms"]["quiet"] == 1
+    for _, first, last, signature in tags["defs"]:
+        assert 1 <= first <= last <= tags["lines"]
+        assert signature in data.decode()
+
+
+@pytest.mark.parametrize(
+    ("language", "imports"),
+    [
+        ("python", ["os.path", "a.b"]),
+        ("javascript", ["./x"]),
+        ("go", ["a/b"]),
+        ("rust", ["foo"]),
+        ("c", ["a.h"]),
+    ],
+)
+def test_imports(language: str, imports: list[str]) -> None:
+    assert extract(language, SAMPLES[language][0])["imports"] == imports
+
+
+def test_a_file_without_grammar_takes_part_by_its_words() -> None:
+    tags = extract("", b"The quick HTTPServer\n")
+    assert tags["terms"] == {"the": 1, "quick": 1, "http": 1, "server": 1, "httpserver": 1}
+    assert tags["defs"] == [] and not tags["parsed"]
+
+
+def test_a_huge_file_is_not_parsed() -> None:
+    tags = extract("python", b"def f(): pass\n" * (PARSE_LIMIT // 14 + 1))
+    assert tags["defs"] == [] and tags["terms"]
+
+
+@given(st.sampled_from(sorted(LANGUAGES)), st.binary(max_size=400))
+def test_no_bytes_break_extraction(language: str, data: bytes) -> None:
+    tags = extract(language, data)
+    assert all(times > 0 for times in tags["refs"].values())
+    assert all(1 <= first <= last for _, first, last, _ in tags["defs"])
+
+
+def test_one_grammar_is_loaded_at_a_time() -> None:
+    code = (
+        "import sys; from navigator.context.repomap import index, relevance, pool, extract as e\n"
+        "assert not [m for m in sys.modules if m.startswith('tree_sitter')]\n"
+        "e.extract('go', b'package x')\n"
+        "print(sorted(m for m in sys.modules if m.startswith('tree_sitter') and '.' not in m))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "['tree_sitter', 'tree_sitter_go']"
+
+
+def test_which_grammar_reads_which_path() -> None:
+    assert language_of("a/b.PY") == "python" and language_of("x.tsx") == "tsx" and language_of("x.h") == "cpp"
+    assert language_of("Makefile") == language_of(".py/x") == language_of("x.md") == ""
+
+
+def test_words_meet_across_their_endings_and_their_writing() -> None:
+    assert stem("caching") == stem("cached") == stem("caches") == stem("cache")
+    assert stem("queries") == "query" and stem("running") == "run" and stem("class") == "class"
+    assert parts("getUserNames") == parts("get_user_names") == ("get", "user", "nam", "getusernames")
+    assert parts("HTTPServer")[:2] == ("http", "server")
+    assert set(path_parts("src/user_names.py")) == {"src", "user", "nam", "usernames"}
+
+
+@given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,20}", fullmatch=True))
+def test_parts_are_stems_of_the_word(word: str) -> None:
+    assert all(part == part.lower() and len(part) >= 2 for part in parts(word))
+    assert parts(word) == parts(word)

@@ -1,0 +1,217 @@
+"""Paths that must never be written, whatever the block."""
+
+from __future__ import annotations
+
+import pytest
+
+from navigator.edits import unsafe_path
+from tests.edits.support import Case, check, delete, edit, rename, whole
+
+UNSAFE = [
+    ("", "empty"),
+    ("/etc/passwd", "absolute"),
+    ("~/.ssh/config", "absolute"),
+    ("C:/x", "absolute"),
+    ("c:x/../y", "climbs"),
+    ("../x", "climbs"),
+    ("a/../../x", "climbs"),
+    ("a/..", "climbs"),
+    ("a//b", "empty part"),
+    ("a/", "empty part"),
+    ("a/./b", "empty part"),
+    (".", "empty part"),
+    ("..", "climbs"),
+    ("a\\b", "backslash"),
+    ("..\\x", "backslash"),
+    (".git/config", ".git"),
+    (".git", ".git"),
+    ("sub/.git/hooks/pre-commit", ".git"),
+    (".GIT/config", ".git"),
+    (".Git/config", ".git"),
+    ("git~1/config", ".git"),
+    ("GIT~1/config", ".git"),
+    ("git~2", ".git"),
+    (".git./config", ".git"),
+    (".git /config", ".git"),
+    (".git. . /config", ".git"),
+    (".git::$INDEX_ALLOCATION/config", ".git"),
+    (".git:x", ".git"),
+    (".g\u200cit/config", "invisible"),
+    (".git\ufeff/config", "invisible"),
+    (".\u202egit/config", "invisible"),
+    ("\uff0egit/config", ".git"),
+    (".\uff47it/config", ".git"),
+    ("a\tb", "control"),
+    ("a\x1b[31m", "control"),
+    ("a\x9bb", "control"),
+    ("a\0b", "control"),
+    ("a\u202eb", "bidirectional"),
+    ("a\ud800", "control"),
+    ("a" * 256, "too long"),
+    ("a/" * 2100 + "b", "too long"),
+]
+SAFE = [
+    "a",
+    "a/b.py",
+    ".gitignore",
+    ".gitmodules",
+    ".github/x",
+    "git",
+    "git~x",
+    "x.git/y",
+    "..a",
+    "a..b/c",
+    "a b/c d.txt",
+    "~a",
+    "\u6587\u4ef6.txt",
+    "a:b",
+    "[id]/(x)/$y.tsx",
+]
+
+
+@pytest.mark.parametrize(("path", "word"), UNSAFE)
+def test_unsafe_paths_are_refused_with_the_reason(path: str, word: str) -> None:
+    reason = unsafe_path(path)
+    assert reason is not None
+    assert word in reason
+
+
+@pytest.mark.parametrize("path", SAFE)
+def test_ordinary_paths_pass(path: str) -> None:
+    assert unsafe_path(path) is None
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", ".git/hooks/pre-commit", "/etc/x", "a\\b", "a//b", ".git./x", "a\u202eb"]
+)
+@pytest.mark.parametrize("kind", ["new", "whole", "edit", "delete", "rename from", "rename to"])
+def test_no_block_reaches_an_unsafe_path(path: str, kind: str) -> None:
+    answers = {
+        "new": edit(path, "", "x"),
+        "whole": whole(path, "x"),
+        "edit": edit(path, "x", "y"),
+        "delete": delete(path),
+        "rename from": rename(path, "b"),
+        "rename to": rename("a", path),
+    }
+    # The tree is one that should not be: it holds the path itself.
+    check(Case("", answers[kind], {"a": "x\n", path: "x\n"}, codes=("UNKNOWN_PATH",)))
+
+
+LINK, MODULE = "120000", "160000"
+KINDS = [
+    Case(
+        "edit a link",
+        edit("l", "x", "y"),
+        {"l": "x"},
+        modes={"l": LINK},
+        codes=("UNKNOWN_PATH",),
+        says=("symbolic link",),
+    ),
+    Case("replace a link", whole("l", "y"), {"l": "x"}, modes={"l": LINK}, codes=("UNKNOWN_PATH",)),
+    Case("delete a link", delete("l"), {"l": "x"}, modes={"l": LINK}, codes=("UNKNOWN_PATH",)),
+    Case("rename a link", rename("l", "m"), {"l": "x"}, modes={"l": LINK}, codes=("UNKNOWN_PATH",)),
+    Case(
+        "rename onto a link",
+        rename("a", "l"),
+        {"a": "", "l": "x"},
+        modes={"l": LINK},
+        codes=("ALREADY_EXISTS",),
+    ),
+    Case(
+        "a new file through a link",
+        edit("l/x", "", "y"),
+        {"l": "/etc"},
+        modes={"l": LINK},
+        codes=("UNKNOWN_PATH",),
+        says=("leads through", "symbolic link"),
+    ),
+    Case(
+        "rename through a link",
+        rename("a", "d/l/x"),
+        {"a": "", "d/l": "x"},
+        modes={"d/l": LINK},
+        codes=("UNKNOWN_PATH",),
+    ),
+    Case(
+        "edit a submodule",
+        edit("m", "x", "y"),
+        {},
+        modes={"m": MODULE},
+        codes=("UNKNOWN_PATH",),
+        says=("submodule",),
+    ),
+    Case("a new file in a submodule", edit("m/x", "", "y"), {}, modes={"m": MODULE}, codes=("UNKNOWN_PATH",)),
+    Case(
+        "a folder by its mode",
+        edit("d", "", "y"),
+        {"d/x": ""},
+        modes={"d": "040000"},
+        codes=("UNKNOWN_PATH",),
+    ),
+    Case(
+        "a folder by its files",
+        edit("d", "", "y"),
+        {"d/x": ""},
+        codes=("UNKNOWN_PATH",),
+        says=("is a folder",),
+    ),
+    Case("below a file", edit("a/b", "", "y"), {"a": "x\n"}, codes=("UNKNOWN_PATH",), says=("is a file",)),
+    Case("below a new file", edit("a", "", "x") + edit("a/b", "", "y"), {}, codes=("UNKNOWN_PATH",)),
+    Case(
+        "only the case differs",
+        edit("readme.md", "", "y"),
+        {"README.md": "x\n"},
+        codes=("UNKNOWN_PATH",),
+        says=("README.md",),
+    ),
+    Case("binary", edit("b", "x", "y"), {"b": b"x\n\0"}, codes=("UNKNOWN_PATH",), says=("binary",)),
+    Case("binary WHOLE", whole("b", "y"), {"b": b"\0"}, codes=("UNKNOWN_PATH",)),
+    Case(
+        "UTF-16",
+        edit("b", "x", "y"),
+        {"b": "x\n".encode("utf-16")},
+        codes=("UNKNOWN_PATH",),
+        says=("binary",),
+    ),
+    Case("UTF-16 without a NUL", edit("b", "x", "y"), {"b": b"\xff\xfe\x2c\x4e"}, codes=("UNKNOWN_PATH",)),
+]
+DOUBTFUL = [
+    "Here is the new file:",
+    "I add a test.",
+    "File: n.py",
+    "- n.py",
+    "1. n.py",
+    "2) n.py",
+    "The file `n.py`, which is new",
+    "n.py?",
+    "a | b",
+]
+
+
+@pytest.mark.parametrize("case", KINDS, ids=str)
+def test_what_is_no_plain_file(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("line", DOUBTFUL)
+@pytest.mark.parametrize("make", [edit, whole])
+def test_a_sentence_names_no_new_file(line: str, make: object) -> None:
+    answer = edit(line, "", "x") if make is edit else whole(line, "x")
+    check(Case("", answer, {}, codes=("UNKNOWN_PATH",), says=("reads like a sentence",)))
+
+
+def test_an_existing_file_may_have_any_name() -> None:
+    check(Case("", edit("what?", "x", "y"), {"what?": "x\n"}, {"what?": "y\n"}, ("exact",)))
+
+
+def test_the_path_in_a_sentence_is_suggested() -> None:
+    check(
+        Case(
+            "",
+            edit("In src/a.py, second:", "x", "y"),
+            {"src/a.py": "x\n"},
+            codes=("UNKNOWN_PATH",),
+            says=('"src/a.py"',),
+        )
+    )

@@ -1,0 +1,291 @@
+"""What holds for every answer on every tree."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+
+from navigator.checks.syntax import omission_in, syntax_check
+from navigator.edits import TextFile, apply_answer, marker_length, parse_answer, unsafe_path
+from navigator.edits.problems import MAX_MESSAGE
+from navigator.model.states import Rung
+from tests.edits.support import apply, edit, tree, whole
+
+# Few short words, so that lines repeat and places are ambiguous; none of three letters, which makes "already there" a
+# question of meaning.
+WORD = st.sampled_from(
+    ["a", "b", "{", "}", "\u00e9x", "\u201cq\u201d", "x = 1", "it's", "w\u2026", "- -", "\t"]
+)
+LINE = st.builds(
+    lambda indent, words, tail: indent + " ".join(words) + tail,
+    st.sampled_from(["", "  ", "    ", "\t"]),
+    st.lists(WORD, max_size=3),
+    st.sampled_from(["", "", "", " ", "\t"]),
+)
+LINES = st.lists(LINE, min_size=1, max_size=14)
+MARKERS = st.sampled_from(
+    [
+        "<<<<<<< SEARCH",
+        "=======",
+        ">>>>>>> REPLACE",
+        "<<<<<<< WHOLE",
+        ">>>>>>> WHOLE",
+        "<<<<<<< DELETE",
+        ">>>>>>> DELETE",
+        "<<<<<<< RENAME",
+        ">>>>>>> RENAME",
+        "<<<<<<<<< SEARCH",
+        "=========",
+        ">>>>>>>>> REPLACE",
+        "  <<<<<<< SEARCH",
+        "<<<<<< SEARCH",
+        ">>>>>>>> REPLACE",
+        "<<<<<<< HEAD",
+        "```",
+        "```python",
+        "NO_CHANGE: why",
+        "NO_CHANGE:",
+        "a.py",
+        "b.txt",
+        "`new.py`",
+        "../x",
+        ".git/config",
+        "one",
+        "two",
+        "x = 1",
+        "",
+        "\ud800",
+        "# ... rest of code unchanged",
+    ]
+)
+ANSWERS = st.one_of(st.text(), st.lists(st.one_of(MARKERS, LINE), max_size=40).map("\n".join))
+FILES = {"a.py": b"one\ntwo\nx = 1\n", "b.txt": b"one\r\ntwo\n\xe9", "empty": b"", "bin": b"\0"}
+
+
+@given(ANSWERS, st.sampled_from([7, 9]))
+@settings(max_examples=400, deadline=None)
+def test_any_text_is_read_and_applied_without_an_exception(text: str, marker: int) -> None:
+    answer = parse_answer(text, marker=marker)
+    assert len(answer.blocks) <= answer.count
+    assert all(0 <= problem.block <= problem.of == answer.count for problem in answer.problems)
+    source = tree(FILES)
+    applied = apply_answer(answer, source)
+    assert source.files == FILES
+    if applied.problems:
+        assert not applied.changes
+        assert not applied.edits
+    else:
+        assert bool(applied.changes) == (answer.no_change is None)
+        assert len(applied.edits) >= len(answer.blocks)
+    for problem in applied.problems:
+        assert 0 < len(problem.message) <= MAX_MESSAGE + 20
+    for path, change in applied.changes.items():
+        assert unsafe_path(path) is None
+        assert change.content != FILES.get(path)
+
+
+@given(st.text(), st.text())
+@settings(deadline=None)
+def test_checks_take_any_text(old: str, new: str) -> None:
+    found = omission_in(old, new)
+    assert found is None or found in new
+    for path in ("a.py", "a.json", "a.toml", "a.xml", "setup.cfg"):
+        said = syntax_check(path, new.encode("utf-8", "surrogatepass"))
+        assert said is None or said.split(":")[0].isdigit()
+
+
+@given(st.binary())
+def test_text_files_are_written_as_read(data: bytes) -> None:
+    assume(b"\0" not in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)))
+    assert TextFile.decode(data).encode() == data
+
+
+@dataclass(frozen=True)
+class Sample:
+    """`spans` are the lines each block names, as indexes into the text that the blocks before it left."""
+
+    data: bytes
+    answer: str
+    before: list[str]
+    after: list[str]
+    ends: list[str]
+    spans: list[tuple[int, int]]
+
+
+@st.composite
+def edited_files(draw: st.DrawFn) -> Sample:
+    """A file, an answer of several blocks, and the lines the file should have afterwards.
+
+    The blocks go from top to bottom; each takes lines round its change in until they occur once.
+    """
+    lines = draw(LINES)
+    ends = draw(
+        st.one_of(
+            st.sampled_from(["\n", "\r\n"]).map(lambda end: [end] * len(lines)),
+            st.lists(st.sampled_from(["\n", "\r\n"]), min_size=len(lines), max_size=len(lines)),
+        )
+    )
+    open_end = draw(st.booleans()) and lines[-1] != ""
+    if open_end and len(lines) == 1:
+        # No line of the file has an ending: it is an LF file.
+        ends = ["\n"]
+    codec = draw(st.sampled_from(["utf-8", "utf-8-sig"]))
+    data = "".join(
+        line + ("" if open_end and i == len(lines) - 1 else end)
+        for i, (line, end) in enumerate(zip(lines, ends, strict=True))
+    ).encode(codec)
+    assume(any(line.strip() for line in lines))
+    now, blocks, spans, start = list(lines), [], [], 0
+    for _ in range(draw(st.integers(1, 3))):
+        if start >= len(now):
+            break
+        start = draw(st.integers(start, len(now) - 1))
+        stop = draw(st.integers(start, min(len(now), start + 4)))
+        new = draw(st.lists(LINE, max_size=4))
+        low, high = start, stop
+        while occurrences(now, now[low:high]) != 1 or not any(line.strip() for line in now[low:high]):
+            if (low, high) == (0, len(now)):
+                break
+            low, high = max(0, low - 1), min(len(now), high + 1)
+        search, replace = now[low:high], now[low:start] + new + now[stop:high]
+        assume(search != replace and any(line.strip() for line in search))
+        blocks.append(block_of(search, replace))
+        spans.append((low, high))
+        now[start:stop] = new
+        start += len(new)
+    assume(len(set(blocks)) == len(blocks))
+    return Sample(data, "".join(blocks), lines, now, ends, spans)
+
+
+def occurrences(lines: list[str], part: list[str]) -> int:
+    """How often the lines stand there, the slow and plain way."""
+    if not part:
+        return 0
+    return sum(lines[i : i + len(part)] == part for i in range(len(lines) - len(part) + 1))
+
+
+def block_of(search: list[str], replace: list[str]) -> str:
+    return "\n".join(["f.md", "<<<<<<< SEARCH", *search, "=======", *replace, ">>>>>>> REPLACE", ""])
+
+
+@given(edited_files())
+@settings(max_examples=400, deadline=None)
+def test_edits_turned_into_blocks_make_the_same_file(sample: Sample) -> None:
+    applied = apply(sample.answer, {"f.md": sample.data})
+    if sample.before == sample.after and not applied.changes:
+        assert [problem.code.value for problem in applied.problems] == ["NO_OP"]
+        return
+    if sample.before == sample.after:  # the same lines, one of them with another ending
+        assert len(set(sample.ends)) > 1 and applied.changes["f.md"].content != sample.data
+    assert [str(problem) for problem in applied.problems] == []
+    assert {e.rung for e in applied.edits} == {Rung.EXACT}
+    content = applied.changes["f.md"].content
+    assert content is not None
+    codec = "utf-8-sig" if sample.data.startswith(codecs.BOM_UTF8) else "utf-8"
+    closed = sample.data.decode(codec).endswith("\n")
+    if len(set(sample.ends)) == 1:
+        event("uniform endings")
+        end = sample.ends[0]
+        expected = "".join(line + end for line in sample.after)
+        assert content == (expected if closed else expected.removesuffix(end)).encode(codec)
+        return
+    event("mixed endings")
+    text = content.decode(codec)
+    assert text.replace("\r\n", "\n") == "\n".join(sample.after) + ("\n" if closed and sample.after else "")
+    if len(sample.spans) > 1 or not closed:
+        return
+    low, high = sample.spans[0]
+    whole_lines = [line + end for line, end in zip(sample.before, sample.ends, strict=True)]
+    assert text.startswith("".join(whole_lines[:low]))
+    assert text.endswith("".join(whole_lines[high:]))
+
+
+@given(LINES, st.data())
+@settings(max_examples=400, deadline=None)
+def test_nothing_applies_at_a_wrong_place(lines: list[str], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(lines) - 1))
+    search = lines[start : data.draw(st.integers(start + 1, len(lines)))]
+    change = data.draw(st.sampled_from(["none", "strip", "indent", "dedent", "plain", "line"]))
+    if change == "strip":
+        search = [line.rstrip() for line in search]
+    elif change == "indent":
+        search = ["  " + line if line.strip() else line for line in search]
+    elif change == "dedent":
+        search = [line.removeprefix("  ") for line in search]
+    elif change == "plain":
+        search = [
+            line.replace("\u201c", '"').replace("\u201d", '"').replace("\u2026", "...") for line in search
+        ]
+    elif change == "line":
+        search = [*search[:-1], data.draw(LINE)]
+    assume(any(line.strip() for line in search))
+    base = "".join(f"{line}\n" for line in lines)
+    applied = apply(block_of(search, ["@@new@@"]), {"f.md": base})
+    found = occurrences(lines, search)
+    codes = [problem.code.value for problem in applied.problems]
+    if found > 1:
+        assert codes == ["AMBIGUOUS"]
+        return
+    if codes:
+        assert found == 0
+        assert codes[0] in {"NO_MATCH", "AMBIGUOUS"}
+        event(codes[0])
+        return
+    rung = applied.edits[0].rung
+    event(rung.value)
+    assert (rung is Rung.EXACT) == (found == 1)
+    content = applied.changes["f.md"].content
+    assert content is not None
+    after = content.decode().split("\n")[:-1]
+    at = next(i for i, line in enumerate(after) if line.endswith("@@new@@"))
+    assert after[:at] == lines[:at]
+    assert after[at + 1 :] == lines[at + len(search) :]
+    # Whatever the rung, the lines that went are SEARCH's but for blanks and typography, and no other place is.
+    gone = [loose(line) for line in lines[at : at + len(search)]]
+    assert gone == [loose(line) for line in search]
+    if rung is Rung.UNICODE:
+        assert occurrences([bare(line) for line in lines], [bare(line) for line in search]) == 1
+
+
+def bare(line: str) -> str:
+    """Punctuation made plain, whitespace at the end left out."""
+    plain = line.replace("\u201c", '"').replace("\u201d", '"').replace("\u2026", "...")
+    return plain.rstrip()
+
+
+def loose(line: str) -> str:
+    return bare(line).strip()
+
+
+@given(LINES, LINES)
+@settings(deadline=None)
+def test_whole_files_keep_their_encoding_and_ending(before: list[str], after: list[str]) -> None:
+    assume(any(line.strip() for line in after))
+    data = ("\r\n".join(["top", *before])).encode("utf-8-sig")
+    applied = apply(whole("f.md", "\n".join(after) + "\n"), {"f.md": data})
+    if applied.problems:
+        assert [problem.code.value for problem in applied.problems] == ["NO_OP"]
+        return
+    content = applied.changes["f.md"].content
+    assert content is not None
+    assert content.startswith(codecs.BOM_UTF8)
+    assert b"\n" not in content.replace(b"\r\n", b"")
+    assert content.decode("utf-8-sig").rstrip() == "\r\n".join(after).rstrip()
+
+
+@given(st.lists(st.one_of(MARKERS, LINE), min_size=1, max_size=12))
+@settings(deadline=None)
+def test_the_chosen_marker_length_carries_any_shown_text(lines: list[str]) -> None:
+    assume(not any(len(line) == 11 + 2 and line.startswith("<<<<<<<<<") for line in lines))
+    assume(not any(line.rstrip() in {"=========", ">>>>>>>>> REPLACE", "<<<<<<<<< SEARCH"} for line in lines))
+    assume(not any("\ud800" in line or "rest of code" in line for line in lines))
+    text = "".join(f"{line}\n" for line in ["@@top@@", *lines])
+    length = marker_length([text])
+    answer = edit("f.md", text, f"{text}@@end@@\n", length=length)
+    applied = apply_answer(parse_answer(answer, marker=length), tree({"f.md": text}))
+    assert [str(problem) for problem in applied.problems] == []
+    content = applied.changes["f.md"].content
+    assert content == f"{text}@@end@@\n".encode()

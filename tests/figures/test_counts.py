@@ -1,0 +1,209 @@
+"""Swaps, speeds, outcomes and edits."""
+
+from __future__ import annotations
+
+import pytest
+
+from navigator.figures.outcomes import edit_stats, outcomes
+from navigator.figures.swaps import round_trips, swap_stats, usual_swap
+from navigator.figures.throughput import throughput
+from navigator.model.models import Swap, SwapPhase
+from navigator.model.records import CallTotals, DecisionCount, EditTotals, TaskCount
+from navigator.model.states import DecisionKind, Role, TaskState, Verdict
+
+G, R = Role.GENERATOR, Role.REVIEWER
+
+
+def swap(to: Role, seconds: float, *, first: bool = False, **more: object) -> Swap:
+    origin = None if first else (G if to is R else R)
+    values: dict[str, object] = {
+        "from": origin,
+        "to": to,
+        "strategy": "systemd",
+        "started": "2026-11-20T10:00:00.000Z",
+        "seconds": seconds,
+        "phases": (SwapPhase(name="stop", seconds=2.0), SwapPhase(name="load", seconds=seconds - 2.0)),
+    }
+    return Swap.model_validate({**values, **more})
+
+
+def test_swaps_are_summed_up_by_direction_and_phase() -> None:
+    swaps = [swap(R, seconds) for seconds in (40.0, 42.0, 44.0, 60.0)] + [swap(G, 32.0)]
+    back, there = sorted(swap_stats(swaps), key=lambda row: row.to_role)
+    assert (there.from_role, there.to_role, there.strategy, there.failed) == (G, R, "systemd", 0)
+    assert there.seconds is not None
+    assert (there.seconds.n, there.seconds.mean, there.seconds.median) == (4, 46.5, 43.0)
+    assert there.seconds.p95 == pytest.approx(44 + 0.85 * 16)
+    assert list(there.phases) == ["stop", "load"]
+    assert (there.phases["load"].n, there.phases["load"].median) == (4, 41.0)
+    assert back.seconds is not None
+    assert back.seconds.p95 == 32.0
+
+
+def test_a_round_trip_is_a_swap_and_the_next_one_back_in_one_session() -> None:
+    made = [
+        swap(R, 40.0, id=1, session=1),
+        swap(G, 30.0, id=2, session=1),
+        swap(R, 50.0, id=3, session=1),
+        swap(R, 44.0, id=4, session=2),
+        swap(G, 32.0, id=5, session=2),
+        swap(G, 31.0, id=6, session=2, first=True),
+        swap(R, 42.0, id=7, session=2),
+        swap(G, 0.0, id=8, session=2, outcome="failed"),
+        swap(G, 33.0, id=9, session=2),
+        swap(R, 42.0, id=10, session=2),
+        swap(G, 0.0, id=11, session=2, made_by="outside"),
+        swap(R, 41.0, id=12),
+        swap(G, 33.0, id=13),
+    ]
+    (trip,) = round_trips(reversed(made))
+    assert (trip.strategy, trip.seconds.n) == ("systemd", 2)
+    assert (trip.seconds.mean, trip.seconds.median) == (73.0, 73.0)
+    assert (trip.phases["stop"].mean, trip.phases["load"].mean) == (4.0, 69.0)
+
+
+def test_round_trips_of_strategies_are_never_pooled() -> None:
+    made = [
+        swap(R, 5.0, id=1, session=1, strategy="sleep"),
+        swap(G, 4.0, id=2, session=1, strategy="sleep"),
+        swap(R, 5.0, id=3, session=1, strategy="command"),
+        swap(G, 4.0, id=4, session=1, strategy="command"),
+        swap(R, 5.0, id=5, session=1, strategy="sleep"),
+        swap(G, 4.0, id=6, session=1, strategy="systemd"),
+    ]
+    assert [(trip.strategy, trip.seconds.n) for trip in round_trips(made)] == [("command", 1), ("sleep", 1)]
+
+
+def test_a_swap_that_failed_is_counted_but_not_timed() -> None:
+    (row,) = swap_stats([swap(R, 40.0), swap(R, 300.0, outcome="failed", reason="health")])
+    assert row.seconds is not None
+    assert (row.seconds.n, row.seconds.mean, row.failed) == (1, 40.0, 1)
+    (lost,) = swap_stats([swap(R, 300.0, outcome="failed")])
+    assert (lost.seconds, lost.phases, lost.failed) == (None, {}, 1)
+
+
+def test_failures_by_class_and_external_swaps_are_in_no_figure() -> None:
+    (row,) = swap_stats(
+        [
+            swap(R, 40.0),
+            swap(R, 0.0, made_by="outside"),
+            swap(R, 300.0, outcome="went_back", failure="no_memory"),
+            swap(R, 200.0, outcome="failed", failure="no_memory"),
+            swap(R, 1.0, outcome="failed"),
+        ]
+    )
+    assert row.seconds is not None
+    assert (row.seconds.n, row.seconds.mean, row.failed, row.outside) == (1, 40.0, 3, 1)
+    assert row.failures == {"no_memory": 2, "unknown": 1}
+    (unmeasured,) = swap_stats([swap(R, 0.0, made_by="outside")])
+    assert (unmeasured.seconds, unmeasured.failed, unmeasured.outside) == (None, 0, 1)
+    assert usual_swap([swap(R, 0.0, made_by="outside")], G, R) is None
+
+
+def test_warm_swaps_stand_beside_cold_ones() -> None:
+    def read(seconds: float, warm: int, outcome: str = "done") -> Swap:
+        return swap(R, seconds, weight_bytes=100, warm_bytes=warm, outcome=outcome)
+
+    done = [read(40.0, 0), read(44.0, 10), read(20.0, 90), read(16.0, 130), read(30.0, 50)]
+    (row,) = swap_stats([*done, swap(R, 99.0), read(900.0, 0, outcome="failed")])
+    found = {warmth.name: (warmth.share, warmth.seconds.n, warmth.seconds.mean) for warmth in row.warmth}
+    assert found == {"cold": (0.05, 2, 42.0), "partly": (0.5, 1, 30.0), "warm": (0.95, 2, 18.0)}
+
+
+def test_a_phase_that_came_twice_in_one_swap_is_one_duration() -> None:
+    twice = (SwapPhase(name="health", seconds=1.0), SwapPhase(name="health", seconds=2.5))
+    (row,) = swap_stats([swap(R, 3.5, phases=twice)])
+    assert (row.phases["health"].n, row.phases["health"].mean) == (1, 3.5)
+
+
+def test_strategies_and_first_loads_are_never_pooled() -> None:
+    swaps = [
+        swap(R, 40.0),
+        swap(R, 4.0, strategy="sleep"),
+        swap(R, 90.0, first=True),
+    ]
+    assert [row.seconds.n for row in swap_stats(swaps) if row.seconds] == [1, 1, 1]
+    found = {name: usual_swap(swaps, G, R, name) for name in ("systemd", "sleep", "")}
+    medians = {name: row.seconds.median for name, row in found.items() if row and row.seconds}
+    assert medians == {"systemd": 40.0, "sleep": 4.0, "": 40.0}
+    assert usual_swap(swaps, R, G) is None
+
+
+def calls(**more: object) -> CallTotals:
+    values: dict[str, object] = {"role": G, "model": "35B", "calls": 3, "seconds": 25.0, "busy_seconds": 15.0}
+    values |= {"prompt_tokens": 3000, "completion_tokens": 1600, "cached_tokens": 750}
+    return CallTotals.model_validate({**values, **more})
+
+
+def test_streams_that_run_at_once_share_the_wall_clock() -> None:
+    (row,) = throughput([calls()])
+    assert row.tokens_per_second == pytest.approx(1600 / 15)
+    assert row.stream_tokens_per_second == pytest.approx(1600 / 25)
+    assert row.streams == pytest.approx(25 / 15)
+    assert row.cached_share == 0.25
+
+
+def test_roles_and_models_stay_apart() -> None:
+    rows = throughput([calls(failed=1), calls(role=R, model="122B"), calls(model="36B")])
+    assert [(row.role, row.model, row.failed) for row in rows] == [
+        (G, "35B", 1),
+        (R, "122B", 0),
+        (G, "36B", 0),
+    ]
+
+
+def test_calls_that_took_no_time_have_no_speed() -> None:
+    (row,) = throughput([calls(seconds=0, busy_seconds=0, prompt_tokens=0)])
+    assert (row.tokens_per_second, row.stream_tokens_per_second, row.streams) == (None, None, None)
+    assert row.cached_share is None
+
+
+def decided(verdict: Verdict | None, decision: DecisionKind, n: int, **more: bool) -> DecisionCount:
+    return DecisionCount(verdict=verdict, decision=decision, n=n, **more)
+
+
+def test_where_the_developer_and_the_reviewer_disagreed() -> None:
+    rows = [
+        decided(Verdict.APPROVE, DecisionKind.APPROVE, 55),
+        decided(Verdict.APPROVE, DecisionKind.REJECT, 3),
+        decided(Verdict.APPROVE, DecisionKind.SEND_BACK, 3),
+        decided(Verdict.REVISE, DecisionKind.APPROVE, 2),
+        decided(Verdict.REVISE, DecisionKind.REJECT, 17),
+        decided(Verdict.UNREVIEWED, DecisionKind.APPROVE, 1),
+        decided(Verdict.APPROVE, DecisionKind.REJECT, 5, self_review=True),
+        decided(None, DecisionKind.APPROVE, 6),
+    ]
+    real = outcomes([], rows)
+    assert (real.rejected_after_approve.k, real.rejected_after_approve.n) == (3, 61)
+    assert (real.sent_back_after_approve.k, real.sent_back_after_approve.n) == (3, 61)
+    assert (real.approved_over_revise.k, real.approved_over_revise.n) == (2, 19)
+    assert (real.approved_unreviewed.k, real.approved_unreviewed.n) == (1, 1)
+    assert real.not_counted == 11
+    assert real.decisions == {"approve": 64, "reject": 25, "send_back": 3}
+    assert real.rejected_after_approve.low < 3 / 61 < real.rejected_after_approve.high
+
+
+def test_states_are_counted() -> None:
+    found = outcomes([TaskCount(state=TaskState.LANDED, n=9), TaskCount(state=TaskState.FAILED)], [])
+    assert found.states == {"failed": 1, "landed": 9}
+    assert found.rejected_after_approve.rate is None
+
+
+def test_edits_that_applied_at_once_after_repair_or_never() -> None:
+    totals = EditTotals(
+        clean=7,
+        repaired=2,
+        lost=1,
+        rungs={"indent": 7, "exact": 9},
+        codes={"AMBIGUOUS": 1, "NO_MATCH": 4},
+    )
+    real = edit_stats(totals)
+    assert (real.clean_first.k, real.clean_first.n, real.repaired, real.lost) == (7, 10, 2, 1)
+    assert (real.clean_first.low, real.clean_first.high) == pytest.approx((0.3968, 0.8922), abs=1e-4)
+    assert list(real.rungs.items()) == [("exact", 9), ("indent", 7)]
+    assert list(real.codes.items()) == [("NO_MATCH", 4), ("AMBIGUOUS", 1)]
+
+
+def test_no_edits_at_all() -> None:
+    real = edit_stats(EditTotals())
+    assert (real.clean_first.n, real.clean_first.rate, real.rungs, real.lost) == (0, None, {}, 0)

@@ -1,0 +1,97 @@
+"""Intervals against published and independently computed values."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.figures.intervals import Z_95, needed, percent_of, percentile, share, summarise, wilson
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "low", "high", "digits"),
+    [
+        (19, 20, 0.7639, 0.9911, 4),
+        (3, 8, 0.137, 0.694, 3),
+        (12, 40, 0.181, 0.454, 3),
+        (35, 100, 0.26364, 0.44746, 5),
+        (70, 200, 0.287, 0.418, 3),
+        (0, 10, 0.0, 0.278, 3),
+        (10, 10, 0.722, 1.0, 3),
+    ],
+)
+def test_known_intervals(k: int, n: int, low: float, high: float, digits: int) -> None:
+    made = wilson(k, n)
+    assert (round(made[0], digits), round(made[1], digits)) == (low, high)
+
+
+@given(st.integers(1, 10_000))
+def test_the_limits_at_the_ends_are_exact(n: int) -> None:
+    assert wilson(0, n)[0] == 0.0
+    assert wilson(n, n)[1] == 1.0
+
+
+@given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_limits_solve_the_score_equation(pair: tuple[int, int]) -> None:
+    k, n = pair
+    low, high = wilson(k, n)
+    assert 0 <= low <= k / n <= high <= 1
+    for limit in (low, high):
+        score = (k / n - limit) ** 2
+        assert score == pytest.approx(Z_95**2 * limit * (1 - limit) / n, abs=1e-12)
+
+
+@given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_failures_mirror_successes(pair: tuple[int, int]) -> None:
+    k, n = pair
+    low, high = wilson(k, n)
+    mirrored = wilson(n - k, n)
+    assert (low, high) == pytest.approx((1 - mirrored[1], 1 - mirrored[0]))
+
+
+def test_a_wider_level_is_a_wider_interval() -> None:
+    assert wilson(12, 40, z=2.5758)[0] < wilson(12, 40)[0]
+    assert wilson(12, 40, z=2.5758)[1] > wilson(12, 40)[1]
+
+
+def test_of_nothing_nothing_is_known() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+    assert share(0, 0).rate is None
+
+
+@pytest.mark.parametrize(("k", "n"), [(-1, 3), (4, 3), (1, 0)])
+def test_what_is_no_proportion_is_refused(k: int, n: int) -> None:
+    with pytest.raises(ValueError, match="no proportion"):
+        wilson(k, n)
+
+
+def test_how_many_reviews_a_precision_needs() -> None:
+    assert (needed(0.10), needed(0.05)) == (88, 350)
+    with pytest.raises(ValueError, match="half width"):
+        needed(0)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=60))
+def test_the_percentile_is_the_inclusive_quantile(values: list[float]) -> None:
+    twentieths = statistics.quantiles(values, n=20, method="inclusive")
+    assert percentile(values, 0.95) == pytest.approx(twentieths[-1])
+    assert percentile(values, 0.5) == pytest.approx(statistics.median(values))
+    assert (percentile(values, 0), percentile(values, 1)) == (min(values), max(values))
+
+
+def test_summaries_of_little() -> None:
+    assert summarise([]) is None
+    one = summarise([42.7])
+    assert one is not None
+    assert (one.n, one.mean, one.median, one.p95) == (1, 42.7, 42.7, 42.7)
+    with pytest.raises(ValueError, match="no values"):
+        percentile([], 0.5)
+    with pytest.raises(ValueError, match="fraction"):
+        percentile([1.0], 1.5)
+
+
+def test_halves_are_rounded_up_as_readers_do() -> None:
+    assert [percent_of(share) for share in (0.0, 1 / 8, 3 / 8, 0.124, 1.0)] == [0, 13, 38, 12, 100]

@@ -1,0 +1,172 @@
+"""Reading what a repository is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from navigator.checks.policy import check_paths
+from navigator.git.facts import (
+    NoCommit,
+    NotARepository,
+    UnsafeOwner,
+    read_base,
+    read_facts,
+    resolve_base,
+)
+from navigator.git.uncommitted import uncommitted_paths
+from tests.git.world import World, commit, git, make_repo
+
+
+def _hook(folder: Path, name: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("#!/bin/sh\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root: only root can run them")
+def test_a_repository_of_another_user_needs_the_users_own_trust(repo: Path) -> None:
+    for place in (repo, *repo.rglob("*")):
+        os.chown(place, 12345, 12345)
+    # What the repository says of itself grants nothing.
+    (repo / ".git" / "config").write_text(
+        (repo / ".git" / "config").read_text() + "[safe]\n\tdirectory = *\n"
+    )
+    with pytest.raises(UnsafeOwner) as refusal:
+        read_facts(repo)
+    assert str(repo) in refusal.value.hint
+    git(repo.parent, "config", "--global", "--add", "safe.directory", str(repo))
+    assert read_facts(repo).branch == "main"
+    git(repo.parent, "config", "--global", "--add", "safe.directory", "")
+    with pytest.raises(UnsafeOwner):
+        read_facts(repo)
+    git(repo.parent, "config", "--global", "--add", "safe.directory", f"{repo.parent}/*")
+    assert read_facts(repo).branch == "main"
+
+
+def test_hooks_are_found_where_git_would_find_them(world: World, tmp_path: Path) -> None:
+    _hook(world.repo / ".git" / "hooks", "pre-commit")
+    (world.repo / ".git" / "hooks" / "commit-msg.sample").touch(0o755)
+    assert world.facts.hooks == ("pre-commit",)
+    _hook(tmp_path / "home" / "my-hooks", "commit-msg")
+    git(world.repo, "config", "--global", "core.hooksPath", "~/my-hooks")
+    assert world.facts.hooks == ("commit-msg",)
+    _hook(world.repo / ".husky", "pre-push")
+    git(world.repo, "config", "core.hooksPath", ".husky")
+    assert world.facts.hooks == ("pre-push",)
+
+
+def test_the_users_own_ignore_file_counts(world: World, tmp_path: Path) -> None:
+    (world.repo / "notes.swp").write_bytes(b"x")
+    assert uncommitted_paths(world.facts) == ("notes.swp",)
+    (tmp_path / "home" / "ignore").write_text("*.swp\n")
+    git(world.repo, "config", "--global", "core.excludesFile", "~/ignore")
+    assert uncommitted_paths(world.facts) == ()
+
+
+def test_only_the_top_folder_is_a_project(world: World) -> None:
+    for inside in (world.repo / "src", world.repo / ".git"):
+        with pytest.raises(NotARepository) as refusal:
+            read_facts(inside)
+        assert refusal.value.hint
+
+
+def test_core_worktree_cannot_lead_elsewhere(world: World, tmp_path: Path) -> None:
+    (tmp_path / "victim").mkdir()
+    git(world.repo, "config", "core.worktree", str(tmp_path / "victim"))
+    assert world.facts.work_tree == world.repo
+    assert uncommitted_paths(world.facts) == ()
+
+
+def test_the_base_a_project_names(world: World) -> None:
+    git(world.repo, "branch", "release")
+    base = world.facts.head_commit
+    tip = commit(world.repo, {"x": b"x\n"})
+    assert resolve_base(world.facts) == ("refs/heads/main", tip)
+    assert resolve_base(world.facts, "release") == ("refs/heads/release", base)
+    git(world.repo, "tag", "v1", "release")
+    assert resolve_base(world.facts, "v1") == ("refs/tags/v1", base)
+    for wrong in ("nothing", "--output=x", "main^{tree}", "../../HEAD"):
+        with pytest.raises(NoCommit):
+            resolve_base(world.facts, wrong)
+    git(world.repo, "checkout", "-q", "--detach")
+    assert resolve_base(world.facts) == ("HEAD", tip)
+
+
+def test_the_root_commit_names_the_history(world: World, tmp_path: Path) -> None:
+    root = world.facts.root_commit
+    commit(world.repo, {"x": b"x\n"})
+    git(tmp_path, "clone", "-q", str(world.repo), "copy")
+    assert read_facts(tmp_path / "copy").root_commit == root
+    assert (
+        make_repo(tmp_path / "unlike", {"z": b"z\n"}) and read_facts(tmp_path / "unlike").root_commit != root
+    )
+
+
+def test_a_bisect_is_an_operation(world: World) -> None:
+    commit(world.repo, {"x": b"x\n"})
+    commit(world.repo, {"y": b"y\n"})
+    git(world.repo, "bisect", "start", "HEAD", "HEAD~2")
+    assert world.facts.operation == "bisect" and "main" in world.facts.checked_out
+
+
+def test_replaced_objects_are_read_as_they_are(world: World) -> None:
+    evil = git(world.repo, "hash-object", "-w", "--stdin", input=b"evil\n")
+    git(world.repo, "replace", git(world.repo, "rev-parse", "HEAD:README.md"), evil)
+    world.private.pin_base(world.facts.head_commit)
+    entry = world.private.tree_entries(world.facts.head_commit)["README.md"]
+    assert world.private.read_blob(entry.sha) == b"# thing\n"
+
+
+def test_names_that_stand_already_may_be_edited() -> None:
+    assert check_paths(["src/aux.c"], ["src/aux.c"]) == ()
+    assert [i.rule for i in check_paths(["src/aux.c"], [])] == ["reserved_name"]
+
+
+def test_importing_the_package_does_not_import_gitpython() -> None:
+    code = "import sys, navigator.landing.land, navigator.landing.undo; sys.exit('git' in sys.modules)"
+    assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
+
+
+@pytest.mark.parametrize("kind", ["plain", "detached", "sha256", "linked", "bare", "packed"])
+def test_the_base_alone_is_the_base_of_all_facts(kind: str, repo: Path, tmp_path: Path) -> None:
+    git(repo, "branch", "release")
+    commit(repo, {"x": b"x\n"})
+    if kind == "detached":
+        git(repo, "checkout", "-q", "--detach")
+    elif kind == "sha256":
+        repo = make_repo(tmp_path / "wide", None, "--object-format=sha256")
+        git(repo, "branch", "release")
+    elif kind == "linked":
+        git(repo, "worktree", "add", "-q", str(tmp_path / "linked"), "-b", "side", "release")
+        repo = tmp_path / "linked"
+    elif kind == "bare":
+        git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
+        repo = tmp_path / "bare.git"
+    elif kind == "packed":
+        git(repo, "pack-refs", "--all")
+    facts = read_facts(repo)
+    for base in ("", "release", "worktree"):
+        assert read_base(repo, base) == resolve_base(facts, base)[1]
+    with pytest.raises(NoCommit, match="nothing"):
+        read_base(repo, "nothing")
+
+
+def test_the_base_alone_starts_no_process(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = world.facts.head_commit
+    monkeypatch.setattr("navigator.git.runner.run", None)
+    assert read_base(world.repo) == head
+
+
+def test_the_base_alone_is_refused_where_facts_are(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NotARepository):
+        read_base(tmp_path / "empty")
+    with pytest.raises(NotARepository):
+        read_base(repo / "src")
+    git(tmp_path / "empty", "init", "-q")
+    with pytest.raises(NoCommit):
+        read_base(tmp_path / "empty")

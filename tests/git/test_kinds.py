@@ -1,0 +1,292 @@
+"""Every kind of repository in one table: what a proposal, a landing on a branch and one on the current branch come to.
+
+`docs/repositories.md` tells the same to people; a test here holds it to this table.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from navigator.git.facts import AbsentBlobs, NoCommit, NotARepository
+from navigator.landing.land import (
+    LandingRefused,
+    execute_landing,
+    inspect_landing,
+    prepare_landing,
+)
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Proposal
+from tests.git.world import World, commit, fingerprint, git, make_repo, undo_landing
+
+CHANGE = {"src/util.py": b"LIMIT = 11\n"}
+_ROOT = Path(__file__).parents[3]
+_PAGE = _ROOT / "docs" / "repositories.md"
+
+Make = Callable[[Path, Path], Path]
+"""From an ordinary repository and an empty folder to the repository of a kind."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One row: what refuses it outright, or how each way of landing ends (None: it lands; else words of the refusal)."""
+
+    name: str
+    make: Make
+    refused: type[NavigatorError] | None = None
+    current: str | None = None
+
+
+def _linked(repo: Path, room: Path) -> Path:
+    git(repo, "worktree", "add", "-q", "-b", "side", str(room / "linked"))
+    return room / "linked"
+
+
+def _shallow(repo: Path, room: Path) -> Path:
+    commit(repo, {"more": b"m\n"})
+    git(room, "clone", "-q", "--depth=1", f"file://{repo}", "shallow")
+    return room / "shallow"
+
+
+def _sha256(repo: Path, room: Path) -> Path:
+    return make_repo(room / "wide", None, "--object-format=sha256")
+
+
+def _reftable(repo: Path, room: Path) -> Path:
+    made = room / "reftable"
+    made.mkdir()
+    if "ref-format" not in git(made, "init", "-h", ok=False) and _git_version() < (2, 45):
+        pytest.skip("reftable: needs git 2.45 or newer")
+    return make_repo(made, None, "--ref-format=reftable")
+
+
+def _git_version() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", git(Path("/"), "version"))[:2])
+
+
+def _detached(repo: Path, room: Path) -> Path:
+    git(repo, "checkout", "-q", "--detach")
+    return repo
+
+
+def _bare(repo: Path, room: Path) -> Path:
+    git(room, "clone", "-q", "--bare", str(repo), "bare.git")
+    return room / "bare.git"
+
+
+def _alternates(repo: Path, room: Path) -> Path:
+    git(room, "clone", "-q", "--shared", str(repo), "borrower")
+    git(room, "clone", "-q", "--shared", str(room / "borrower"), "second")
+    return room / "second"
+
+
+def _sparse(repo: Path, room: Path) -> Path:
+    git(repo, "sparse-checkout", "set", "--cone", "src")
+    return repo
+
+
+def _sparse_elsewhere(repo: Path, room: Path) -> Path:
+    git(repo, "sparse-checkout", "set", "--cone", "docs")
+    return repo
+
+
+def _partial(repo: Path, room: Path) -> Path:
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    git(room, "clone", "-q", "--filter=blob:none", f"file://{repo}", "partial")
+    return room / "partial"
+
+
+def _partial_without(repo: Path, room: Path) -> Path:
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    git(room, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{repo}", "lacking")
+    return room / "lacking"
+
+
+def _no_commit(repo: Path, room: Path) -> Path:
+    (room / "empty").mkdir()
+    git(room / "empty", "init", "-q")
+    return room / "empty"
+
+
+def _no_repository(repo: Path, room: Path) -> Path:
+    (room / "plain").mkdir()
+    return room / "plain"
+
+
+def _lfs(repo: Path, room: Path) -> Path:
+    commit(repo, {".gitattributes": b"src/util.py filter=lfs diff=lfs merge=lfs -text\n"})
+    return repo
+
+
+def _crlf(repo: Path, room: Path) -> Path:
+    commit(repo, {".gitattributes": b"*.py text eol=crlf\n"})
+    return repo
+
+
+def _two_sides(repo: Path) -> None:
+    git(repo, "checkout", "-q", "-b", "other")
+    commit(repo, {"README.md": b"# theirs\n"})
+    git(repo, "checkout", "-q", "main")
+    commit(repo, {"README.md": b"# ours\n"})
+
+
+def _merging(repo: Path, room: Path) -> Path:
+    _two_sides(repo)
+    git(repo, "merge", "-q", "other", ok=False)
+    return repo
+
+
+def _rebasing(repo: Path, room: Path) -> Path:
+    _two_sides(repo)
+    git(repo, "rebase", "-q", "other", ok=False)
+    return repo
+
+
+def _picking(repo: Path, room: Path) -> Path:
+    _two_sides(repo)
+    git(repo, "cherry-pick", "other", ok=False)
+    return repo
+
+
+def _bisecting(repo: Path, room: Path) -> Path:
+    for number in range(3):
+        commit(repo, {"n": b"%d\n" % number})
+    git(repo, "bisect", "start", "HEAD", "HEAD~3")
+    return repo
+
+
+def _submodule(repo: Path, room: Path) -> Path:
+    inner = make_repo(room / "inner", {"x": b"x\n"})
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "sub")
+    git(repo, "commit", "-qm", "sub")
+    return repo
+
+
+def _hooks(repo: Path, room: Path) -> Path:
+    folder = repo / ".git" / "hooks"
+    folder.mkdir(exist_ok=True)
+    for name in ("pre-commit", "post-commit", "reference-transaction", "post-checkout", "post-index-change"):
+        (folder / name).write_text(f"#!/bin/sh\ntouch {room}/it-ran\nexit 1\n")
+        (folder / name).chmod(0o755)
+    return repo
+
+
+KINDS = (
+    Kind("ordinary", lambda repo, room: repo),
+    Kind("linked worktree", _linked),
+    Kind("shallow", _shallow),
+    Kind("SHA-256", _sha256),
+    Kind("reftable", _reftable),
+    Kind("detached HEAD", _detached, current="not on a branch"),
+    Kind("bare", _bare, current="bare repository"),
+    Kind("own alternates", _alternates),
+    Kind("sparse, inside the cone", _sparse),
+    Kind("sparse, outside the cone", _sparse_elsewhere, current="outside of the sparse checkout"),
+    Kind("partial clone with its files", _partial),
+    Kind("partial clone without its files", _partial_without, refused=AbsentBlobs),
+    Kind("no commit", _no_commit, refused=NoCommit),
+    Kind("not a repository", _no_repository, refused=NotARepository),
+    Kind("filters and LFS", _lfs, current="git attribute filter=lfs"),
+    Kind("line endings converted", _crlf, current="git attribute eol=crlf"),
+    Kind("merge in progress", _merging, current="A merge is in progress"),
+    Kind("rebase in progress", _rebasing, current="A rebase is in progress"),
+    Kind("cherry-pick in progress", _picking, current="A cherry-pick is in progress"),
+    Kind("bisect in progress", _bisecting, current="A bisect is in progress"),
+    Kind("submodules", _submodule),
+    Kind("hooks", _hooks),
+)
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    (tmp_path / "room").mkdir()
+    return tmp_path / "room"
+
+
+def _propose(kind: Kind, repo: Path, room: Path) -> tuple[World, Proposal]:
+    """The repository of a kind with one proposal on it; nothing of it changed by that."""
+    path = kind.make(repo, room)
+    before = fingerprint(path)
+    world = World(path, room / "state")
+    proposal = world.propose(dict(CHANGE))
+    assert fingerprint(path) == before
+    return world, proposal
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.refused], ids=lambda kind: kind.name)
+def test_refused_with_the_reason(kind: Kind, repo: Path, room: Path) -> None:
+    path = kind.make(repo, room)
+    before = fingerprint(path)
+    assert kind.refused is not None
+    with pytest.raises(kind.refused) as refusal:
+        World(path, room / "state").propose(dict(CHANGE))
+    assert str(path) in str(refusal.value) and refusal.value.hint
+    assert fingerprint(path) == before
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.refused], ids=lambda kind: kind.name)
+def test_landing_on_a_branch(kind: Kind, repo: Path, room: Path) -> None:
+    world, proposal = _propose(kind, repo, room)
+    head = world.facts.head_commit
+    files = {n: v for n, v in fingerprint(world.repo).items() if world.facts.bare or not n.startswith(".git")}
+    plan = prepare_landing(world.project, world.facts, world.private, proposal, "B1", "Raise the limit")
+    execute_landing(plan)
+    assert inspect_landing(plan) == "done"
+    assert git(world.repo, "show", "navigator/B1:src/util.py") == "LIMIT = 11"
+    assert world.facts.head_commit == head
+    if not world.facts.bare:
+        now = {n: v for n, v in fingerprint(world.repo).items() if not n.startswith(".git")}
+        assert now == files
+    assert undo_landing(plan, world.facts, world.private).kind == "branch_deleted"
+    assert not (room / "it-ran").exists()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.refused], ids=lambda kind: kind.name)
+def test_landing_on_the_current_branch(kind: Kind, repo: Path, room: Path) -> None:
+    world, proposal = _propose(kind, repo, room)
+    before = fingerprint(world.repo)
+    if kind.current is not None:
+        with pytest.raises(LandingRefused, match=kind.current) as refusal:
+            prepare_landing(world.project, world.facts, world.private, proposal, "B1", "x", mode="current")
+        assert refusal.value.hint
+        assert fingerprint(world.repo) == before
+        return
+    plan = prepare_landing(world.project, world.facts, world.private, proposal, "B1", "x", mode="current")
+    assert fingerprint(world.repo) == before
+    execute_landing(plan)
+    assert (world.repo / "src/util.py").read_bytes() == b"LIMIT = 11\n"
+    assert not (room / "it-ran").exists()
+    # No hook of this git's own calls either: only Navigator's are told apart below.
+    assert git(world.repo, "-c", "core.hooksPath=/dev/null", "status", "--porcelain") == ""
+    assert git(world.repo, "rev-parse", "HEAD") == plan.commit
+    assert plan.hooks == world.facts.hooks and bool(plan.hooks) == (kind.name == "hooks")
+    assert undo_landing(plan, world.facts, world.private).kind == "moved_back"
+    assert (world.repo / "src/util.py").read_bytes() == b"LIMIT = 10\n"
+    assert not (room / "it-ran").exists()
+
+
+def _rows() -> list[list[str]]:
+    lines = [line for line in _PAGE.read_text("utf-8").splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [row for row in rows if row[-1] != "Shown by"]
+
+
+def test_the_page_tells_of_every_kind() -> None:
+    names = [row[0] for row in _rows()]
+    assert len(names) == len(set(names))
+    assert {kind.name for kind in KINDS} <= set(names)
+
+
+@pytest.mark.parametrize("row", _rows(), ids=lambda row: row[0])
+def test_the_tests_that_the_page_names_are_there(row: list[str]) -> None:
+    named = re.findall(r"`(?:(test_\w+\.py)::)?(test_\w+)`", row[-1])
+    assert named, row
+    for file, test in named:
+        tree = ast.parse((Path(__file__).parent / (file or Path(__file__).name)).read_text("utf-8"))
+        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert test in functions, (file, test)

@@ -1,0 +1,314 @@
+"""A writer's looks: what requests mean, what they are answered with, and what they can never reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.context.build import Context, build_context
+from navigator.context.looking.looker import Looker
+from navigator.context.looking.matching import BadExpression, literal_in, matching_lines
+from navigator.context.looking.paths import Counterparts
+from navigator.context.looking.render import LookAnswer
+from navigator.context.looking.requests import LookRequest, NotARequest, read_requests
+from navigator.context.looking.shown import Shown
+from navigator.context.repomap.index import RepoMap
+from navigator.edits import parse_answer
+from navigator.git.private import PrivateRepo
+from navigator.git.source import TreeSource
+from navigator.model.models import Project
+from navigator.model.states import LookKind, LookOutcome
+from tests.cascade.support import git, make_repository
+
+SHAPES = '''"""Shapes."""
+
+
+class Square:
+    def area(self):
+        return self.side**2
+
+
+class Circle:
+    def area(self):
+        return 3.14 * self.radius**2
+
+
+def total(shapes):
+    return sum(shape.area() for shape in shapes)
+'''
+FILES = {
+    "shapes.py": SHAPES,
+    "test_shapes.py": "import shapes\n",
+    "use/report.py": "from shapes import total\n\n\ndef report(shapes):\n    print(total(shapes))\n",
+    "use/long.py": "".join(f"def step_{n}():\n    return {n}\n\n\n" for n in range(400)),
+    "use/steps.py": "class Steps:\n    name = ''\n\n"
+    + "".join(f"    def move_{n}(self):\n        return {n}\n\n" for n in range(200)),
+    "use/changes.txt": "".join(f"entry {n:>6} of the log\n" for n in range(1, 20_001)),
+    "use/wide.py": "x = '" + "a" * 3000 + "total'\n",
+    "deploy.pem": "total secret\n",
+    "dist/bundle.min.js": "total()\n",
+    ".navigatorignore": "private/\n",
+    "private/plan.py": "total = 1\n",
+    "empty.py": "",
+}
+
+
+def count(text: str) -> int:
+    return len(text) // 4
+
+
+@pytest.fixture(scope="module")
+def map_of(tmp_path_factory: pytest.TempPathFactory) -> RepoMap:
+    folder = tmp_path_factory.mktemp("looking")
+    path = make_repository(folder / "code", {name: text.encode() for name, text in FILES.items()})
+    project = Project(id=1, name="code", path=str(path))
+    private = PrivateRepo.open(folder / "private", project)
+    return RepoMap(TreeSource(private, git(path, "rev-parse", "HEAD"), project))
+
+
+def looker(map_of: RepoMap, tokens: int = 4000, first: int = 0) -> Looker:
+    nothing = Context(None, "", (), (), 0)
+    shown = (
+        build_context(map_of.source, map_of.source.project, "Sum", (), first, count, repo=map_of)
+        if first
+        else nothing
+    )
+    return Looker(map_of, "Sum the areas", (), shown, tokens, count)
+
+
+def one(answers: Sequence[LookAnswer]) -> tuple[LookOutcome, str, str]:
+    (answer,) = answers
+    return answer.outcome, answer.note, "".join(piece.text for piece in answer.pieces)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("read a/b.py", LookRequest(LookKind.READ, "a/b.py")),
+        ("- `read ./a/b.py:10-20`", LookRequest(LookKind.READ, "a/b.py", 10, 20)),
+        ("READ a.py:L3", LookRequest(LookKind.READ, "a.py", 3, 3)),
+        (r"search def \w+\(", LookRequest(LookKind.SEARCH, r"def \w+\(")),
+        ("search total src/*.py", LookRequest(LookKind.SEARCH, "total", glob="src/*.py")),
+        ('search "two words" *.go', LookRequest(LookKind.SEARCH, "two words", glob="*.go")),
+        ("search two words", LookRequest(LookKind.SEARCH, "two words")),
+        ("list .", LookRequest(LookKind.LIST, "")),
+        ("list", LookRequest(LookKind.LIST, "")),
+        ("definition Square.area()", LookRequest(LookKind.DEFINITION, "Square.area")),
+        ("uses total", LookRequest(LookKind.USES, "total")),
+    ],
+)
+def test_a_request_is_read_as_models_write_it(line: str, meant: LookRequest) -> None:
+    assert read_requests([line]) == [meant]
+
+
+@pytest.mark.parametrize(
+    "line", ["open a.py", "read", "uses ---", "read a.py:9-3", "search " + "x" * 400, "rm -rf /"]
+)
+def test_what_is_no_request_says_why(line: str) -> None:
+    (found,) = read_requests([line])
+    assert isinstance(found, NotARequest)
+    assert found.problem
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_stand_in_a_look_block(text: str) -> None:
+    answer = parse_answer(f"<<<<<<< LOOK\n{text}\n>>>>>>> LOOK\n")
+    for found in read_requests(answer.looks):
+        assert str(found)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 12)), max_size=12),
+    st.integers(1, 70),
+    st.integers(0, 20),
+)
+def test_lines_are_missing_until_they_are_shown(added: list[tuple[int, int]], first: int, more: int) -> None:
+    shown, truth = Shown(), set()
+    for start, length in added:
+        shown.add("f", start, start + length)
+        truth |= set(range(start, start + length + 1))
+    missing = {n for a, b in shown.missing("f", first, first + more) for n in range(a, b + 1)}
+    assert missing == set(range(first, first + more + 1)) - truth
+
+
+def test_an_edit_beside_a_look_is_an_edit_and_a_path_above_a_block_is_kept() -> None:
+    answer = parse_answer("<<<<<<< LOOK\nread a.py\n\na.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n")
+    assert [block.path for block in answer.blocks] == ["a.py"]
+    assert not answer.asks_to_look
+    assert answer.looks == ("read a.py",)
+    assert parse_answer("<<<<<<< LOOK\nread a.py").asks_to_look
+    assert parse_answer("TOO_LARGE: by folder").too_large == "by folder"
+
+
+def test_lines_are_shown_once(map_of: RepoMap) -> None:
+    looks = looker(map_of)
+    assert (
+        one(looks.answer(["read shapes.py:4-6"]))[2]
+        == "class Square:\n    def area(self):\n        return self.side**2\n"
+    )
+    outcome, note, text = one(looks.answer(["read shapes.py"]))
+    assert "class Square" not in text
+    assert "def total" in text
+    assert "shown above" in note
+    assert one(looks.answer(["read shapes.py:1-3"]))[0] is LookOutcome.REPEATED
+    assert one(looks.answer(["read shapes.py"]))[:2] == (
+        LookOutcome.REPEATED,
+        "it was answered above; the files are the same.",
+    )
+    assert outcome is LookOutcome.SHOWN
+    assert looks.seen_whole("shapes.py")
+    assert not looks.seen_whole("use/report.py")
+
+
+def test_a_definition_is_found_within_its_class_and_uses_by_the_word(map_of: RepoMap) -> None:
+    looks = looker(map_of)
+    text = one(looks.answer(["definition Circle.area"]))[2]
+    assert "radius" in text
+    assert "class Square" not in text
+    outcome, note, text = one(looks.answer(["uses total"]))
+    assert outcome is LookOutcome.SHOWN
+    assert note == "3 lines in 2 files"
+    assert "     1| from shapes import total" in text
+    assert one(looks.answer(["definition nobody"]))[0] is LookOutcome.NOTHING
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "read deploy.pem",
+        "read private/plan.py",
+        "read ../../etc/passwd",
+        "read /etc/passwd",
+        "read .git/HEAD",
+        "read use/nothing.py",
+    ],
+)
+def test_what_is_withheld_is_refused(map_of: RepoMap, request_: str) -> None:
+    outcome, note, text = one(looker(map_of).answer([request_]))
+    assert (outcome, text) == (LookOutcome.REFUSED, "")
+    assert note
+
+
+def test_a_search_reaches_only_what_may_be_shown(map_of: RepoMap) -> None:
+    _, note, text = one(looker(map_of).answer(["search total"]))
+    assert "secret" not in text
+    assert "private" not in text
+    assert "bundle" not in text
+    assert "bundle" in one(looker(map_of).answer(["search total *.min.js"]))[2]
+    assert note == "3 lines in 2 files"
+
+
+def test_answers_stay_within_the_tokens(map_of: RepoMap) -> None:
+    looks = looker(map_of, tokens=1000)
+    for asked in (
+        ["read use/long.py", "search return"],
+        ["list use", "uses total", "read shapes.py"],
+        ["read use/report.py"],
+    ):
+        looks.answer(asked)
+    assert looks.used <= 1000
+    assert one(looks.answer(["read use/long.py:1-1600"]))[0] is LookOutcome.CUT
+    assert one(looks.answer(["read use/long.py:1500-1600"]))[0] is LookOutcome.NO_ROOM
+    assert looks.used <= 1000
+    outcome, note, _ = one(looker(map_of, tokens=1000).answer(["read use/long.py"]))
+    assert outcome is LookOutcome.CUT
+    assert "1600 lines" in note
+
+
+def test_too_many_requests_at_once_are_said_to_be(map_of: RepoMap) -> None:
+    answers = looker(map_of).answer([f"read use/long.py:{n}-{n}" for n in range(1, 13)])
+    assert len(answers) == 9
+    assert answers[-1].note.startswith("4 more requests")
+
+
+@pytest.mark.parametrize("expression", ["(", "[z-a]", "(?P<a", "a" * 10 + "{99999999999}"])
+def test_a_bad_expression_is_refused_with_its_reason(expression: str) -> None:
+    with pytest.raises(BadExpression, match="no regular expression"):
+        matching_lines(expression, ["text"])
+
+
+def test_an_expression_that_once_took_for_ever_is_answered() -> None:
+    assert matching_lines("(a+)+$", ["a" * 60 + "b"]) == [[]]
+    with pytest.raises(BadExpression, match="in linear time"):
+        matching_lines(r"(a+)\1", ["aa"])
+    assert matching_lines("b$", ["ab\nc\nb"]) == [[1, 3]]
+
+
+@given(st.text("ab(|)[]*+?.\\d{}3^$", max_size=12), st.text("ab3(", max_size=12))
+def test_every_match_holds_the_literal(expression: str, text: str) -> None:
+    import re
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = re.search(expression, text)
+    except (re.error, OverflowError):
+        return
+    if found:
+        assert literal_in(expression) in found[0]
+
+
+def test_the_same_looks_get_the_same_answers(map_of: RepoMap) -> None:
+    asked = [["search area", "definition total"], ["read use/long.py", "list use"]]
+    first, second = looker(map_of, first=600), looker(map_of, first=600)
+    assert [first.answer(lines) for lines in asked] == [second.answer(lines) for lines in asked]
+
+
+def test_a_search_with_many_matches_says_where_in_few_tokens(map_of: RepoMap) -> None:
+    looks = looker(map_of, tokens=4000)
+    outcome, note, text = one(looks.answer(["search return"]))
+    assert looks.used <= 400 + 30
+    assert {"use/long.py", "use/steps.py", "shapes.py"} <= {line.split(" (")[0] for line in text.splitlines()}
+    assert "more" in text
+    assert outcome is LookOutcome.SHOWN
+    assert note.startswith("603 lines")
+
+
+def test_a_large_class_is_its_beginning_and_a_list(map_of: RepoMap) -> None:
+    looks = looker(map_of, tokens=4000)
+    _, note, text = one(looks.answer(["definition Steps"]))
+    assert "name = ''" in text
+    assert "    4 " in text
+    assert "return 0" not in text
+    assert "ends at line 602 of use/steps.py" in note
+    assert "return 7" in one(looks.answer(["definition Steps.move_7"]))[2]
+
+
+def test_what_was_shown_of_a_file_that_does_not_fit_is_not_chosen_again(map_of: RepoMap) -> None:
+    looks = looker(map_of, tokens=4000)
+    looks.answer(["read use/long.py:1-120"])
+    one(looks.answer(["read use/long.py"]))
+    seen = dict(looks.shown.items())["use/long.py"]
+    assert sum(last - first + 1 for first, last in seen) > 120
+
+
+def test_lines_of_a_file_too_large_for_a_first_prompt_can_be_read(map_of: RepoMap) -> None:
+    looks = looker(map_of)
+    assert map_of.source.size("use/changes.txt") > 400_000
+    assert one(looks.answer(["read use/changes.txt:2-2"]))[2] == "entry      2 of the log\n"
+    assert one(looks.answer(["uses log"]))[0] is LookOutcome.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("path", "others"),
+    [
+        ("pkg/view.go", ["pkg/view_test.go"]),
+        ("pkg/view_test.go", ["pkg/view.go"]),
+        ("src/app/store.ts", ["src/app/__tests__/store.spec.ts", "tests/store.test.ts"]),
+        ("other/view.go", []),
+    ],
+)
+def test_a_file_and_its_tests_belong_together_by_name(path: str, others: list[str]) -> None:
+    paths = ["pkg/view.go", "pkg/view_test.go", "pkg/viewer.go", "other/view.go", "src/app/store.ts"]
+    paths += ["src/app/__tests__/store.spec.ts", "tests/store.test.ts", "far/away/store.ts"]
+    assert Counterparts(paths).of(path) == others
+
+
+def test_a_read_names_the_tests_of_a_file_once(map_of: RepoMap) -> None:
+    looks = looker(map_of)
+    assert one(looks.answer(["read shapes.py:1-3"]))[1] == "see also test_shapes.py"
+    assert one(looks.answer(["definition total"]))[1] == ""

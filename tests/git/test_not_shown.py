@@ -1,0 +1,186 @@
+"""What never reaches a model: ignored, out of scope, secret by name or content, not plain text. Real repositories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from navigator.context.build import Context, build_context
+from navigator.git.scope import IGNORE_FILE, ignore_rules
+from navigator.git.snapshot import take_snapshot
+from navigator.git.source import TreeSource
+from tests.git.world import World, commit, git, write
+
+TOKEN = b"key = 'AKIA" + b"QWERTYUIOPASDF23'\n"
+
+
+def count(text: str) -> int:
+    return len(text) // 3 + 1
+
+
+def shown(
+    world: World, base: str, text: str = "everything", files: tuple[str, ...] = (), budget: int = 24_000
+) -> Context:
+    return build_context(
+        TreeSource(world.private, base, world.project), world.project, text, files, budget, count
+    )
+
+
+def everything(found: Context) -> str:
+    parts = [*found.files, *found.excerpts, *([found.conventions] if found.conventions else [])]
+    return "\n".join([found.tree, found.map, found.nearby, *(f"{part.path}\n{part.text}" for part in parts)])
+
+
+def reasons(found: Context) -> dict[str, str]:
+    return {left.path: left.why for left in found.left_out}
+
+
+def test_navigatorignore_at_the_base_is_obeyed(world: World) -> None:
+    files = {
+        IGNORE_FILE: b"# not for models\nprivate/\n*.snap\n!keep.snap\n/only-here.py\n",
+        "private/plan.py": b"def marker_private(): pass\n",
+        "a.snap": b"marker_snap\n",
+        "keep.snap": b"marker_keep\n",
+        "only-here.py": b"def marker_root(): pass\n",
+        "sub/only-here.py": b"def marker_sub(): pass\n",
+    }
+    base = commit(world.repo, files)
+    named = ("private/plan.py", "a.snap", "only-here.py", "sub/only-here.py", "keep.snap")
+    text = everything(shown(world, base, "marker", named))
+    assert "marker_sub" in text and "marker_keep" in text
+    assert not [
+        word
+        for word in ("marker_private", "marker_snap", "marker_root", "private/", "a.snap")
+        if word in text.replace(files[IGNORE_FILE].decode(), "")
+    ]
+    told = reasons(shown(world, base, "marker", named))
+    assert {told[path] for path in named[:3]} == {f"named in {IGNORE_FILE}"}
+    assert shown(world, base).hidden[f"named in {IGNORE_FILE}"] == 3
+    # The checkout's own, later, rules do not count: the base's do.
+    write(world.repo, {IGNORE_FILE: b""})
+    assert "marker_private" not in everything(shown(world, base, "marker", named))
+
+
+def test_a_link_in_place_of_the_ignore_file_is_no_ignore_file(world: World) -> None:
+    commit(world.repo, {"rules": b"*.py\n"})
+    (world.repo / IGNORE_FILE).symlink_to("rules")
+    base = commit(world.repo, {})
+    assert "src/app.py" in TreeSource(world.private, base, world.project).paths()
+
+
+def test_symlinks_submodules_binaries_and_pointers_are_not_sent(world: World, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    git(tmp_path, "init", "-q", "-b", "main", str(inner))
+    commit(inner, {"inside.py": b"def marker_inner(): pass\n"})
+    (world.repo / "link.py").symlink_to("/etc/hostname")
+    git(world.repo, "submodule", "add", "-q", str(inner), "module")
+    base = commit(
+        world.repo,
+        {
+            "image.py": b"marker\0binary",
+            "large.bin": b"version https://git-lfs.github.com/spec/v1\noid sha256:marker_lfs\nsize 5\n",
+        },
+    )
+    found = shown(world, base, "marker link module", ("link.py", "module", "image.py", "large.bin"))
+    assert reasons(found) == {
+        "link.py": "not a plain file",
+        "module": "not a plain file",
+        "image.py": "not text",
+        "large.bin": "a pointer to a file in LFS",
+    }
+    text = everything(found)
+    assert "marker_lfs" not in text and "marker_inner" not in text and "/etc/hostname" not in text
+
+
+def test_a_key_in_a_file_keeps_the_whole_file_from_every_part_of_the_prompt(world: World) -> None:
+    leaking = b"def unmistakable_name():\n    pass\n" + TOKEN
+    base = commit(world.repo, {"src/leak.py": leaking, "AGENTS.md": b"Our key\n" + TOKEN})
+    for files in ((), ("src/leak.py",)):
+        found = shown(world, base, "Change unmistakable_name", files)
+        assert "unmistakable_name" not in everything(found) and "src/leak.py" not in everything(found)
+        assert reasons(found)["src/leak.py"] == "holds what looks like an AWS access key (line 3)"
+        assert found.conventions is None and "AWS" in reasons(found)["AGENTS.md"]
+        assert found.hidden["holds what looks like an AWS access key"] == 2
+
+
+def test_the_base_worktree_brings_nothing_that_git_ignores_nor_secrets(world: World) -> None:
+    commit(world.repo, {".gitignore": b"build/\n*.log\n", IGNORE_FILE: b"drafts/\n"})
+    write(
+        world.repo,
+        {
+            "build/out.py": b"marker_built\n",
+            "x.log": b"marker_log\n",
+            ".env": b"marker_env\n",
+            "drafts/idea.py": b"marker_draft\n",
+            "fresh.py": b"def marker_fresh(): pass\n",
+        },
+    )
+    from navigator.git.facts import read_facts
+
+    base = take_snapshot(world.private, read_facts(world.repo)).commit
+    text = everything(shown(world, base, "marker", ("fresh.py", ".env", "drafts/idea.py", "build/out.py")))
+    assert "marker_fresh" in text
+    assert not [word for word in ("marker_built", "marker_log", "marker_env", "marker_draft") if word in text]
+
+
+@settings(max_examples=25, deadline=None)
+@given(budget=st.integers(0, 4000), text=st.text(max_size=60))
+def test_the_budget_holds_for_every_task(shop: World, budget: int, text: str) -> None:
+    found = shown(shop, shop.facts.head_commit, text, ("src/app.py",), budget)
+    parts = [*found.files, *found.excerpts, *([found.conventions] if found.conventions else [])]
+    assert (
+        found.tokens
+        == sum(part.tokens for part in parts) + found.tree_tokens + found.map_tokens + found.nearby_tokens
+    )
+    assert found.tokens <= budget
+    for part in parts:
+        assert part.tokens == count(part.text)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("shop")
+    settings_file = folder / "gitconfig"
+    settings_file.write_text("[user]\n\tname = Dev\n\temail = dev@example.org\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_CONFIG_GLOBAL", str(settings_file))
+        files = {
+            f"lib/part{n}.py": f"def part_{n}():\n    return part_{n + 1}()\n".encode() * 20
+            for n in range(30)
+        }
+        (folder / "repo").mkdir()
+        git(folder / "repo", "init", "-q", "-b", "main")
+        commit(
+            folder / "repo",
+            files | {"src/app.py": b"def one():\n    return 1\n", "AGENTS.md": b"Be brief.\n" * 50},
+        )
+        return World(folder / "repo", folder / "state")
+
+
+def test_what_all_tasks_share_is_the_same_for_all_of_them(shop: World) -> None:
+    def shared(text: str, files: tuple[str, ...], budget: int) -> tuple[object, ...]:
+        source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
+        found = build_context(source, shop.project, text, files, budget, count, shared_budget=4000)
+        return found.conventions, found.tree, found.map
+
+    first = shared("part_3", (), 4000)
+    assert first == shared("Something else " * 40, ("lib/part7.py",), 4000)
+    assert first == shared("x", (), 3600), "a longer task leaves less room, and shares the same beginning"
+
+
+def test_lines_of_excerpts_are_the_files_own(shop: World) -> None:
+    found = shown(shop, shop.facts.head_commit, "change part_3 and part_9", budget=2500)
+    assert found.excerpts
+    source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
+    for piece in found.excerpts:
+        lines = (source.read(piece.path) or b"").decode().splitlines(keepends=True)
+        end = piece.first - 1 + len(piece.text.splitlines())
+        assert "".join(lines[piece.first - 1 : end]) == piece.text
+
+
+@given(st.binary(max_size=200))
+def test_any_ignore_file_can_be_read(content: bytes) -> None:
+    assert ignore_rules(content)("a/b.py") in (True, False)

@@ -1,0 +1,190 @@
+"""Policy over raw tree records, from real trees."""
+
+from __future__ import annotations
+
+import pytest
+
+from navigator.checks.policy import check_paths, check_policy
+from navigator.git.diffs import RawChange
+from navigator.git.source_protocol import FileChange
+from navigator.model.states import PolicyAction
+from tests.git.world import World, commit
+
+
+def rules(world: World, changes: dict[str, bytes | FileChange | None]) -> list[tuple[str, str, str]]:
+    proposal = world.propose(changes)
+    raw = world.private.raw_diff(proposal.base_commit, proposal.tree)
+    base = world.private.tree_entries(proposal.base_commit).keys()
+    items = check_policy(raw, base, world.private.read_blob, project=world.project)
+    assert all(item.detail for item in items)
+    return [(item.action.value, item.rule, item.path) for item in items]
+
+
+def test_ordinary_source_is_free(world: World) -> None:
+    changes = {"src/app.py": b"x = 1\n", "src/new.py": b"", "README.md": None, "src/ünicode name.py": b"y\n"}
+    assert rules(world, changes) == []
+
+
+def test_symlinks_submodules_and_binaries_are_refused(world: World) -> None:
+    (world.repo / "link").symlink_to("README.md")
+    commit(world.repo, {})
+    found = rules(
+        world,
+        {
+            "link": b"/etc/passwd",
+            "new-link": FileChange(b"x", "120000"),
+            "src/util.py": FileChange(b"app.py", "120000"),
+            "image.png": b"\x89PNG\0\0",
+            "README.md": b"# x\0\n",
+        },
+    )
+    assert {(a, r) for a, r, _ in found} == {("refuse", "symlink"), ("refuse", "binary")}
+    assert {p for _, _, p in found} == {"link", "new-link", "src/util.py", "image.png", "README.md"}
+    sha = "1" * 40
+    gitlink = RawChange("000000", "160000", "0" * 40, sha, "A", "sub")
+    assert [i.rule for i in check_policy([gitlink], (), lambda _: b"")] == ["submodule"]
+
+
+def test_retargeting_a_link_is_refused_though_no_mode_changed(world: World) -> None:
+    (world.repo / "link").symlink_to("README.md")
+    commit(world.repo, {})
+    assert rules(world, {"link": b"../../etc/passwd"}) == [("refuse", "symlink", "link")]
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("/etc/passwd", "outside"),
+        ("a/../../b", "outside"),
+        ("a//b", "outside"),
+        ("", "outside"),
+        ("C:/x", "outside"),
+        ("a\\..\\b", "outside"),
+        ("evil\u202etxt.py", "path_characters"),
+        ("zero\u200bwidth.py", "path_characters"),
+        ("new\nline", "path_characters"),
+        ("esc\x1b[31m", "path_characters"),
+        ("bad\udcff", "path_characters"),
+        (".git/config", "git_folder"),
+        ("sub/.GIT/hooks/x", "git_folder"),
+        ("git~1/config", "git_folder"),
+        (".git /config", "git_folder"),
+        (".git./config", "git_folder"),
+        (".git::$INDEX_ALLOCATION/config", "git_folder"),
+        ("con", "reserved_name"),
+        ("src/NUL.txt", "reserved_name"),
+        ("xx:y", "reserved_name"),
+        ("trailing.", "reserved_name"),
+        ("readme.md", "case_collision"),
+        ("SRC/other.py", "case_collision"),
+        ("src/App.py", "case_collision"),
+    ],
+)
+def test_names_that_are_refused(path: str, rule: str) -> None:
+    (item,) = check_paths([path], ["README.md", "src/app.py"])
+    assert (item.rule, item.action) == (rule, PolicyAction.REFUSE)
+    assert item.detail.isprintable()
+
+
+def test_collisions_among_new_paths_and_forms_of_accents() -> None:
+    assert [i.path for i in check_paths(["New.txt", "new.txt"])] == ["new.txt"]
+    assert [i.rule for i in check_paths(["cafe\u0301.txt"], ["caf\u00e9.txt"])] == ["case_collision"]
+    assert check_paths(["readme.md"], ["README.md"], removed=["README.md"]) == ()
+    assert check_paths(["src/a.py", "src/b.py"], ["src/c.py", "SRC/d.py"]) == ()
+
+
+def test_a_rename_in_case_alone_is_no_collision(world: World) -> None:
+    assert rules(world, {"README.md": None, "Readme.md": b"# thing\n"}) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        (".gitattributes", "git_attributes"),
+        ("deep/.gitattributes", "git_attributes"),
+        (".gitmodules", "git_modules"),
+        (".github/workflows/x.yml", "ci"),
+        (".github/actions/a/action.yml", "ci"),
+        (".gitlab-ci.yml", "ci"),
+        (".circleci/config.yml", "ci"),
+        ("Jenkinsfile", "ci"),
+        ("uv.lock", "lockfile"),
+        ("web/package-lock.json", "lockfile"),
+        ("Cargo.lock", "lockfile"),
+        ("go.sum", "lockfile"),
+        (".envrc", "environment"),
+        (".env", "environment"),
+        (".env.local", "environment"),
+        (".vscode/settings.json", "editor"),
+        (".idea/workspace.xml", "editor"),
+        (".devcontainer/devcontainer.json", "editor"),
+        ("x.code-workspace", "editor"),
+        ("Makefile", "build"),
+        ("rules.mk", "build"),
+        ("setup.py", "build"),
+        ("Dockerfile.dev", "build"),
+        ("package.json", "dependencies"),
+        ("requirements-dev.txt", "dependencies"),
+        ("pyproject.toml", "dependencies"),
+        ("tests/conftest.py", "test_hook"),
+        ("sitecustomize.py", "test_hook"),
+        ("hook.pth", "test_hook"),
+        (".pre-commit-config.yaml", "commit_hook"),
+        (".husky/pre-commit", "commit_hook"),
+        ("AGENTS.md", "agent_instructions"),
+        ("sub/CLAUDE.md", "agent_instructions"),
+        (".cursor/rules/x.mdc", "agent_instructions"),
+        (".cursorrules", "agent_instructions"),
+        (".npmrc", "package_source"),
+        (".cargo/config.toml", "package_source"),
+        ("server.pem", "secret"),
+    ],
+)
+def test_files_that_run_by_being_there_are_confirmed(path: str, rule: str) -> None:
+    raw = [RawChange("000000", "100644", "0" * 40, "1" * 40, "A", path)]
+    (item,) = check_policy(raw, ("README.md",), lambda _: b"x\n")
+    assert (item.action, item.rule, item.path) == (PolicyAction.CONFIRM, rule, path)
+
+
+def test_removing_and_changing_them_is_confirmed_too(world: World) -> None:
+    commit(world.repo, {"Makefile": b"all:\n", ".envrc": b"x\n"})
+    assert rules(world, {"Makefile": None, ".envrc": b"y\n"}) == [
+        ("confirm", "environment", ".envrc"),
+        ("confirm", "build", "Makefile"),
+    ]
+
+
+def test_executable_bits_both_ways(world: World) -> None:
+    commit(world.repo, {"run.sh": b"#!/bin/sh\n"})
+    (world.repo / "run.sh").chmod(0o755)
+    commit(world.repo, {})
+    changes: dict[str, bytes | FileChange | None] = {
+        "run.sh": FileChange(b"#!/bin/sh\n", "100644"),
+        "new.sh": FileChange(b"x\n", "100755"),
+        "src/util.py": FileChange(b"LIMIT = 10\n", "100755"),
+    }
+    assert [(r, p) for _, r, p in rules(world, changes)] == [
+        ("executable", "new.sh"),
+        ("executable", "run.sh"),
+        ("executable", "src/util.py"),
+    ]
+    assert rules(world, {"run.sh": None}) == []
+    assert rules(world, {"run.sh": b"#!/bin/sh\necho\n"}) == []
+
+
+def test_outside_of_the_projects_part_is_confirmed_and_refusals_come_first(world: World) -> None:
+    world.project = world.project.model_copy(update={"include": ("src",)})
+    found = rules(world, {"src/x.py": b"x\n", "docs/new.md": b"n\n", "z.bin": b"\0"})
+    assert found == [
+        ("refuse", "binary", "z.bin"),
+        ("confirm", "scope", "docs/new.md"),
+        ("confirm", "scope", "z.bin"),
+    ]
+
+
+def test_content_that_cannot_be_read_is_refused() -> None:
+    def gone(_: str) -> bytes:
+        raise KeyError
+
+    raw = [RawChange("000000", "100644", "0" * 40, "1" * 40, "A", "x")]
+    assert [i.rule for i in check_policy(raw, (), gone)] == ["unreadable"]

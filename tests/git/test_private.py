@@ -1,0 +1,400 @@
+"""The private repository: it holds what it needs itself, and touches nothing of the user's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from navigator.git.facts import AbsentBlobs, NoCommit, NotARepository, read_facts
+from navigator.git.private import PathRefused, PrivateRepo
+from navigator.git.runner import Git, GitError, GitOutputTooLarge, GitTimeout, find_git
+from navigator.git.source_protocol import FileChange
+from navigator.git.uncommitted import uncommitted_paths
+from navigator.landing.land import prepare_landing
+from navigator.landing.plan import SignatureFailed
+from tests.git.world import FILES, World, commit, fingerprint, git, make_repo
+
+
+def _prove(world: World) -> None:
+    """A whole proposal on whatever kind of repository this is, without a byte of it changing."""
+    before = fingerprint(world.repo)
+    proposal = world.propose({"src/util.py": b"LIMIT = 11\n", "new/file.py": b"x = 1\n", "README.md": None})
+    raw = {c.path: c.status for c in world.private.raw_diff(proposal.base_commit, proposal.tree)}
+    assert raw == {"src/util.py": "M", "new/file.py": "A", "README.md": "D"}
+    entries = world.private.tree_entries(proposal.tree)
+    assert world.private.read_blob(entries["src/util.py"].sha) == b"LIMIT = 11\n"
+    assert entries["src/app.py"].size == len(FILES["src/app.py"])
+    assert fingerprint(world.repo) == before
+
+
+def test_ordinary(world: World) -> None:
+    _prove(world)
+    assert world.facts.branch == "main"
+    assert world.facts.root_commit == world.facts.head_commit
+
+
+def test_linked_worktree(repo: Path, tmp_path: Path) -> None:
+    git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
+    world = World(tmp_path / "linked", tmp_path / "state")
+    assert world.facts.git_dir != world.facts.common_dir and world.facts.branch == "side"
+    assert world.facts.checked_out == {"main", "side"}
+    before = fingerprint(repo)
+    _prove(world)
+    assert fingerprint(repo) == before
+
+
+def test_detached_head(repo: Path, tmp_path: Path) -> None:
+    git(repo, "checkout", "-q", "--detach")
+    world = World(repo, tmp_path / "state")
+    assert world.facts.branch is None
+    _prove(world)
+
+
+def test_shallow(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"b.txt": b"b\n"})
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", "shallow")
+    world = World(tmp_path / "shallow", tmp_path / "state")
+    assert world.facts.root_commit == ""
+    _prove(world)
+    world.private.collect()
+
+
+def test_bare(repo: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
+    world = World(tmp_path / "bare.git", tmp_path / "state")
+    assert world.facts.bare and world.facts.checked_out == frozenset()
+    _prove(world)
+
+
+def test_sha256(tmp_path: Path) -> None:
+    world = World(make_repo(tmp_path / "long", None, "--object-format=sha256"), tmp_path / "state")
+    assert world.facts.object_format == "sha256" and len(world.facts.head_commit) == 64
+    assert world.facts.branch == "main"
+    _prove(world)
+    git(world.repo, "checkout", "-q", "--detach")
+    assert world.facts.branch is None
+
+
+def test_own_alternates(repo: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--shared", str(repo), "borrower")
+    git(tmp_path, "clone", "-q", "--shared", str(tmp_path / "borrower"), "second")
+    _prove(World(tmp_path / "second", tmp_path / "state"))
+
+
+def test_sparse(repo: Path, tmp_path: Path) -> None:
+    git(repo, "sparse-checkout", "set", "--cone", "src")
+    world = World(repo, tmp_path / "state")
+    assert not (repo / "docs").exists()
+    _prove(world)
+
+
+def test_packed_references(world: World) -> None:
+    git(world.repo, "gc", "-q")
+    _prove(world)
+
+
+def test_partial_clone_without_its_files_is_refused_and_fetches_nothing(repo: Path, tmp_path: Path) -> None:
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{repo}", "partial")
+    world = World(tmp_path / "partial", tmp_path / "state")
+    assert world.facts.partial
+    before = fingerprint(world.repo)
+    with pytest.raises(AbsentBlobs) as refusal:
+        world.propose({"a": b"a"})
+    assert "partial clone" in str(refusal.value) and refusal.value.hint
+    assert fingerprint(world.repo) == before
+
+
+def test_partial_clone_with_its_files_is_supported(repo: Path, tmp_path: Path) -> None:
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{repo}", "partial")
+    _prove(World(tmp_path / "partial", tmp_path / "state"))
+
+
+def test_no_repository_and_no_commit_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotARepository):
+        read_facts(tmp_path / "nowhere")
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(NotARepository):
+        read_facts(tmp_path / "plain")
+    (tmp_path / "empty").mkdir()
+    git(tmp_path / "empty", "init", "-q")
+    with pytest.raises(NoCommit):
+        read_facts(tmp_path / "empty")
+    (tmp_path / "broken" / ".git").mkdir(parents=True)
+    with pytest.raises(NotARepository):
+        read_facts(tmp_path / "broken")
+
+
+def test_dollar_signs_in_a_path_are_not_expanded(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "$HOME")
+    assert read_facts(repo).work_tree == repo
+
+
+def test_operations_and_hooks_are_named(world: World) -> None:
+    hook = world.repo / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    assert world.facts.hooks == ("pre-commit",)
+    git(world.repo, "checkout", "-q", "-b", "other")
+    hook.chmod(0o644)
+    commit(world.repo, {"README.md": b"other\n"})
+    git(world.repo, "checkout", "-q", "main")
+    commit(world.repo, {"README.md": b"mine\n"})
+    assert world.facts.operation == ""
+    git(world.repo, "merge", "other", ok=False)
+    assert world.facts.operation == "merge"
+    git(world.repo, "merge", "--abort")
+    git(world.repo, "rebase", "other", ok=False)
+    facts = world.facts
+    assert facts.operation == "rebase" and facts.branch is None and "main" in facts.checked_out
+
+
+def test_the_users_gc_cannot_take_a_proposals_ground(world: World) -> None:
+    git(world.repo, "checkout", "-q", "-b", "doomed")
+    base = commit(world.repo, {"src/app.py": b"changed = True\n", "deep/er/file.txt": b"far down\n"})
+    proposal = world.propose({"src/util.py": b"LIMIT = 12\n"}, base=base)
+    git(world.repo, "checkout", "-q", "main")
+    git(world.repo, "branch", "-q", "-D", "doomed")
+    git(world.repo, "reflog", "expire", "--expire=now", "--all")
+    git(world.repo, "gc", "-q", "--prune=now")
+    with pytest.raises(AssertionError):
+        git(world.repo, "cat-file", "-e", base)
+    fresh = PrivateRepo.open(world.state / "private", world.project)
+    assert [c.path for c in fresh.raw_diff(base, proposal.tree)] == ["src/util.py"]
+    assert fresh.read_blob(fresh.tree_entries(base)["deep/er/file.txt"].sha) == b"far down\n"
+    fresh.collect()
+    again = PrivateRepo.open(world.state / "private", world.project)
+    assert [d.path for d in again.diff(base, proposal.tree)] == ["src/util.py"]
+
+
+def test_the_private_repository_is_self_contained_after_collecting(world: World) -> None:
+    proposal = world.propose({"src/util.py": b"LIMIT = 12\n"})
+    world.private.collect()
+    shutil.rmtree(world.repo / ".git" / "objects")
+    (world.repo / ".git" / "objects").mkdir()
+    alone = PrivateRepo(world.private.git_dir, world.private.facts)
+    assert [d.path for d in alone.diff(proposal.base_commit, proposal.tree)] == ["src/util.py"]
+    assert len(alone.tree_entries(proposal.tree)) == len(FILES)
+    alone.read_blobs(e.sha for e in alone.tree_entries(proposal.base_commit).values())
+
+
+def test_a_second_base_packs_only_what_is_new(world: World) -> None:
+    world.propose({"a": b"a\n"})
+    base = commit(world.repo, {"one more.txt": b"more\n"})
+    world.private.pin_base(base)
+    packs = sorted(
+        (world.private.git_dir / "objects" / "pack").glob("*.idx"), key=lambda p: p.stat().st_mtime_ns
+    )
+    listed = world.private.git.run("verify-pack", "-v", str(packs[-1])).text
+    assert sum(" blob " in line for line in listed.splitlines()) == 1
+
+
+def test_keep_drop_and_collect(world: World) -> None:
+    first = world.propose({"a": b"a\n"}, 1)
+    base = commit(world.repo, {"b": b"b\n"})
+    second = world.propose({"c": b"c\n"}, 2)
+    assert world.private.kept() == {
+        "P1": (first.tree, first.base_commit),
+        "P2": (second.tree, base),
+    }
+    world.private.drop("P1")
+    world.private.drop("P1")
+    world.private.collect()
+    assert list(world.private.kept()) == ["P2"]
+    pinned = world.private.git.run("for-each-ref", "--format=%(objectname)", "refs/navigator/base/").text
+    assert pinned == base
+    with pytest.raises(ValueError):
+        world.private.keep("../P3", first.tree, base)
+
+
+def test_the_repository_may_move(world: World) -> None:
+    proposal = world.propose({"a": b"a\n"})
+    moved = world.repo.rename(world.repo.with_name("elsewhere"))
+    project = world.project.model_copy(update={"path": str(moved)})
+    private = PrivateRepo.open(world.state / "private", project)
+    assert private.git_dir == world.private.git_dir
+    later = commit(moved, {"later": b"later\n"})
+    private.pin_base(later)
+    assert private.raw_diff(proposal.base_commit, proposal.tree)[0].path == "a"
+
+
+def test_bytes_modes_and_endings_survive(world: World) -> None:
+    base = commit(world.repo, {"run.sh": b"#!/bin/sh\n"})
+    (world.repo / "run.sh").chmod(0o755)
+    base = commit(world.repo, {})
+    contents = {
+        "crlf.txt": b"a\r\nb\r\n",
+        "latin.txt": "größe".encode("latin-1"),
+        "empty": b"",
+        "run.sh": b"#!/bin/sh\necho\n",
+    }
+    git(world.repo, "config", "core.autocrlf", "true")
+    commit(world.repo, {".gitattributes": b"* text=auto eol=crlf\n"})
+    proposal = world.propose(contents, base=base)
+    entries = world.private.tree_entries(proposal.tree)
+    assert {p: world.private.read_blob(entries[p].sha) for p in contents} == contents
+    assert entries["run.sh"].mode == "100755" and entries["empty"].mode == "100644"
+
+
+def test_paths_that_cannot_stand_in_a_tree_are_refused(world: World) -> None:
+    base = world.facts.head_commit
+    for path in (
+        ".git/config",
+        ".GIT/config",
+        "git~1/config",
+        "sub/.git/hooks/pre-commit",
+        ".git /config",
+        ".git\u200c/config",
+        "../out",
+        "/etc/passwd",
+        "a//b",
+        "./a",
+        "",
+        "src",
+        "README.md/below",
+    ):
+        with pytest.raises(PathRefused) as refusal:
+            world.private.write_tree(base, {path: FileChange(b"x")})
+        assert refusal.value.hint, path
+
+
+def test_a_file_may_become_a_folder_when_it_is_deleted(world: World) -> None:
+    proposal = world.propose({"README.md": None, "README.md/index.md": b"x\n"})
+    assert "README.md/index.md" in world.private.tree_entries(proposal.tree)
+    with pytest.raises(PathRefused):
+        world.propose({"not there": None})
+
+
+def test_missing_objects_and_names_are_errors(world: World) -> None:
+    with pytest.raises(GitError):
+        world.private.read_blob("1" * 40)
+    with pytest.raises(GitError):
+        world.private.read_blob(world.facts.head_commit)
+    for name in ("HEAD", "--output=x", ""):
+        with pytest.raises(ValueError):
+            world.private.tree_entries(name)
+
+
+def test_runner_limits(world: World) -> None:
+    runner = Git(world.private.git_dir)
+    with pytest.raises(GitOutputTooLarge):
+        runner.run("help", "-a", max_output=10)
+    with pytest.raises(GitTimeout):
+        runner.run("-c", "alias.wait=!sleep 30", "wait", timeout=0.2)
+    failed = runner.run("rev-parse", "--verify", "nothing\x1b[31m", check=False)
+    assert failed.status != 0 and "\x1b" not in failed.stderr
+    big = b"x" * (1 << 21)
+    sha = runner.run("hash-object", "-w", "--stdin", input=big).text
+    assert runner.run("cat-file", "blob", sha).stdout == big
+
+
+def test_no_program_is_taken_from_the_repository(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = tmp_path / "ran"
+    git(world.repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
+    real = find_git()
+    for folder in (world.repo / "bin", tmp_path / "linked" / "bin"):
+        folder.mkdir()
+        for name in ("git", "gpg"):
+            (folder / name).write_text(f"#!/bin/sh\necho $0 >> {ran}\nexit 1\n")
+            (folder / name).chmod(0o755)
+    (tmp_path / "aliased").symlink_to(world.repo / "bin")
+    git(world.repo, "config", "commit.gpgsign", "true")
+    planted = f"{tmp_path}/aliased:{world.repo}/bin:.:bin"
+    rest = f"{real.parent}:{os.environ['PATH']}"
+    monkeypatch.chdir(world.repo)
+    for repo in (world.repo, tmp_path / "linked"):
+        # A linked worktree belongs to the same repository: the main checkout's programs are barred there too.
+        own = planted if repo == world.repo else f"{tmp_path}/linked/bin:{planted}"
+        monkeypatch.setenv("PATH", f"{own}:{rest}")
+        one = World(repo, tmp_path / f"state-{repo.name}")
+        assert one.facts.git().environment()["PATH"].split(":")[0] == str(real.parent)
+        proposal = one.propose({"a": b"a\n"})
+        uncommitted_paths(one.facts)
+        with pytest.raises(SignatureFailed):
+            prepare_landing(one.project, one.facts, one.private, proposal, "B1", "x")
+    assert not ran.exists(), ran.read_text()
+
+
+def test_many_threads_on_many_bases(world: World) -> None:
+    bases = [commit(world.repo, {"n.txt": b"%d\n" % n}) for n in range(7)]
+
+    def one(number: int) -> tuple[int, list[str]]:
+        base = bases[number % len(bases)]
+        world.private.pin_base(base)
+        tree = world.private.write_tree(base, {f"t{number}.txt": FileChange(b"t%d\n" % number)})
+        world.private.keep(f"P{number}", tree, base)
+        return number, [change.path for change in world.private.raw_diff(base, tree)]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(paths == [f"t{number}.txt"] for number, paths in pool.map(one, range(28)))
+    assert len(world.private.kept()) == 28
+    world.private.collect()
+    git(world.private.git_dir, "fsck", "--strict")
+
+
+def test_a_kept_index_that_another_thread_removes_leaves_no_empty_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = commit(world.repo, {"n.txt": b"n\n"})
+    world.private.pin_base(base)
+
+    def change(text: bytes) -> str:
+        return world.private.write_tree(base, {"new.txt": FileChange(text)})
+
+    copy = shutil.copyfile
+
+    def copied_then_removed(source: Path, target: Path) -> None:
+        copy(source, target)
+        if source.name.startswith("index-"):
+            source.unlink()
+
+    change(b"first\n")
+    monkeypatch.setattr(shutil, "copyfile", copied_then_removed)
+    second = change(b"second\n")
+    monkeypatch.undo()
+    assert change(b"third\n") != second
+
+
+def test_few_processes_a_proposal(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.propose({"warm": b"up\n"})
+    count = 0
+    original = Git.run
+
+    def counted(self: Git, *args: str, **more: object) -> object:
+        nonlocal count
+        count += 1
+        return original(self, *args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Git, "run", counted)
+    base = world.private.facts.head_commit
+    world.private.pin_base(base)
+    tree = world.private.write_tree(base, {f"f{n}": FileChange(b"%d\n" % n) for n in range(30)})
+    world.private.raw_diff(base, tree)
+    world.private.diff(base, tree)
+    world.private.read_blobs(c.new_sha for c in world.private.raw_diff(base, tree))
+    world.private.keep("P9", tree, base)
+    assert count <= 6
+
+
+def test_what_the_user_has_already_is_written_without_touching_theirs(world: World) -> None:
+    """git renews the time of an object that it finds instead of writing it; the user's keep theirs."""
+    commit(world.repo, {"src/util.py": b"LIMIT = 11\n", "src/more.py": b"m = 1\n"})
+    for packed in (False, True):
+        if packed:
+            git(world.repo, "gc", "-q")
+        for file in (world.repo / ".git" / "objects").rglob("*"):
+            os.utime(file, (1e9, 1e9))
+        before = fingerprint(world.repo)
+        # The first commit's content and tree again.
+        proposal = world.propose({"src/util.py": FILES["src/util.py"], "src/more.py": None}, 1 + packed)
+        assert fingerprint(world.repo) == before
+        assert proposal.tree == git(world.repo, "rev-parse", "HEAD~1^{tree}")
+        world.private.collect()

@@ -1,0 +1,174 @@
+"""Landed commits that were reverted later, looked for in real repositories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from navigator.git.facts import read_facts
+from navigator.git.reverts import Seen, Wanted, look_for_reverts
+from navigator.git.runner import GitError
+from tests.git.world import commit, fingerprint, git
+
+SINCE = "2001-01-01T00:00:00Z"
+
+
+def look(repo: Path, *landed: str, most: int = 5_000, known_as: str = "") -> dict[str, Seen]:
+    wanted = [Wanted(name, known_as) for name in landed]
+    seen, whole = look_for_reverts(
+        read_facts(repo).git(), git(repo, "rev-parse", "main"), wanted, since=SINCE, most=most
+    )
+    assert whole or most < 5_000
+    return seen
+
+
+def test_a_commit_that_nobody_touched_again_is_on_the_branch(repo: Path) -> None:
+    before = fingerprint(repo)
+    landed = git(repo, "rev-parse", "HEAD")
+    assert look(repo, landed) == {landed: Seen(landed)}
+    assert fingerprint(repo) == before
+
+
+def test_a_revert_is_known_by_the_name_in_its_message(repo: Path) -> None:
+    landed = commit(repo, {"src/app.py": b"def one():\n    return 7\n"})
+    other = commit(repo, {"src/util.py": b"LIMIT = 11\n"})
+    commit(repo, {"src/new.py": b"pass\n"})
+    git(repo, "revert", "--no-edit", landed)
+    assert look(repo, landed, other) == {
+        landed: Seen(landed, git(repo, "rev-parse", "HEAD"), "named"),
+        other: Seen(other),
+    }
+
+
+def test_a_revert_with_a_short_name_counts_and_a_quoted_one_does_not(repo: Path) -> None:
+    landed = commit(repo, {"src/util.py": b"LIMIT = 11\n"})
+    quoted = commit(repo, {"docs/guide.txt": b"third\n"}, f"Explain\n\n> This reverts commit {landed}.\n")
+    assert look(repo, landed) == {landed: Seen(landed)}
+    short = commit(
+        repo, {"docs/guide.txt": b"fourth\n"}, f"Back\n\nThis reverts commit {landed[:9]}, in part."
+    )
+    assert look(repo, landed, quoted)[landed] == Seen(landed, short, "named")
+
+
+def test_an_exact_reverse_counts_whatever_its_message_says(repo: Path) -> None:
+    old = (repo / "src/app.py").read_bytes()
+    landed = commit(repo, {"src/app.py": old.replace(b"return 2", b"return 3"), "src/extra.py": b"x = 1\n"})
+    # Lines above move: the reverse is the same patch at another place of the file.
+    moved = b"import os\n\n" + (repo / "src/app.py").read_bytes()
+    commit(repo, {"src/app.py": moved})
+    undo = commit(
+        repo,
+        {"src/app.py": moved.replace(b"return 3", b"return 2"), "src/extra.py": None},
+        "Different plan",
+    )
+    assert look(repo, landed) == {landed: Seen(landed, undo, "exact")}
+
+
+def test_what_takes_back_only_a_part_is_no_revert(repo: Path) -> None:
+    old = (repo / "src/app.py").read_bytes()
+    landed = commit(repo, {"src/app.py": old.replace(b"return 2", b"return 3"), "src/extra.py": b"x = 1\n"})
+    commit(repo, {"src/app.py": old}, "Only one file")
+    commit(repo, {"src/extra.py": None}, "Then the other")
+    assert look(repo, landed) == {landed: Seen(landed)}
+
+
+def test_the_same_change_made_before_is_no_revert_of_a_later_one(repo: Path) -> None:
+    commit(repo, {"src/util.py": b"LIMIT = 11\n"})
+    commit(repo, {"src/util.py": b"LIMIT = 10\n"}, "The exact reverse of what lands later")
+    landed = commit(repo, {"src/util.py": b"LIMIT = 11\n"})
+    assert look(repo, landed) == {landed: Seen(landed)}
+
+
+def test_white_space_counts(repo: Path) -> None:
+    landed = commit(repo, {"README.md": b"# thing  \n"})
+    commit(repo, {"README.md": b"# thing   \n"})
+    assert look(repo, landed) == {landed: Seen(landed)}
+    commit(repo, {"README.md": b"# thing  \n"})
+    undo = commit(repo, {"README.md": b"# thing\n"})
+    assert look(repo, landed) == {landed: Seen(landed, undo, "exact")}
+
+
+def test_a_mode_and_an_empty_file_are_taken_back_too(repo: Path) -> None:
+    (repo / "empty").touch()
+    (repo / "src/util.py").chmod(0o755)
+    landed = commit(repo, {})
+    (repo / "empty").unlink()
+    (repo / "src/util.py").chmod(0o644)
+    undo = commit(repo, {})
+    assert look(repo, landed) == {landed: Seen(landed, undo, "exact")}
+
+
+def test_binary_files_prove_nothing(repo: Path) -> None:
+    commit(repo, {"logo.png": b"\0\1"})
+    landed = commit(repo, {"logo.png": b"\0\2"})
+    commit(repo, {"logo.png": b"\0\3"})
+    assert look(repo, landed) == {landed: Seen(landed)}
+
+
+def test_a_reverted_merge_takes_back_what_it_had_brought(repo: Path) -> None:
+    git(repo, "switch", "-q", "-c", "navigator/b1")
+    first = commit(repo, {"src/new.py": b"one = 1\n"})
+    second = commit(repo, {"src/more.py": b"two = 2\n"})
+    git(repo, "switch", "-q", "main")
+    kept = commit(repo, {"README.md": b"# other\n"})
+    git(repo, "merge", "-q", "--no-ff", "-m", "Take it", "navigator/b1")
+    git(repo, "revert", "--no-edit", "-m", "1", "HEAD")
+    revert = git(repo, "rev-parse", "HEAD")
+    assert look(repo, first, second, kept) == {
+        first: Seen(first, revert, "named"),
+        second: Seen(second, revert, "named"),
+        kept: Seen(kept),
+    }
+
+
+def test_a_change_is_found_again_after_a_rebase(repo: Path) -> None:
+    git(repo, "switch", "-q", "-c", "navigator/b1")
+    landed = commit(repo, {"src/new.py": b"one = 1\n"})
+    git(repo, "switch", "-q", "main")
+    commit(repo, {"README.md": b"# other\n"})
+    assert look(repo, landed) == {}
+    git(repo, "cherry-pick", landed)
+    twin = git(repo, "rev-parse", "HEAD")
+    assert look(repo, landed) == {landed: Seen(twin)}
+    git(repo, "revert", "--no-edit", "HEAD")
+    revert = git(repo, "rev-parse", "HEAD")
+    assert look(repo, landed) == {landed: Seen(twin, revert, "named")}
+    git(repo, "branch", "-q", "-D", "navigator/b1")
+    git(repo, "reflog", "expire", "--expire=now", "--all")
+    git(repo, "gc", "-q", "--prune=now")
+    assert look(repo, landed) == {}
+    assert look(repo, landed, known_as=twin) == {landed: Seen(twin, revert, "named")}
+
+
+def test_a_squash_is_not_guessed_at(repo: Path) -> None:
+    git(repo, "switch", "-q", "-c", "navigator/b1")
+    first = commit(repo, {"src/new.py": b"one = 1\n"})
+    second = commit(repo, {"src/more.py": b"two = 2\n"})
+    git(repo, "switch", "-q", "main")
+    git(repo, "merge", "-q", "--squash", "navigator/b1")
+    git(repo, "commit", "-q", "-m", "Both")
+    assert look(repo, first, second) == {}
+
+
+def test_names_of_files_are_taken_as_they_are(repo: Path) -> None:
+    strange = "\x01" + "c" * 40 + " a\tb\n é.txt"
+    landed = commit(repo, {strange: b"1\n", "--all": b"x\n", ":(top)": b"y\n"})
+    undo = commit(repo, {strange: None, "--all": None, ":(top)": None}, "\x01 away")
+    assert look(repo, landed) == {landed: Seen(landed, undo, "exact")}
+
+
+def test_a_history_that_is_too_long_is_said(repo: Path) -> None:
+    landed = commit(repo, {"src/util.py": b"LIMIT = 11\n"})
+    git(repo, "revert", "--no-edit", landed)
+    for number in range(3):
+        commit(repo, {"README.md": f"{number}\n".encode()})
+    facts = read_facts(repo)
+    seen, whole = look_for_reverts(facts.git(), facts.head_commit, [Wanted(landed)], since=SINCE, most=3)
+    assert (seen, whole) == ({landed: Seen(landed)}, False)
+    assert look(repo, landed)[landed].how == "named"
+
+
+def test_a_tip_that_is_not_there_is_an_error(repo: Path) -> None:
+    with pytest.raises(GitError):
+        look_for_reverts(read_facts(repo).git(), "f" * 40, [Wanted("e" * 40)], since=SINCE)

@@ -1,0 +1,317 @@
+"""The base `worktree`: the checkout with its uncommitted work, in the private repository alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from navigator.git import snapshot as snapshots
+from navigator.git.facts import read_facts, resolve_base
+from navigator.git.private import PrivateRepo
+from navigator.git.snapshot import (
+    NoWorktree,
+    WorktreeSnapshot,
+    require_worktree,
+    snapshot_head,
+    take_snapshot,
+)
+from navigator.git.source import TreeSource
+from navigator.landing.land import LandingRefused, StaleBase, execute_landing, prepare_landing
+from tests.git.test_hostile import hostile as hostile
+from tests.git.test_hostile import mark as mark
+from tests.git.world import World, commit, fingerprint, git, make_repo
+
+
+def take(world: World) -> WorktreeSnapshot:
+    """A snapshot, with everything of the user's compared before and after."""
+    before = fingerprint(world.repo)
+    made = take_snapshot(world.private, world.facts)
+    assert fingerprint(world.repo) == before
+    return made
+
+
+def files(world: World, treeish: str) -> dict[str, bytes]:
+    entries = world.private.tree_entries(treeish)
+    held = world.private.read_blobs(e.sha for e in entries.values() if e.mode != "160000")
+    return {path: held[entry.sha] for path, entry in entries.items() if entry.mode != "160000"}
+
+
+def spoil(repo: Path) -> None:
+    """Uncommitted work of every kind."""
+    (repo / "src/util.py").write_bytes(b"LIMIT = 12\n")
+    (repo / "docs/guide.txt").unlink()
+    (repo / "staged.py").write_bytes(b"s = 1\n")
+    git(repo, "add", "staged.py")
+    (repo / "staged.py").write_bytes(b"s = 2\n")
+    (repo / "new folder").mkdir()
+    (repo / "new folder" / "ü.py").write_bytes(b"u = 1\n")
+    (repo / "run.sh").write_bytes(b"#!/bin/sh\n")
+    (repo / "run.sh").chmod(0o755)
+    (repo / "link").symlink_to("README.md")
+    (repo / ".gitignore").write_bytes(b"*.log\n")
+    (repo / "noise.log").write_bytes(b"n\n")
+
+
+def test_the_checkout_as_it_is(world: World) -> None:
+    spoil(world.repo)
+    made = take(world)
+    held = files(world, made.commit)
+    assert held == {
+        "README.md": b"# thing\n",
+        "src/app.py": b"def one():\n    return 1\n\n\ndef two():\n    return 2\n",
+        "src/util.py": b"LIMIT = 12\n",
+        "staged.py": b"s = 2\n",
+        "new folder/ü.py": b"u = 1\n",
+        "run.sh": b"#!/bin/sh\n",
+        "link": b"README.md",
+        ".gitignore": b"*.log\n",
+    }
+    modes = {path: entry.mode for path, entry in world.private.tree_entries(made.commit).items()}
+    assert (modes["run.sh"], modes["link"], modes["src/util.py"]) == ("100755", "120000", "100644")
+    assert "docs/guide.txt" in made.taken and made.left_out == ()
+    assert snapshot_head(world.private, made.commit) == made.head == world.facts.head_commit
+    # Its objects are nowhere but in the private repository.
+    own = world.private.tree_entries(made.commit)["src/util.py"].sha
+    assert git(world.repo, "cat-file", "-e", own, ok=False) == ""
+    assert not (world.repo / ".git" / "objects" / own[:2] / own[2:]).exists()
+
+
+def test_the_same_work_is_the_same_commit_and_none_is_head(world: World) -> None:
+    assert take(world).commit == world.facts.head_commit
+    (world.repo / "README.md").touch()
+    assert take(world).commit == world.facts.head_commit
+    spoil(world.repo)
+    first = take(world).commit
+    assert take(world).commit == first
+    (world.repo / "src/util.py").write_bytes(b"LIMIT = 13\n")
+    assert take(world).commit != first
+    assert snapshot_head(world.private, world.facts.head_commit) == ""
+
+
+def test_taken_out_of_the_index_and_ignored_is_gone(world: World) -> None:
+    (world.repo / ".gitignore").write_bytes(b"README.md\n")
+    git(world.repo, "rm", "-q", "--cached", "README.md")
+    assert "README.md" not in files(world, take(world).commit)
+    (world.repo / ".gitignore").unlink()
+    # Not ignored any more: untracked, and so part of the work.
+    assert files(world, take(world).commit)["README.md"] == b"# thing\n"
+
+
+def test_folders_for_files_and_links_for_folders(world: World, tmp_path: Path) -> None:
+    (world.repo / "README.md").unlink()
+    (world.repo / "README.md").mkdir()
+    (world.repo / "README.md" / "x").write_bytes(b"x\n")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "guide.txt").write_bytes(b"not of this repository\n")
+    (world.repo / "docs/guide.txt").unlink()
+    (world.repo / "docs").rmdir()
+    (world.repo / "docs").symlink_to(tmp_path / "secret")
+    os.mkfifo(world.repo / "pipe")
+    held = files(world, take(world).commit)
+    assert held["README.md/x"] == b"x\n" and "README.md" not in held
+    assert held["docs"] == str(tmp_path / "secret").encode() and "docs/guide.txt" not in held
+    assert "pipe" not in held
+
+
+def test_line_endings_are_stored_as_git_would_store_them(world: World) -> None:
+    commit(
+        world.repo,
+        {".gitattributes": b"*.txt text eol=crlf\n*.raw -text\n", "docs/guide.txt": b"one\r\ntwo\r\n"},
+    )
+    (world.repo / "docs/guide.txt").write_bytes(b"one\r\nthree\r\n")
+    (world.repo / "new.txt").write_bytes(b"n\r\n")
+    (world.repo / "a.raw").write_bytes(b"r\r\n")
+    held = files(world, take(world).commit)
+    assert held["docs/guide.txt"] == b"one\nthree\n"
+    assert held["new.txt"] == b"n\n" and held["a.raw"] == b"r\r\n"
+
+
+@pytest.mark.parametrize("scope", ["--local", "--global"])
+def test_autocrlf_counts_wherever_it_is_set(world: World, scope: str) -> None:
+    git(world.repo, "config", scope, "core.autocrlf", "true")
+    (world.repo / "src/util.py").write_bytes(b"LIMIT = 11\r\n")
+    made = take(world)
+    assert files(world, made.commit)["src/util.py"] == b"LIMIT = 11\n"
+
+
+def test_without_conversion_carriage_returns_are_content(world: World) -> None:
+    (world.repo / "src/util.py").write_bytes(b"LIMIT = 11\r\n")
+    assert files(world, take(world).commit)["src/util.py"] == b"LIMIT = 11\r\n"
+
+
+def test_filtered_paths_stay_as_head_has_them(world: World) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n"
+    commit(world.repo, {"art.bin": pointer})
+    commit(world.repo, {".gitattributes": b"*.bin filter=lfs -text\n*.u16 working-tree-encoding=UTF-16\n"})
+    (world.repo / "art.bin").write_bytes(b"the large content\n")
+    (world.repo / "more.bin").write_bytes(b"another\n")
+    (world.repo / "wide.u16").write_bytes("w".encode("utf-16"))
+    (world.repo / "README.md").write_bytes(b"# edited\n")
+    made = take(world)
+    held = files(world, made.commit)
+    assert held["art.bin"] == pointer and "more.bin" not in held and "wide.u16" not in held
+    assert held["README.md"] == b"# edited\n"
+    assert made.left_out == ("art.bin", "more.bin", "wide.u16")
+
+
+def test_secrets_large_files_and_repositories_inside_are_left_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "MAX_FILE", 100)
+    (world.repo / ".env").write_bytes(b"KEY=1\n")
+    (world.repo / "data.csv").write_bytes(b"1," * 100)
+    (world.repo / "README.md").write_bytes(b"x" * 101)
+    make_repo(world.repo / "inner", {"x": b"x\n"})
+    made = take(world)
+    held = files(world, made.commit)
+    assert held["README.md"] == b"# thing\n" and made.commit == made.head
+    assert made.left_out == (".env", "README.md", "data.csv", "inner/")
+    monkeypatch.setattr(snapshots, "MAX_TOTAL", 5)
+    (world.repo / "a.py").write_bytes(b"a = 1\n")
+    with pytest.raises(NoWorktree):
+        take(world)
+
+
+def test_conflicts_and_bare_repositories_are_refused(world: World, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(world.repo), "bare.git")
+    with pytest.raises(NoWorktree):
+        require_worktree(read_facts(tmp_path / "bare.git"))
+    git(world.repo, "checkout", "-qb", "other")
+    commit(world.repo, {"src/util.py": b"LIMIT = 20\n"})
+    git(world.repo, "checkout", "-q", "main")
+    commit(world.repo, {"src/util.py": b"LIMIT = 30\n"})
+    git(world.repo, "merge", "-q", "other", ok=False)
+    before = fingerprint(world.repo)
+    with pytest.raises(NoWorktree, match=r"src/util\.py"):
+        take_snapshot(world.private, world.facts)
+    assert fingerprint(world.repo) == before
+
+
+def test_sparse_checkouts_and_submodules_keep_what_is_not_there(world: World, tmp_path: Path) -> None:
+    inner = make_repo(tmp_path / "inner", {"x": b"x\n"})
+    git(world.repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "sub")
+    git(world.repo, "commit", "-qm", "sub")
+    git(world.repo, "sparse-checkout", "set", "--cone", "src")
+    assert not (world.repo / "docs").exists()
+    commit(inner, {"y": b"y\n"})
+    (world.repo / "src/util.py").write_bytes(b"LIMIT = 12\n")
+    made = take(world)
+    held = files(world, made.commit)
+    assert held["docs/guide.txt"] == b"first\nsecond\n" and held["src/util.py"] == b"LIMIT = 12\n"
+    assert world.private.tree_entries(made.commit)["sub"].mode == "160000"
+    assert made.taken == ("src/util.py",)
+
+
+@pytest.mark.parametrize("kind", ["linked", "detached", "sha256", "split"])
+def test_other_kinds_of_checkout(kind: str, repo: Path, tmp_path: Path) -> None:
+    if kind == "linked":
+        git(repo, "worktree", "add", "-q", str(tmp_path / "linked"), "-b", "side")
+        repo = tmp_path / "linked"
+    elif kind == "detached":
+        git(repo, "checkout", "-q", "--detach")
+    elif kind == "sha256":
+        repo = make_repo(tmp_path / "wide", None, "--object-format=sha256")
+    else:
+        git(repo, "update-index", "--split-index", "--untracked-cache", "--index-version", "4")
+    world = World(repo, tmp_path / "state")
+    (repo / "README.md").write_bytes(b"# edited\n")
+    assert files(world, take(world).commit)["README.md"] == b"# edited\n"
+
+
+def test_nothing_of_a_hostile_checkout_runs(hostile: Path, tmp_path: Path, mark: Path) -> None:
+    (hostile / "README.md").write_bytes(b"# edited\n")
+    (hostile / ".git" / "info").mkdir(exist_ok=True)
+    (hostile / ".git" / "info" / "attributes").write_text("src/* -filter\n")
+    (hostile / "src/util.py").write_bytes(b"LIMIT = 12\n")
+    world = World(hostile, tmp_path / "state")
+    made = take(world)
+    # Everything is under `filter=evil` but what the developer's own attributes take out again.
+    assert "README.md" in made.left_out and made.taken == ("src/util.py",)
+    assert files(world, made.commit)["src/util.py"] == b"LIMIT = 12\n"
+    assert not mark.exists(), mark.read_text()
+
+
+def test_it_outlives_the_users_gc_and_the_private_one(world: World) -> None:
+    spoil(world.repo)
+    made = take(world).commit
+    world.private.pin_base(made)
+    commit(world.repo, {"README.md": b"# other\n"})
+    git(world.repo, "commit", "-q", "--amend", "-m", "gone")
+    git(world.repo, "reflog", "expire", "--expire=now", "--all")
+    git(world.repo, "gc", "-q", "--prune=now")
+    world.private.collect([made])
+    again = PrivateRepo.open(world.state / "private", world.project)
+    assert files(world, made)["src/util.py"] == b"LIMIT = 12\n"
+    assert TreeSource(again, made, world.project).read("staged.py") == b"s = 2\n"
+
+
+def _plan(world: World, changes: dict[str, bytes], base: str) -> object:
+    proposal = world.propose(dict(changes), 1, base)
+    return prepare_landing(world.project, world.facts, world.private, proposal, "B1", "Change it")
+
+
+def test_landing_what_the_uncommitted_work_does_not_touch(world: World) -> None:
+    world.project = world.project.model_copy(update={"base": "worktree"})
+    assert resolve_base(world.facts, "worktree") == ("refs/heads/main", world.facts.head_commit)
+    (world.repo / "README.md").write_bytes(b"# edited\n")
+    made = take(world).commit
+    proposal = world.propose({"src/util.py": b"LIMIT = 99\n"}, 1, made)
+    before = fingerprint(world.repo)
+    plan = prepare_landing(world.project, world.facts, world.private, proposal, "B1", "Raise it")
+    assert fingerprint(world.repo) == before
+    execute_landing(plan)
+    tip = git(world.repo, "rev-parse", "navigator/B1")
+    assert git(world.repo, "show", f"{tip}:src/util.py") == "LIMIT = 99"
+    # The uncommitted work is not landed with it.
+    assert git(world.repo, "show", f"{tip}:README.md") == "# thing"
+    assert git(world.repo, "rev-parse", f"{tip}^") == world.facts.head_commit
+    assert (world.repo / "README.md").read_bytes() == b"# edited\n"
+
+
+def test_landing_on_uncommitted_work_waits_for_the_commit(world: World) -> None:
+    world.project = world.project.model_copy(update={"base": "worktree"})
+    (world.repo / "src/util.py").write_bytes(b"LIMIT = 12\n")
+    (world.repo / "new.py").write_bytes(b"n = 1\n")
+    made = take(world).commit
+    changes = {"src/util.py": b"LIMIT = 99\n", "new.py": b"n = 2\n"}
+    with pytest.raises(LandingRefused, match=r"uncommitted work: .*src/util\.py") as refusal:
+        _plan(world, changes, made)
+    assert not isinstance(refusal.value, StaleBase) and "Commit" in refusal.value.hint
+    git(world.repo, "add", "-A")
+    git(world.repo, "commit", "-qm", "mine")
+    # What was approved stands on exactly what is committed now.
+    assert _plan(world, changes, made).tree  # type: ignore[attr-defined]
+
+
+def test_other_work_in_its_place_is_stale(world: World) -> None:
+    world.project = world.project.model_copy(update={"base": "worktree"})
+    (world.repo / "src/util.py").write_bytes(b"LIMIT = 12\n")
+    made = take(world).commit
+    commit(world.repo, {"src/util.py": b"LIMIT = 13\n"})
+    with pytest.raises(StaleBase) as refusal:
+        _plan(world, {"src/util.py": b"LIMIT = 99\n"}, made)
+    assert refusal.value.paths == ("src/util.py",)
+
+
+def test_a_branch_called_worktree_is_named_in_full(world: World) -> None:
+    git(world.repo, "branch", "worktree")
+    base = world.facts.head_commit
+    commit(world.repo, {"x": b"x\n"})
+    assert resolve_base(world.facts, "refs/heads/worktree") == ("refs/heads/worktree", base)
+
+
+def test_loose_objects_of_the_user_keep_their_times(world: World) -> None:
+    """Work that is staged, stashed or on another branch stands loose in the user's repository already."""
+    spoil(world.repo)
+    git(world.repo, "add", "-A")
+    git(world.repo, "stash", "create")
+    times = {
+        path: path.stat().st_mtime_ns for path in (world.repo / ".git" / "objects").glob("[0-9a-f][0-9a-f]/*")
+    }
+    for path in times:
+        os.utime(path, ns=(10**18, 10**18))
+    made = take_snapshot(world.private, world.facts)
+    assert {path.stat().st_mtime_ns for path in times} == {10**18}
+    assert files(world, made.commit)["staged.py"] == b"s = 2\n"

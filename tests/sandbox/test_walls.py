@@ -1,0 +1,377 @@
+"""What a project's tests cannot do, each tried for real in bubblewrap: reach out, write outside, take too much, stay."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from navigator.model.models import Baseline
+from navigator.model.states import CheckOutcome
+from navigator.sandbox.compare import compared
+from navigator.sandbox.limits import Limits
+from navigator.sandbox.probe import Sandbox, probe
+from tests.cascade.support import differences, fingerprint, git
+from tests.sandbox.support import Bench, needs_sandbox, processes_saying
+
+pytestmark = [pytest.mark.sandbox, needs_sandbox]
+
+PASSED, FAILED, UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path, {"a.txt": "a\n", "src/b.py": "B = 1\n"})
+
+
+def says(bench: Bench, command: str, **options: object) -> str:
+    """What a command that fails on purpose prints."""
+    run = bench.run(check=f"{command}\nexit 9", **options)  # type: ignore[arg-type]
+    assert run.outcome is FAILED, run
+    return run.detail
+
+
+def test_the_files_stand_at_the_projects_own_path(bench: Bench) -> None:
+    said = says(bench, "pwd; cat a.txt; ls -a")
+    assert str(bench.path) in said and "a.txt" in said
+
+
+def test_there_is_no_repository_inside(bench: Bench) -> None:
+    assert "absent" in says(bench, "test -e .git || echo absent")
+
+
+def test_nothing_reaches_the_network(bench: Bench) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = server.getsockname()[1]
+        said = says(
+            bench,
+            f"""python3 - <<'E'
+import socket
+for place in (("127.0.0.1", {port}), ("1.1.1.1", 53)):
+    try:
+        socket.create_connection(place, 3)
+        print("reached", place)
+    except OSError as error:
+        print("refused", place[0], error.errno)
+try:
+    socket.getaddrinfo("example.org", 80)
+    print("resolved")
+except OSError:
+    print("no names")
+E""",
+        )
+        server.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert "reached" not in said and "resolved" not in said and said.count("refused") == 2
+
+
+def test_a_server_of_its_own_answers_on_the_loopback(bench: Bench) -> None:
+    said = bench.run(
+        check="""python3 - <<'E'
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(server.getsockname(), 3)
+E"""
+    )
+    assert said.outcome is PASSED, said
+
+
+def test_abstract_sockets_of_the_machine_are_out_of_reach(bench: Bench) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("\0navigator-test-socket")
+        server.listen()
+        said = says(
+            bench,
+            "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect(chr(0) + 'navigator-test-socket')\"",
+        )
+    assert "refused" in said.lower()
+
+
+def test_the_home_folder_and_its_secrets_are_not_there(bench: Bench) -> None:
+    home = Path.home()
+    said = says(
+        bench,
+        f"echo $HOME; ls -a ~; ls {home}/.ssh {home}/.gitconfig {home}/.bashrc /var/log /root/.bashrc; touch ~/x && echo own",
+    )
+    assert "/home/sandbox" in said and "own" in said
+    assert said.count("No such file or directory") == 5
+
+
+def test_no_variable_of_the_caller_comes_along(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "shall-not-be-seen")
+    said = says(bench, "env | sort; cat /proc/1/environ /proc/self/environ | tr '\\0' '\\n'")
+    assert "PATH=" in said and "shall-not-be-seen" not in said
+
+
+def test_the_users_repository_and_checkout_are_untouched(bench: Bench) -> None:
+    before = fingerprint(bench.path)
+    run = bench.run(
+        check=(
+            "set -e; echo gone > a.txt; rm -r src; mkdir -p .git/hooks; echo evil > .git/config; "
+            "echo evil > .git/hooks/pre-commit; echo new > new.txt"
+        )
+    )
+    assert run.outcome is PASSED, run
+    assert differences(before, fingerprint(bench.path)) == []
+    assert git(bench.path, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    "place", ["/usr/x", "/x", "/etc/x", "/dev/x", "/proc/sys/kernel/hostname", "/proc/sys/vm/swappiness"]
+)
+def test_the_system_cannot_be_written(bench: Bench, place: str) -> None:
+    assert "wrote" not in says(bench, f"(echo x > {place}) && echo wrote")
+    assert not Path("/usr/x").exists()
+
+
+def test_there_is_no_way_to_more_rights(bench: Bench) -> None:
+    said = says(
+        bench, "grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; unshare -Ur true || echo refused"
+    )
+    assert "CapEff:\t0000000000000000" in said
+    assert "NoNewPrivs:\t1" in said
+    assert "refused" in said
+
+
+def test_processes_of_the_machine_are_not_seen(bench: Bench) -> None:
+    said = says(bench, f"ls /proc | grep -c '^[0-9]'; ls -d /proc/{os.getpid()} && kill -9 {os.getpid()}")
+    assert "No such file" in said or os.getpid() < 10
+    assert int(said.split("\n\n", 1)[1].split()[0]) < 12
+
+
+def test_a_fork_bomb_is_stopped(bench: Bench) -> None:
+    run = bench.run(
+        check="""python3 - <<'E'
+import os, time
+made = 0
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        made += 1
+except OSError:
+    print("stopped by the kernel", flush=True)
+    os._exit(1)
+E""",
+        limits=Limits(seconds=60, processes=100),
+    )
+    assert run.outcome is FAILED
+    assert "100 processes" in run.line or "stopped by the kernel" in run.detail
+
+
+def test_memory_is_bounded_in_one_process(bench: Bench) -> None:
+    run = bench.run(check="python3 -c 'b = bytearray(1 << 30); print(len(b))'", limits=Limits(memory_mb=256))
+    assert run.outcome is FAILED and "1073741824" not in run.detail
+    assert "MemoryError" in run.detail or "memory" in run.line
+
+
+def test_memory_is_bounded_over_all_processes(bench: Bench) -> None:
+    run = bench.run(
+        check="for i in 1 2 3 4; do python3 -c 'import time; b = b\"x\" * (180 << 20); time.sleep(30)' & done; wait",
+        limits=Limits(seconds=60, memory_mb=400),
+    )
+    assert run.outcome is FAILED and "more than 400 MiB of memory" in run.line
+
+
+SHARED = {
+    "memfd": "import os; fd = os.memfd_create('a'); [os.write(fd, b'x' * (1 << 20)) for _ in range(600)]",
+    "shared mapping": "import mmap; m = mmap.mmap(-1, 600 << 20); [m.write(b'x' * (1 << 20)) for _ in range(600)]",
+    "closed file, mapped": (
+        "import mmap, os; fd = os.memfd_create('a'); os.ftruncate(fd, 600 << 20); m = mmap.mmap(fd, 600 << 20); "
+        "os.close(fd); [m.write(b'x' * (1 << 20)) for _ in range(600)]"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", SHARED.values(), ids=SHARED.keys())
+def test_memory_is_bounded_where_it_is_shared(bench: Bench, code: str) -> None:
+    run = bench.run(
+        check=f'python3 -c "{code}; import time; time.sleep(60)"', limits=Limits(seconds=50, memory_mb=300)
+    )
+    assert run.outcome is FAILED and "more than 300 MiB of memory" in run.line
+
+
+def test_memory_that_processes_share_counts_once(bench: Bench) -> None:
+    code = (
+        "import mmap, os, time; m = mmap.mmap(-1, 150 << 20); m.write(b'x' * (150 << 20))\n"
+        "for _ in range(4):\n    if os.fork() == 0: [m[at] for at in range(0, 150 << 20, 4096)]; time.sleep(2); os._exit(0)\n"
+        "for _ in range(4): os.wait()"
+    )
+    run = bench.run(check=f'python3 -c "{code}"', limits=Limits(seconds=60, memory_mb=450))
+    assert run.outcome is PASSED, run
+
+
+def test_disk_is_bounded_for_files_without_a_name(bench: Bench) -> None:
+    code = (
+        "import os; fd = os.open('big', os.O_RDWR | os.O_CREAT); os.unlink('big'); "
+        "[os.write(fd, b'x' * (1 << 20)) for _ in range(39)]; fe = os.open('other', os.O_RDWR | os.O_CREAT); "
+        "os.unlink('other'); [os.write(fe, b'x' * (1 << 20)) for _ in range(39)]; import time; time.sleep(60)"
+    )
+    run = bench.run(check=f'python3 -c "{code}"', limits=Limits(seconds=50, disk_mb=40))
+    assert run.outcome is FAILED and "more than 40 MiB of files" in run.line
+
+
+def test_the_keyrings_of_the_session_are_out_of_reach(bench: Bench) -> None:
+    """Keyrings are in no namespace: what the user's session keeps there (Kerberos, fscrypt) could else be read or revoked."""
+    code = (
+        "import ctypes, errno, platform; libc = ctypes.CDLL(None, use_errno=True)\n"
+        "first = {'x86_64': 248, 'aarch64': 217}[platform.machine()]\n"
+        "for number in range(first, first + 3):\n"
+        "    print(libc.syscall(number, 0, -3, 0, 0, 0), errno.errorcode[ctypes.get_errno()])\n"
+        "print(libc.syscall(first - 1, 0, 0, 0) != 0)"
+    )
+    said = says(bench, f"python3 - <<'E'\n{code}\nE")
+    assert said.count("-1 ENOSYS") == 3
+
+
+def test_a_run_that_ends_early_with_success_is_no_passed_run(tmp_path: Path) -> None:
+    test = "import unittest\n\nclass T(unittest.TestCase):\n    def test_a(self): pass\n    def test_b(self): pass\n"
+    bench = Bench(tmp_path, {"test_a.py": test}, check="python3 -m unittest")
+    base = bench.run()
+    assert (base.outcome, base.passed) == (PASSED, 2)
+    early = bench.run(
+        bench.changed({"test_a.py": test.replace("a(self): pass", "a(self): import os; os._exit(0)")})
+    )
+    before = Baseline(
+        project_id=1, tree="a", command="b", environment="c", outcome=base.outcome, detail=base.detail
+    )
+    said = compared(before, early)
+    assert said.outcome is FAILED
+    assert said.detail == "exit status 0, but the output counts no tests; 2 passed on the base"
+    fewer = bench.run(bench.changed({"test_a.py": test.replace("    def test_b(self): pass\n", "")}))
+    assert compared(before, fewer).detail == "1 passed; 2 on the base"
+
+
+def test_a_runner_that_is_stopped_is_ended_in_time(bench: Bench) -> None:
+    run = bench.run(check="kill -STOP $$; echo never", limits=Limits(seconds=3))
+    assert run.outcome is FAILED and "did not end within 3 s" in run.line
+
+
+def test_a_test_that_traces_and_stops_what_holds_its_sandbox_costs_itself_the_time_limit(
+    bench: Bench,
+) -> None:
+    code = (
+        "import ctypes, os, signal, time; ctypes.CDLL(None).ptrace(16, 1, 0, 0)\n"
+        "os.kill(1, signal.SIGSTOP); os.kill(os.getppid(), signal.SIGSTOP); time.sleep(60)"
+    )
+    run = bench.run(check=f"python3 - <<'E'\n{code}\nE", limits=Limits(seconds=4))
+    assert run.outcome is FAILED and "did not end within 4 s" in run.line
+
+
+def test_memory_folders_are_bounded(bench: Bench) -> None:
+    said = says(
+        bench,
+        "for d in /tmp /dev/shm /run ~; do head -c 80M /dev/zero > $d/x || echo full $d; done",
+        limits=Limits(tmpfs_mb=64),
+    )
+    assert said.count("full ") == 4
+
+
+def test_disk_is_bounded_in_one_file(bench: Bench) -> None:
+    run = bench.run(check="head -c 60M /dev/zero > big", limits=Limits(disk_mb=40))
+    assert run.outcome is FAILED
+
+
+def test_disk_is_bounded_over_many_files(bench: Bench) -> None:
+    run = bench.run(
+        check="i=0; while true; do head -c 4M /dev/zero > big$i; i=$((i+1)); done",
+        limits=Limits(seconds=60, disk_mb=40),
+    )
+    assert run.outcome is FAILED and "more than 40 MiB of files" in run.line
+
+
+def test_endless_output_is_cut(bench: Bench) -> None:
+    run = bench.run(check="yes not a test", limits=Limits(seconds=60, output=1 << 20))
+    assert run.outcome is FAILED and "wrote more than 1 MiB" in run.line
+    assert len(run.detail) < 6_000
+
+
+def test_a_command_that_does_not_end_is_ended(bench: Bench) -> None:
+    endless = f"sleep 600.{os.getpid()}"  # other tests sleep too
+    run = bench.run(check=endless, limits=Limits(seconds=1))
+    assert run.outcome is FAILED and "did not end within 1 s" in run.line
+    assert not processes_saying(endless)
+
+
+def test_no_daemon_outlives_the_run(bench: Bench) -> None:
+    # A number of this process's own: somebody else's run of this test is not ours to judge.
+    daemon = f"sleep 98765.{os.getpid()}"
+    run = bench.run(check=f"setsid sh -c '(setsid {daemon} &) ' >/dev/null 2>&1 </dev/null & sleep 0.3; true")
+    assert run.outcome is PASSED
+    # Bubblewrap tells how the check ended before it is gone itself, and everything in the sandbox with it.
+    deadline = time.monotonic() + 60
+    while processes_saying(daemon):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_cancelled_run_is_killed_whole(bench: Bench) -> None:
+    cancel = threading.Event()
+    threading.Timer(0.5, cancel.set).start()
+    run = bench.run(check="setsid sleep 97531 & sleep 97532", cancel=cancel)
+    assert run.cut == "cancelled"
+    assert not processes_saying("sleep 97531") and not processes_saying("sleep 97532")
+
+
+def test_a_killed_parent_takes_the_sandbox_along(tmp_path: Path) -> None:
+    Bench(tmp_path, {"a.txt": "a\n"})
+    script = f"""
+from pathlib import Path
+from tests.sandbox.support import *
+bench = Bench.__new__(Bench)
+folder = Path({str(tmp_path)!r})
+bench.folder, bench.path = folder, folder / "code"
+bench.project = Project(id=1, name="code", path=str(bench.path), check="sleep 96420")
+bench.private = PrivateRepo.open(folder / "private", bench.project)
+bench.base = git(bench.path, "rev-parse", "HEAD")
+bench.run()
+"""
+    import sys
+
+    child = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        deadline = time.monotonic() + 60
+        while not processes_saying("sleep 96420"):
+            assert child.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        child.kill()
+        child.wait()
+    deadline = time.monotonic() + 60
+    while processes_saying("sleep 96420"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_without_a_sandbox_nothing_is_run(bench: Bench) -> None:
+    run = bench.run(
+        check="touch /tmp/navigator-was-run", sandbox=Sandbox(reason="it is not here", hint="Get it.")
+    )
+    assert run.outcome is UNTESTED and run.line == "no sandbox: it is not here" and "Get it." in run.detail
+    assert not Path("/tmp/navigator-was-run").exists()
+
+
+def test_unsandboxed_runs_only_when_asked_for(bench: Bench) -> None:
+    none = Sandbox(reason="switched off")
+    before = fingerprint(bench.path)
+    run = bench.run(
+        check="set -e; grep -q a a.txt; echo b > a.txt; test ! -e .git", sandbox=none, without=True
+    )
+    assert run.outcome is PASSED, run
+    assert (
+        bench.run(check="sleep 600", sandbox=none, without=True, limits=Limits(seconds=1)).outcome is FAILED
+    )
+    assert differences(before, fingerprint(bench.path)) == []
+
+
+def test_the_probe_remembers() -> None:
+    assert probe() is probe()

@@ -1,0 +1,188 @@
+"""Forecasts against the published figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.model.errors import UsageError
+from navigator.schedule.forecast import (
+    MOST_A_DAY,
+    PUBLISHED,
+    Figures,
+    Step,
+    best_batch,
+    between,
+    break_even,
+    forecast,
+    price,
+    task_steps,
+)
+
+
+def seconds(steps: Iterable[Step]) -> float:
+    return sum(step.seconds for step in steps)
+
+
+TEN_SECOND_REVIEWS = replace(PUBLISHED, review_tokens=480.0)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "computed", "golden"),
+    [
+        ("a round trip", PUBLISHED.round_trip, 75.4),
+        ("the way there, shared by 30", forecast(30).swap_in_each, 1.42333),
+        ("the round trip, shared by 30", forecast(30).swap_each, 2.51333),
+        ("writing 30 proposals", forecast(30).write_seconds, 326.087),
+        (
+            "tokens a second of a session of 30 with ten-second reviews",
+            forecast(30, TEN_SECOND_REVIEWS).tokens_per_second,
+            85.5326,
+        ),
+        (
+            "tokens that earn a round trip against 137 tok/s, nothing reviewed",
+            break_even(replace(PUBLISHED, single_speed=137.0, review_tokens=0.0)).tokens,
+            40440.1,
+        ),
+        ("one task alone", seconds(task_steps(PUBLISHED)), 63.9862),
+        ("and back", seconds(task_steps(PUBLISHED, revisions=1)[:4]), 96.6862),
+        ("and revised, not reviewed again", seconds(task_steps(PUBLISHED, revisions=1)[:5]), 107.556),
+    ],
+)
+def test_the_published_figures_come_out(quantity: str, computed: float, golden: float) -> None:
+    assert computed == pytest.approx(golden, rel=5e-6), quantity
+
+
+@given(st.integers(1, 500))
+def test_a_forecast_adds_up(batch: int) -> None:
+    made = forecast(batch)
+    parts = made.write_seconds + made.swap_seconds + made.review_seconds
+    assert made.total_seconds == pytest.approx(parts)
+    assert made.seconds_each * batch == pytest.approx(made.total_seconds)
+    assert made.seconds_each == pytest.approx(
+        PUBLISHED.write_seconds + PUBLISHED.review_seconds + made.swap_each
+    )
+
+
+def test_two_models_that_cost_no_swap_have_a_forecast_too() -> None:
+    free = Figures(0, 0, 10, 10, 0, 0)
+    assert forecast(3, free).total_seconds == 0
+    assert forecast(3, free).tokens_per_second == 0
+
+
+def test_the_price_of_now_falls_to_that_of_the_target() -> None:
+    now = price(19, 30)
+    assert now.now_each == pytest.approx(75.4 / 19)
+    assert now.target_each == pytest.approx(75.4 / 30)
+    assert now.extra_seconds == pytest.approx(75.4 * (1 - 19 / 30))
+    assert price(30, 30).extra_seconds == pytest.approx(0)
+    assert price(45, 30).extra_seconds == 0
+    assert price(0, 30).now_each is None
+
+
+def test_reviews_and_revisions_put_the_break_even_off() -> None:
+    assert break_even(PUBLISHED).tokens == pytest.approx(75.4 / (1 / 38 - 1 / 184 - 500 / 48 / 2000))
+    rates = [break_even(replace(PUBLISHED, revise_rate=rate)) for rate in (0.0, 0.1, 0.2, 0.35)]
+    assert [even.batch for even in rates] == [3, 4, 5, 7]
+    assert [even.tokens for even in rates] == sorted(even.tokens or 0 for even in rates)
+
+
+FIGURES = st.builds(
+    Figures,
+    swap_in=st.floats(0, 300),
+    swap_back=st.floats(0, 300),
+    generator_speed=st.floats(20, 500),
+    reviewer_speed=st.floats(20, 500),
+    proposal_tokens=st.floats(100, 10_000),
+    review_tokens=st.floats(0, 2_000),
+    revise_rate=st.floats(0, 1),
+    single_speed=st.floats(1, 200),
+)
+
+
+@given(FIGURES)
+def test_the_break_even_is_the_smallest_batch_that_is_no_slower(figures: Figures) -> None:
+    even = break_even(figures)
+    if even.batch is None or even.tokens is None:
+        assert forecast(100_000, figures).seconds_each > figures.single_seconds * (1 - 1e-9)
+        return
+    slack = 1 + 1e-6
+    assert forecast(even.batch, figures).seconds_each <= figures.single_seconds * slack
+    if even.batch > 1:
+        assert forecast(even.batch - 1, figures).seconds_each * slack >= figures.single_seconds
+    assert even.batch - 1 <= even.tokens / figures.proposal_tokens * slack
+    assert even.tokens / figures.proposal_tokens <= even.batch * slack
+
+
+@given(FIGURES)
+def test_the_best_batch_is_the_smallest_within_five_percent_of_an_endless_one(figures: Figures) -> None:
+    best = best_batch(figures)
+    least = figures.least_seconds_each
+    if best is None:
+        assert figures.swaps_in(MOST_A_DAY) > 0.05 * MOST_A_DAY * least or figures.round_trip == 0
+        return
+    assert best <= MOST_A_DAY
+    assert forecast(best, figures).seconds_each <= least * 1.05 * (1 + 1e-9)
+    if best > 1:
+        assert forecast(best - 1, figures).seconds_each > least * 1.05 * (1 - 1e-9)
+
+
+def test_the_best_batch_of_the_published_figures() -> None:
+    assert best_batch(PUBLISHED) == math.ceil(75.4 / (0.05 * (2000 / 184 + 500 / 48)))
+    assert best_batch(replace(PUBLISHED, proposal_tokens=0, review_tokens=0)) is None
+
+
+def test_without_swaps_and_beyond_a_day_any_batch_is_the_best() -> None:
+    assert best_batch(replace(PUBLISHED, swap_in=0, swap_back=0)) is None
+    assert best_batch(replace(PUBLISHED, generator_speed=150_000, reviewer_speed=40_000)) is None
+
+
+def test_what_depends_on_the_revise_rate_carries_its_interval() -> None:
+    figures = replace(PUBLISHED, revise_rate=0.3, revise_n=20, revise_low=0.14, revise_high=0.52)
+    rates = [replace(figures, revise_rate=rate) for rate in (0.14, 0.52)]
+    assert between(figures, best_batch) == tuple(map(best_batch, rates))
+    low, high = between(figures, lambda given: forecast(30, given).total_seconds) or (0, 0)
+    assert low < forecast(30, figures).total_seconds < high
+    (few, many) = between(figures, lambda given: break_even(given).batch or 0) or (0, 0)
+    assert few < (break_even(figures).batch or 0) < many
+    assert between(replace(figures, revise_n=0), best_batch) is None
+
+
+def test_one_task_through_revisions_that_are_each_reviewed_again() -> None:
+    assert seconds(task_steps(PUBLISHED, revisions=1)) == pytest.approx(
+        2 * (2000 / 184 + 42.7 + 500 / 48) + 32.7
+    )
+    names = [step.name for step in task_steps(PUBLISHED, revisions=2)]
+    assert names[:3] == ["write", "swap to the reviewer", "review"]
+    assert names[3:] == ["swap to the generator", "revise", "swap to the reviewer", "review"] * 2
+
+
+@pytest.mark.parametrize("single", [94.0, 184.0, 200.0])
+def test_a_cascade_that_is_not_faster_never_earns_its_swaps(single: float) -> None:
+    assert break_even(replace(PUBLISHED, single_speed=single)).tokens is None
+
+
+@given(st.integers(1, 500), st.floats(0, 1))
+def test_revisions_cost_their_share_and_at_most_one_more_round_trip(batch: int, rate: float) -> None:
+    made, plain = forecast(batch, replace(PUBLISHED, revise_rate=rate)), forecast(batch)
+    work = rate * (plain.write_seconds + plain.review_seconds)
+    swaps = made.revision_seconds - work
+    assert -1e-9 <= swaps <= PUBLISHED.round_trip + 1e-9
+    assert made.total_seconds == pytest.approx(plain.total_seconds + made.revision_seconds)
+
+
+def test_what_cannot_be_forecast_is_refused_with_a_hint() -> None:
+    for broken in (
+        lambda: forecast(0),
+        lambda: price(3, 0),
+        lambda: replace(PUBLISHED, reviewer_speed=0),
+        lambda: replace(PUBLISHED, swap_in=-1),
+        lambda: replace(PUBLISHED, revise_rate=1.1),
+    ):
+        with pytest.raises(UsageError):
+            broken()

@@ -1,0 +1,112 @@
+"""The session that the forecast plays forward: nothing lost, nobody starved, the published session within its own figures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.workloads import ARRIVALS, PUBLISHED, Scenario, workload
+from navigator.model.snapshot import BatchRules, SchedulerSnapshot
+from navigator.model.states import Role, TaskState
+from navigator.model.timing import StepTimes
+from navigator.schedule.session import Card, Request, Session
+from navigator.schedule.swap_rule import decide_swap, longest_wait
+from tests.schedule.test_rules import NOW, snap, task
+
+
+def test_the_published_session_one_stream_at_a_time() -> None:
+    """326 s of writing, 312.5 s of reviews and the way there: 701 s, with reviews rounded to ten seconds and the way back."""
+    session = Session(PUBLISHED.machine(), workload(PUBLISHED), until="idle").run()
+    assert session.now == pytest.approx(30 * 2000 / 184 + 42.7 + 30 * 500 / 48, rel=1e-6)
+    assert session.swaps == 1
+
+
+@pytest.mark.parametrize(("streams", "seconds"), [(8, 198), (16, 154), (30, 123)])
+def test_the_published_session_with_more_streams(streams: int, seconds: float) -> None:
+    scenario = replace(PUBLISHED, streams=(streams, streams))
+    session = Session(scenario.machine(), workload(scenario), until="idle").run()
+    assert session.now == pytest.approx(seconds, abs=0.5)
+
+
+def test_streams_share_a_card_as_the_timing_model_says() -> None:
+    """Two answers of 100 tokens, the second one asked for when the first is half written."""
+    times = StepTimes(load_seconds=0, decode=10, prefill=100, kv_share=0.5)
+    card = Card(times)
+    card.add("a", Request(0, 100))
+    assert card.advance(5.0) == []
+    card.add("b", Request(200, 100))
+    assert card.next_event() == 2.0  # a prompt is read alone
+    assert card.advance(2.0) == []
+    assert card.next_event() == pytest.approx(50 * times.step_seconds(2))
+    assert card.advance(card.next_event()) == ["a"]
+    assert card.next_event() == pytest.approx(50 * times.step_seconds(1))
+    assert card.advance(card.next_event()) == ["b"]
+    assert card.next_event() == math.inf
+
+
+SCENARIOS = st.builds(
+    Scenario,
+    tasks=st.integers(1, 25),
+    projects=st.integers(1, 5),
+    arrivals=st.sampled_from(ARRIVALS),
+    hours=st.sampled_from((0.1, 1.0, 6.0)),
+    revise_rate=st.sampled_from((0.0, 0.35, 1.0)),
+    spread=st.sampled_from((0.0, 0.5, 1.0)),
+    check_seconds=st.sampled_from((0.0, 5.0, 90.0)),
+    check_failures=st.sampled_from((0.0, 0.3)),
+    swap_in=st.sampled_from((2.0, 42.7, 120.0)),
+    urgent=st.sampled_from((0.0, 0.3)),
+    seed=st.integers(0, 10_000),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SCENARIOS)
+def test_every_task_ends_and_no_proposal_waits_longer_than_it_may(scenario: Scenario) -> None:
+    """Its longest wait, then what runs when that is over, repairs with their checks, and the swap that may just have begun."""
+    scenario = replace(scenario, spread=0.0, swap_spread=0.0)
+    jobs = workload(scenario)
+    session = Session(scenario.machine(), jobs).run()
+    assert set(session.ended) == {job.id for job in jobs}
+    # No card answers faster alone than beside others, so a call takes at most what 25 take together.
+    running = 25 * (16 * 2000 / 184 + 8000 / 8333) + 3 * 95
+    longest = {job.id: longest_wait(snap(), task(1, priority=job.priority)) for job in jobs}
+    for name, seconds in session.review_waits:
+        assert seconds <= longest[name] + running + 3 * (scenario.swap_in + scenario.swap_back)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 5000), st.integers(-2, 3)), min_size=1, max_size=6),
+    st.integers(0, 20),
+    st.sampled_from((0.0, 180.0)),
+)
+def test_the_reviewer_is_due_as_soon_as_one_has_waited_its_longest(
+    waits: list[tuple[float, int]], left: int, quiet: float
+) -> None:
+    """However much is left to write; and with nothing left, at once."""
+    proposals = [
+        task(100 + number, TaskState.AWAITING_REVIEW, since=NOW - seconds, priority=priority)
+        for number, (seconds, priority) in enumerate(waits)
+    ]
+    snapshot: SchedulerSnapshot = snap(
+        *proposals,
+        *(task(number) for number in range(left)),
+        until="",
+        last_arrival=-math.inf,
+        batch=BatchRules(quiet=quiet),
+    )
+    over = any(NOW - one.since >= longest_wait(snapshot, one) for one in proposals)
+    decision = decide_swap(snapshot, NOW)
+    assert (decision is not None) is (over or left == 0)
+    assert decision is None or decision.to is Role.REVIEWER
+
+
+def test_one_task_alone_swaps_once_and_twice_more_for_a_revision() -> None:
+    once = replace(PUBLISHED, tasks=1)
+    assert Session(once.machine(), workload(once)).run().swaps == 1
+    revised = replace(once, revise_rate=1.0, revisions=1)
+    assert Session(revised.machine(), workload(revised)).run().swaps == 3
