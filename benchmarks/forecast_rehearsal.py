@@ -21,8 +21,8 @@ from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.model.records import ForecastRecord
-from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
 from tests.cascade.support import REHEARSAL, make_repository
+from tests.scripted.samples.repositories import sample_projects, sample_tasks
 
 PROJECTS = sized(1, 12, 12)
 TASKS = sized((3,), (3, 5, 8, 12, 20), (3, 5, 8, 12, 20))
@@ -32,7 +32,7 @@ def sessions(folder: Path, count: int, seed: int, scale: float) -> list[Forecast
     """So many sessions on one state folder, and their forecasts."""
     config = folder / "config.toml"
     config.write_text(REHEARSAL + "[exam]\nshare = 0.0\n", encoding="utf-8")
-    os.environ[CONFIG_VARIABLE] = str(config)
+    os.environ.update({CONFIG_VARIABLE: str(config), "NAVIGATOR_REHEARSAL": "tests.scripted"})
     paths, rng = StatePaths(folder / "state").ensure(), random.Random(seed)
     samples = sample_projects(PROJECTS, seed)
     queue = sample_tasks(count * 20, seed, samples)

@@ -28,7 +28,7 @@ from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.rehearsal.samples import repositories
+from navigator.rehearsal import samples
 
 PROJECTS, TASKS = sized((1, 1), (6, 10), (6, 10))
 Span = tuple[float, float]
@@ -58,17 +58,17 @@ def _covered(spans: Iterable[Span]) -> float:
 
 def run(seed: int, scale: float, slow: float, *, ahead: bool) -> Session:
     """One session in a folder of its own."""
-    made = repositories.sample_projects
+    made = samples.sample_projects
 
-    def slower(count: int, number: int) -> list[repositories.SampleProject]:
-        return [replace(one, check=f"sleep {slow:g}; {one.check}") for one in made(count, number)]
+    def slower() -> tuple[samples.SampleProject, ...]:
+        return tuple(replace(one, check=f"sleep {slow:g}; {one.check}") for one in made())
 
     async def nothing(*_: object) -> None:
         """Prepare nothing."""
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        unittest.mock.patch.object(repositories, "sample_projects", slower if slow else made),
+        unittest.mock.patch.object(samples, "sample_projects", slower if slow else made),
     ):
         state = Path(folder)
         (state / "config.toml").write_text(_CONFIG, encoding="utf-8")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.size import sized
-from navigator.rehearsal.samples.repositories import SampleTask, sample_projects, sample_tasks
+from tests.scripted.samples.repositories import SampleTask, sample_projects, sample_tasks
 
 SETTINGS = """
 [generator]
@@ -72,6 +72,7 @@ class Desk:
             "NAVIGATOR_STATE": str(self.folder / "state"),
             "NAVIGATOR_CONFIG": str(self.folder / "config.toml"),
             "NAVIGATOR_TIME_SCALE": str(SCALE),
+            "NAVIGATOR_REHEARSAL": "tests.scripted",
         }
         done = subprocess.run(
             [sys.executable, "-m", "navigator", *words, "--json"],

@@ -21,8 +21,8 @@ from navigator.cascade.views.statistics.uncertainty import sentence
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.figures.uncertainty import Relation, relations
-from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
 from tests.cascade.support import make_repository
+from tests.scripted.samples.repositories import sample_projects, sample_tasks
 
 SETTINGS = """[generator]
 model = "rehearsal/Qwen3.5-35B-A3B"
@@ -39,7 +39,7 @@ def rehearsed(folder: Path, *, telling: bool, tasks: int) -> tuple[Relation, ...
     folder.mkdir()
     config = folder / "config.toml"
     config.write_text(SETTINGS, encoding="utf-8")
-    os.environ[CONFIG_VARIABLE] = str(config)
+    os.environ.update({CONFIG_VARIABLE: str(config), "NAVIGATOR_REHEARSAL": "tests.scripted"})
     samples = sample_projects(sized(1, 12, 12), 7)
     with locked_dependencies(StatePaths(folder / "state").ensure(), time_scale=0.0, seed=7) as deps:
         if telling:

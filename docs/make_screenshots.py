@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PICTURES = Path(__file__).parent / "pictures"
 SIZE = (120, 36)
-SEED = 7
+SEED = 0
 SCALE = 0.3
 """Of simulated time, for the session before the pictures."""
 SCALE_SHOWN = 1.0
@@ -92,9 +92,9 @@ def queue(state: Path) -> None:
     """Tasks for the models to work on in the pictures."""
     from navigator.cascade.socket.alone import act_alone
     from navigator.config.paths import StatePaths
-    from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
+    from navigator.rehearsal.samples import sample_projects, sample_tasks
 
-    more = sample_tasks(60, SEED + 1, sample_projects(24, SEED))[-22:]
+    more = sample_tasks(60, SEED, sample_projects())[-22:]
     tasks = [
         {
             "project": task.project,

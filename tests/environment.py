@@ -69,6 +69,7 @@ def _clean() -> tempfile.TemporaryDirectory[str]:
         HOME=home.name,
         GIT_CONFIG_NOSYSTEM="1",
         LANG="C.UTF-8",
+        NAVIGATOR_REHEARSAL="tests.scripted",
         TZ="UTC",
         TERM="xterm-256color",
         COLORTERM="truecolor",

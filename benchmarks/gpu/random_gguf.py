@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "engines"))
 
 from tiny_gguf import TEMPLATE, token_type  # noqa: E402
 
-TOKENIZER = ROOT / "tests" / "serving" / "data" / "tokenizer" / "tokenizer.json"
+TOKENIZER = ROOT / "tests" / "client" / "data" / "tokenizer" / "tokenizer.json"
 SPREAD = 0.02
 """Standard deviation of every weight."""
 FAVOUR = 8.0

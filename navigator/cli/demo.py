@@ -36,16 +36,22 @@ _QUESTIONS_FROM = 12
 @click.command()
 @click.option("--headless", is_flag=True, help="Run without the screens; the default without a terminal.")
 @click.option(
-    "--projects", type=click.IntRange(1, 200), default=24, show_default=True, help="Number of projects."
+    "--projects", type=click.IntRange(1, 24), default=24, show_default=True, help="Number of projects."
 )
-@click.option("--tasks", type=click.IntRange(1, 2000), default=36, show_default=True, help="Number of tasks.")
+@click.option("--tasks", type=click.IntRange(1, 120), default=36, show_default=True, help="Number of tasks.")
 @click.option(
     "--time-scale",
     type=float,
     default=None,
     help=f"Factor on every simulated second; {DEFAULT_SCALE} by default.",
 )
-@click.option("--seed", type=int, default=7, show_default=True, help="Seed of projects, tasks and answers.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Which tasks come first, and simulated probabilities.",
+)
 @click.option(
     "--state",
     type=click.Path(path_type=Path, file_okay=False),
@@ -211,13 +217,13 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
     from navigator.cascade.verbs.task_add import AddTasks, AddTasksArgs, NewTask
     from navigator.cli.session import act
-    from navigator.rehearsal.samples.repositories import sample_projects, sample_questions, sample_tasks
+    from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
 
     with reading(paths) as store:
         known = store.projects()
     if known:
         return {"projects": len(known)}
-    made = sample_projects(projects, seed)
+    made = sample_projects()[:projects]
     root = private_folder(paths.root / "samples")
     for sample in made:
         folder = root / sample.name

@@ -11,40 +11,11 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from navigator.landing.plan import LandingPlan
-
 _SETTLED = 1.0
 """Seconds for which a lock must not change before it counts as left behind: git holds one for milliseconds."""
 
 _POLL = 0.05
 _LARGEST = 4096
-
-
-def clear_plan_locks(plan: LandingPlan, *, since: float | None = None) -> list[Path]:
-    """Take away the reference locks that executing a journaled plan left; returns which.
-
-    A lock is the plan's own when its content is the commit that only this plan brings to that reference; or when it is
-    empty, as git leaves it before it writes or where it deletes, no living process has it open, and it is not older
-    than `since`.
-
-    Args:
-        since: seconds since the epoch when the plan was journaled; None: just now, by this process.
-    """
-    common, own = Path(plan.common_dir), Path(plan.git_dir)
-    places = [common / f"{plan.ref}.lock", own / "HEAD.lock"]
-    if not plan.commit:
-        places += [common / "packed-refs.lock", common / "packed-refs.new"]
-
-    def ours(path: Path) -> bool:
-        content = path.read_bytes()
-        if path.name == "packed-refs.new":
-            return True  # written under packed-refs.lock, which went before it
-        if content:
-            # The line break is a write of its own.
-            return bool(plan.commit) and content in (plan.commit.encode(), f"{plan.commit}\n".encode())
-        return since is None or path.stat().st_mtime >= since - 1
-
-    return clear(places, ours)
 
 
 def clear_private_locks(git_dir: Path) -> list[Path]:

@@ -39,7 +39,6 @@ def make_strategy(
     in_flight: InFlight = tuple,
     time_scale: float = 1.0,
     seed: int = 0,
-    fault_rate: float | None = None,
 ) -> SwapStrategy:
     """The strategy that `[swap] strategy` names; the arguments are `base.Setup`'s.
 
@@ -55,7 +54,7 @@ def make_strategy(
             "No swap strategy is set, so Navigator does not know how to change models.",
             hint=f'Set strategy under [swap] in {where}, for example strategy = "resident". Strategies: {listed}.',
         )
-    setup = Setup(settings, paths, in_flight, time_scale, seed, fault_rate)
+    setup = Setup(settings, paths, in_flight, time_scale, seed)
     return strategy_class(settings.swap.strategy).create(setup)
 
 

@@ -112,7 +112,6 @@ class Setup:
         in_flight: the ids of Navigator's own requests that are running, for strategies that abort them by id.
         time_scale: factor on simulated time; rehearsal only.
         seed: of the rehearsal's answers.
-        fault_rate: share of planted faults in the rehearsal's answers, None for its default.
     """
 
     settings: Settings
@@ -120,7 +119,6 @@ class Setup:
     in_flight: InFlight = tuple
     time_scale: float = 1.0
     seed: int = 0
-    fault_rate: float | None = None
 
 
 class SwapStrategy(ABC):

@@ -22,6 +22,7 @@ from navigator.client.retry import RetryPolicy
 from navigator.config.paths import StatePaths
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
+from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
 
 REHEARSAL = """
 [generator]
@@ -77,7 +78,7 @@ class Desk:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("GIT_", "NAVIGATOR_", "PYTEST_"))
+            if not name.startswith(("GIT_", "NAVIGATOR_", "PYTEST_")) or name == MODULE_VARIABLE
         }
         return kept | {
             "NAVIGATOR_STATE": str(self.root),

@@ -399,7 +399,7 @@ def test_hours_may_go_over_midnight() -> None:
 @contextmanager
 def rehearsing(role: str, *options: str) -> Iterator[str]:
     """A stand-in server of the embedded rehearsal, and its address."""
-    command = [sys.executable, "-m", "navigator.rehearsal", "--role", role, "--time-scale", "0", *options]
+    command = [sys.executable, "-m", "tests.scripted", "--role", role, "--time-scale", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         try:

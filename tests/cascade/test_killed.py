@@ -16,7 +16,6 @@ from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
 from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.model.states import LandingState, TaskState
-from navigator.rehearsal.samples.repositories import sample_projects, sample_tasks
 from navigator.store.lock import StateLock
 from navigator.swap import processes
 from navigator.swap.strategies.rehearsal import COMMAND
@@ -30,6 +29,7 @@ from tests.cascade.support import (
     make_repository,
 )
 from tests.cascade.test_real_code import toml_of
+from tests.scripted.samples.repositories import sample_projects, sample_tasks
 
 KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
 RUN = ("run", "--until", "idle", "--json")

@@ -22,7 +22,7 @@ from navigator.cascade.stages.scan_answer import (
     sift,
 )
 from navigator.model.states import Complexity, TaskKind
-from navigator.rehearsal.server.instances import allowed, instance_of
+from tests.scripted.instances import allowed, instance_of
 
 SHOWN = {"a.py": "import os\n\n\ndef load(path):\n    return open(path).read()\n", "b.py": "x = 1\n"}
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
+
 REHEARSAL = '[swap]\nstrategy = "rehearsal"\n'
 
 
@@ -43,7 +45,11 @@ class Command:
 
     def environment(self) -> dict[str, str]:
         """Our own environment, pointed at this state and these settings."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("NAVIGATOR")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("NAVIGATOR") or name == MODULE_VARIABLE
+        }
         return kept | {
             "NAVIGATOR_STATE": str(self.state),
             "NAVIGATOR_CONFIG": str(self.config),

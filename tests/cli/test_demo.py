@@ -9,9 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
 from tests.cli.conftest import Command, git
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The models play the sample tasks, as for a user."""
+    monkeypatch.delenv(MODULE_VARIABLE)
 
 
 def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) -> None:

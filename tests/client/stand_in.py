@@ -23,7 +23,6 @@ def main() -> None:
     parser.add_argument("--port", type=int)
     parser.add_argument("--time-scale", type=float)
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--fault-rate", type=float)
     options = parser.parse_args()
     flaws = Path("FLAWS")
     flaw = json.loads(flaws.read_text()).get(options.role, "") if flaws.exists() else ""

@@ -369,7 +369,7 @@ def test_a_strategy_that_is_here(name: str, tmp_path: Path) -> None:
     if name == "command":
         chosen["swap"]["script"] = "true"
     settings = Settings.model_validate(chosen)
-    strategy = make_strategy(settings, StatePaths(tmp_path), time_scale=0.5, seed=3, fault_rate=0.1)
+    strategy = make_strategy(settings, StatePaths(tmp_path), time_scale=0.5, seed=3)
     assert strategy.name == name == strategy_class(name).name
     assert strategy.about
     assert strategy.both_resident == (name in ("resident", "adapter"))

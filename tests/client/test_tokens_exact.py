@@ -113,6 +113,6 @@ def test_the_cases_that_are_easily_got_wrong(pair: tuple[object, BpeCounter]) ->
 
 def test_a_whole_repositorys_text(pair: tuple[object, BpeCounter]) -> None:
     library, counter = pair
-    for path in sorted(Path(__file__).parents[2].joinpath("navigator", "workspace").glob("*.py")):
+    for path in sorted(Path(__file__).parents[2].joinpath("navigator", "git").glob("*.py")):
         text = path.read_text("utf-8")
         assert counter.encode(text) == library.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]

@@ -32,7 +32,7 @@ from tests.edits.history import (
 from tests.edits.support import Tree
 
 LEAST = 1_000
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.slow
 

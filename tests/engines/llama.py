@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 ALIAS = "tiny-random"
 CONTEXT = 16384
 SLOTS = 4
-TOKENIZER = ROOT / "tests" / "serving" / "data" / "tokenizer"
+TOKENIZER = ROOT / "tests" / "client" / "data" / "tokenizer"
 _PATIENCE = 60.0
 
 

@@ -30,9 +30,9 @@ from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.http import HttpServer
 from navigator.rehearsal.server.timing import Pace
-from navigator.rehearsal.tool_calls import ToolCall, call_text
-from navigator.rehearsal.writer.agent import Messages, has_tools
+from navigator.rehearsal.server.tool_calls import ToolCall, call_text
 from tests.engines.sglang import CONTEXT, SglangServer, home, missing, sglang_server
+from tests.scripted.writer.agent import Messages, has_tools
 
 pytestmark = [
     pytest.mark.engines,

@@ -25,7 +25,7 @@ from navigator.model.models import Proposal
 from tests.git.world import World, commit, fingerprint, git, make_repo, undo_landing
 
 CHANGE = {"src/util.py": b"LIMIT = 11\n"}
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[2]
 _PAGE = _ROOT / "docs" / "repositories.md"
 
 Make = Callable[[Path, Path], Path]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.git.ref_locks import clear_plan_locks, clear_private_locks
-from navigator.landing import ref_locks
-from navigator.landing.plan import LandingPlan
+from navigator.git import ref_locks
+from navigator.git.ref_locks import clear_private_locks
+from navigator.landing.plan import LandingPlan, clear_plan_locks
 
 OURS = "a" * 40
 

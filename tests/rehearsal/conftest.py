@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.rehearsal.samples.repositories import SampleProject, SampleTask, sample_projects, sample_tasks
+from tests.scripted.samples.repositories import SampleProject, SampleTask, sample_projects, sample_tasks
 
 
 @pytest.fixture(scope="session")

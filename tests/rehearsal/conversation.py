@@ -12,7 +12,7 @@ from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.reviewing.answer_schema import MAX_FINDINGS, review_schema
 from navigator.edits import Applied, apply_answer, marker_length, parse_answer
 from navigator.model.diff import DiffLine, FileDiff, Hunk
-from navigator.rehearsal.samples.repositories import SampleProject, SampleTask
+from tests.scripted.samples.repositories import SampleProject, SampleTask
 
 KEY = "0123456789ab"
 PROMPTS = PromptLibrary([Path(__file__).resolve().parents[2] / "prompts"])

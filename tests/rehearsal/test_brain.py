@@ -8,9 +8,9 @@ import pytest
 
 from navigator.cascade.stages.scan_answer import Known, read_scan, scan_schema, sift
 from navigator.model.states import Role
-from navigator.rehearsal.__main__ import make_brain
-from navigator.rehearsal.writer.rules import choose_rules
 from tests.rehearsal.conversation import reviewing, writing
+from tests.scripted.__main__ import make_brain
+from tests.scripted.writer.rules import choose_rules
 
 FILES = {
     "a.py": b"import requests\n\n\ndef load(url, seen=[]):\n    if url == None:\n        return seen\n"

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.exam.faults.lines import lines_of
-from navigator.rehearsal.writer.edits import Edit, apply_edits, edits_between, render_edits
 from tests.rehearsal.conversation import applied
+from tests.scripted.writer.edits import Edit, apply_edits, edits_between, render_edits
 
 # Few different lines, so that the same ones stand in many places.
 LINES = st.lists(st.sampled_from(["a = 1", "b = 2", "", "    c()", "def d():"]), min_size=1, max_size=14)

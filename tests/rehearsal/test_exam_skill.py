@@ -15,8 +15,8 @@ from navigator.model.diff import FileDiff
 from navigator.model.exam import ExamCount
 from navigator.model.records import VerdictCount
 from navigator.model.states import ExamSource, Verdict
-from navigator.rehearsal.reviewer.reviewer import Reviewer
 from tests.rehearsal.conversation import reviewing
+from tests.scripted.reviewer.reviewer import Reviewer
 
 SEEDS = range(100)
 ITEMS = 40

@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 
 from navigator.checks.syntax import syntax_check
-from navigator.rehearsal.samples.repositories import SampleProject, SampleTask
-from navigator.rehearsal.server.instances import fitted, instance_of
-from navigator.rehearsal.writer.generator import Generator, planted
-from navigator.rehearsal.writer.work import LARGEST_FILE
 from tests.rehearsal.conversation import applied, repairing, revising, task_messages, writing
+from tests.scripted.instances import fitted, instance_of
+from tests.scripted.samples.repositories import SampleProject, SampleTask
+from tests.scripted.writer.generator import Generator, planted
+from tests.scripted.writer.work import LARGEST_FILE
 
 RIGHT = Generator(seed=0, fault_rate=0.0)
 SPOILT = Generator(seed=0, fault_rate=1.0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from navigator.rehearsal.reading import read_writing
-from navigator.rehearsal.writer.generator import Generator
 from tests.rehearsal.conversation import KEY, Message, writing
+from tests.scripted.reading import read_writing
+from tests.scripted.writer.generator import Generator
 
 FILES = {
     "app/one.py": b"def add(x, to=[]):\n    to.append(x)\n    return to\n",

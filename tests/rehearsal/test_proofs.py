@@ -11,8 +11,8 @@ import pytest
 
 from navigator.cascade.prompts.blocks import data_block
 from navigator.cascade.reviewing.test_answer import WrittenTest, read_test_answer
-from navigator.rehearsal.reviewer.reviewer import Reviewer
 from tests.rehearsal.conversation import KEY, PROMPTS, Message, reviewing
+from tests.scripted.reviewer.reviewer import Reviewer
 
 CLAMP = b"def clamp(v, low, high):\n    if v > high:\n        return high\n    return max(v, low)\n"
 BEFORE = {"calc.py": CLAMP, "tests/__init__.py": b"", "tests/test_calc.py": b""}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.cascade.prompts.blocks import data_block
-from navigator.rehearsal.reading import blocks_of, key_of, read_review, read_writing
 from tests.rehearsal.conversation import KEY, repairing, reviewing, revising, writing
+from tests.scripted.reading import blocks_of, key_of, read_review, read_writing
 
 OTHER = "ba9876543210"
 LINES = st.lists(st.text(st.characters(exclude_characters="\n\r"), max_size=20), max_size=6)

@@ -11,10 +11,10 @@ import pytest
 
 from navigator.cascade.reviewing.grounding import BLOCKING, Shown, derive_verdict, ground, read_review
 from navigator.model.states import Verdict
-from navigator.rehearsal.reviewer.reviewer import Reviewer
-from navigator.rehearsal.samples.repositories import SampleProject, sample_tasks
-from navigator.rehearsal.writer.generator import Generator, planted
 from tests.rehearsal.conversation import after, applied, decoded, reviewing, task_messages
+from tests.scripted.reviewer.reviewer import Reviewer
+from tests.scripted.samples.repositories import SampleProject, sample_tasks
+from tests.scripted.writer.generator import Generator, planted
 
 BEFORE = {
     "a.py": b"""import os
@@ -237,7 +237,7 @@ def test_without_a_diff_there_is_nothing_to_review() -> None:
 
 
 def test_the_reviewer_cannot_know_what_was_planted() -> None:
-    code = "import sys, navigator.rehearsal.reviewer.reviewer; print(*(m for m in sys.modules if m.startswith('navigator.')))"
+    code = "import sys, tests.scripted.reviewer.reviewer; print(*(m for m in sys.modules if m.startswith('navigator.')))"
 
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -245,8 +245,8 @@ def test_the_reviewer_cannot_know_what_was_planted() -> None:
 
     assert not {
         "navigator.exam.faults.plant",
-        "navigator.rehearsal.writer.generator",
-        "navigator.rehearsal.writer.work",
+        "tests.scripted.writer.generator",
+        "tests.scripted.writer.work",
     } & set(loaded)
 
 

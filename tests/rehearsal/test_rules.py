@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from navigator.rehearsal.writer.rules import MAX_PLACES, RULES, choose_rules
-from navigator.rehearsal.writer.work import interface_test
+from tests.scripted.writer.rules import MAX_PLACES, RULES, choose_rules
+from tests.scripted.writer.work import interface_test
 
 BY_NAME = {rule.name: rule for rule in RULES}
 NONE: frozenset[int] = frozenset()

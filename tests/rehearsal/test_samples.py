@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from navigator.checks.syntax import syntax_check
-from navigator.rehearsal.samples.repositories import NAMES, SampleProject, sample_projects, sample_tasks
+from tests.scripted.samples.repositories import NAMES, SampleProject, sample_projects, sample_tasks
 
 
 def test_projects_are_distinct_and_of_a_good_size(projects: list[SampleProject]) -> None:

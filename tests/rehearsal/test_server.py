@@ -52,7 +52,7 @@ class Server:
 @asynccontextmanager
 async def running(*options: str, role: str = "generator") -> AsyncIterator[Server]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "navigator.rehearsal", "--role", role, "--port", "0", *options,
+        sys.executable, "-m", "tests.scripted", "--role", role, "--port", "0", *options,
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.states import Role
-from navigator.rehearsal.__main__ import make_brain
+from navigator.rehearsal.server.api import Player
 from navigator.rehearsal.server.chat_request import RequestProblem, read_chat
-from navigator.rehearsal.tool_calls import (
+from navigator.rehearsal.server.tool_calls import (
     BEGIN,
     END,
     CallReader,
@@ -24,9 +24,10 @@ from navigator.rehearsal.tool_calls import (
     tools_in,
     tools_text,
 )
-from navigator.rehearsal.writer.agent import file_text
 from tests.git.world import git, make_repo
 from tests.rehearsal.test_server import events, running
+from tests.scripted.__main__ import make_brain
+from tests.scripted.writer.agent import file_text
 
 CODE = "def add(item, items=[]):\n    items.append(item)\n    return items\n\n\ndef size(items=[]):\n    return len(items)\n"
 
@@ -85,11 +86,11 @@ def test_a_file_is_read_as_the_agents_return_it(result: str) -> None:
 class Agent:
     """Does what the model calls for, in a real repository, and keeps the conversation."""
 
-    def __init__(self, folder: Path, *, fault_rate: float) -> None:
+    def __init__(self, folder: Path, *, fault_rate: float = 0.0, brain: Player | None = None) -> None:
         self.folder = folder
         self.messages: list[dict[str, Any]] = [{"role": "system", "content": "You are an agent."}]
         self.calls: list[str] = []
-        self._brain = make_brain(Role.GENERATOR, fault_rate=fault_rate)
+        self._brain = brain or make_brain(Role.GENERATOR, fault_rate=fault_rate)
 
     def prompt(self, text: str) -> str:
         """The model's last word."""

@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.xdist_group("systemd"),
 ]
 
-TOKENIZER = Path(__file__).parents[1] / "serving" / "data" / "tokenizer"
+TOKENIZER = Path(__file__).parents[1] / "client" / "data" / "tokenizer"
 TASKS = ("Add a function three().", "Raise LIMIT.", "Explain the README.", "Name the colours.", "Add a note.")
 GRAMMAR = (
     "root ::= edit | words | more\n"

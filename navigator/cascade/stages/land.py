@@ -21,10 +21,9 @@ from navigator.cascade.stages.checking import run_checks
 from navigator.cascade.views.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
 from navigator.cascade.views.repairs import repair_prompts
 from navigator.git.facts import read_facts
-from navigator.git.ref_locks import clear_plan_locks
 from navigator.landing.checkout import holds_lock
 from navigator.landing.land import execute_landing, inspect_landing, prepare_landing
-from navigator.landing.plan import LandingPlan, LandingRefused, StaleBase
+from navigator.landing.plan import LandingPlan, LandingRefused, StaleBase, clear_plan_locks
 from navigator.landing.undo import prepare_undo, undo_result
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Proposal, Task, utc_now

@@ -27,7 +27,7 @@ from navigator.rehearsal.server.engine import Completion, Engine, EngineJob
 from navigator.rehearsal.server.http import Request, Response, json_response
 from navigator.rehearsal.server.reports import Reports
 from navigator.rehearsal.server.timing import MODEL_NAMES, Pace
-from navigator.rehearsal.tool_calls import CallReader, ToolCall, calls_in
+from navigator.rehearsal.server.tool_calls import CallReader, ToolCall, calls_in
 
 HEALTH_SECONDS = 1.0
 """SGLang generates a token and looks a second later whether it came."""
@@ -41,41 +41,45 @@ FLUSHED = (
 
 THOUGHT = "The rehearsal works by rule; it does not think.\n"
 
-Brain = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int, float], Completion]
+Player = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int, float], Completion]
 """`(messages, JSON schema or None, how often this very prompt came before) -> answer`. Pure; runs in a thread."""
 
 Route = Callable[[Request], Awaitable[Response]]
 
 
 class Api:
-    """One model server: a role's brain behind the routes.
+    """One model server: the player behind the routes.
 
     Args:
         role: generator or reviewer.
         pace: the simulated time.
-        brain: what answers.
+        player: what answers.
         max_running: requests served at once; more wait.
         context_tokens: prompt and answer together may not be longer.
+        telling: simulated probabilities are lower where a fault was planted.
+        seed: of the simulated probabilities.
     """
 
     def __init__(
         self,
         role: Role,
         pace: Pace,
-        brain: Brain,
+        player: Player,
         *,
         max_running: int = 8,
         context_tokens: int = 131_072,
         telling: bool = False,
+        seed: int = 0,
     ) -> None:
         self._telling = telling
+        self._seed = seed
         self.role = role
         self.model = MODEL_NAMES[role]
         self.pace = pace
         self.engine = Engine(pace, max_running=max_running)
         self.ready = False
         self.draining = False
-        self._brain = brain
+        self._player = player
         self._context = context_tokens
         self._reports = Reports(role, self.engine, pace, context_tokens)
         self._seen: Counter[bytes] = Counter()
@@ -184,7 +188,9 @@ class Api:
         if self.engine.knows(body.rid):
             raise RequestProblem(f"Duplicate request ID detected: {body.rid}")
         job = self._job(body)
-        wording = Wording(job, self.model, top_logprobs=body.top_logprobs, telling=self._telling)
+        wording = Wording(
+            job, self.model, top_logprobs=body.top_logprobs, telling=self._telling, seed=self._seed
+        )
         if body.stream:
             return await self._streamed(body, job, wording)
         parts: dict[str, list[str]] = {"content": [], "reasoning": []}
@@ -232,7 +238,7 @@ class Api:
         self._seen[mark] += 1
 
         def compute() -> Completion:
-            answer = self._brain(body.messages, body.schema, repeat, body.temperature)
+            answer = self._player(body.messages, body.schema, repeat, body.temperature)
             return Completion(answer.text, answer.finish_reason, THOUGHT) if body.thinking else answer
 
         return EngineJob(

@@ -17,7 +17,7 @@ from typing import Any
 from navigator.exam.faults.chance import fraction
 from navigator.rehearsal.server.engine import EngineJob
 from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN
-from navigator.rehearsal.tool_calls import ToolCall
+from navigator.rehearsal.server.tool_calls import ToolCall
 
 FINGERPRINT = "rehearsal"
 END_TOKEN = 151_645
@@ -31,12 +31,14 @@ class Wording:
 
     Args:
         telling: the simulated probabilities are lower, as a rule, where a fault was planted; else they tell nothing.
+        seed: of the simulated probabilities.
     """
 
     def __init__(
-        self, job: EngineJob, model: str, *, top_logprobs: int | None, telling: bool = False
+        self, job: EngineJob, model: str, *, top_logprobs: int | None, telling: bool = False, seed: int = 0
     ) -> None:
         self._telling = telling
+        self._seed = seed
         self._job = job
         self._model = model
         self._top = top_logprobs
@@ -167,7 +169,9 @@ class Wording:
         if self._top is None:
             return None
         content = []
-        doubt = 1.0 + 1.5 * fraction("doubt", self._job.prompt, self._job.repeat)
+        doubt = 1.0 + 1.5 * fraction(
+            "doubt", *([self._seed] if self._seed else []), self._job.prompt, self._job.repeat
+        )
         if self._telling and self._job.spoilt:
             doubt += 1.5
         for token in token_texts(text):

@@ -13,7 +13,7 @@ from typing import Any
 from navigator.model.json_text import read_json
 from navigator.rehearsal.server.http import Request, Response, json_response
 from navigator.rehearsal.server.timing import estimate_tokens
-from navigator.rehearsal.tool_calls import ToolCall, call_text, tools_text
+from navigator.rehearsal.server.tool_calls import ToolCall, call_text, tools_text
 
 ROLES = frozenset({"system", "user", "assistant", "tool", "function", "developer"})
 

@@ -33,7 +33,10 @@ from navigator.swap.drain import until
 from navigator.swap.failures import SwapFailed
 from navigator.swap.processes import ProcessRecord
 
-COMMAND = (sys.executable, "-m", "navigator.rehearsal")
+MODULE_VARIABLE = "NAVIGATOR_REHEARSAL"
+"""Names another module to start in place of `navigator.rehearsal`, which only plays the sample tasks. For tests."""
+
+COMMAND = (sys.executable, "-m", os.environ.get(MODULE_VARIABLE, "navigator.rehearsal"))
 MODELS = {
     Role.GENERATOR: "rehearsal/Qwen3.5-35B-A3B",
     Role.REVIEWER: "rehearsal/Qwen3.5-122B-A10B",
@@ -61,7 +64,6 @@ class RehearsalStrategy(SwapStrategy):
         settings: the roles' limits; addresses, models and keys are the stand-in's own.
         time_scale: factor on every simulated second.
         seed: of what the stand-in writes.
-        fault_rate: share of answers with a planted fault, None for the stand-in's own.
         command: the program and its first arguments; `--role`, `--port` and the rest are added.
         patience: seconds for a process to drain and end before it is killed, beyond the simulated time.
         boot_seconds: seconds for a process to listen, and to answer beyond its simulated load time.
@@ -80,7 +82,6 @@ class RehearsalStrategy(SwapStrategy):
         *,
         time_scale: float = 1.0,
         seed: int = 0,
-        fault_rate: float | None = None,
         command: Sequence[str] = COMMAND,
         patience: float = 10.0,
         boot_seconds: float = 60.0,
@@ -91,8 +92,6 @@ class RehearsalStrategy(SwapStrategy):
         self._record = self._folder / "server.json"
         self._command = tuple(command)
         self._options: tuple[str, ...] = ("--time-scale", f"{time_scale:g}", "--seed", str(seed))
-        if fault_rate is not None:
-            self._options += ("--fault-rate", f"{fault_rate:g}")
         self._time_scale = time_scale
         self._drain_seconds = patience + 30.0 * min(time_scale, 4.0)
         self._patience = patience
@@ -113,7 +112,6 @@ class RehearsalStrategy(SwapStrategy):
             setup.settings,
             time_scale=setup.time_scale,
             seed=setup.seed,
-            fault_rate=setup.fault_rate,
         )
 
     def _stamp(self, role: Role) -> str:

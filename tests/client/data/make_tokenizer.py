@@ -17,9 +17,7 @@ PATTERN = (
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 HERE = Path(__file__).parent
-SOURCES = [
-    path.read_text("utf-8") for path in sorted((HERE.parents[2] / "navigator" / "domain").glob("*.py"))
-]
+SOURCES = [path.read_text("utf-8") for path in sorted((HERE.parents[2] / "navigator" / "model").glob("*.py"))]
 LETTERS = "abz XYZ \t\n\r  09'sé e\u0301 世界🚀{}();_=\u00a0\u200b\u1100\u1161"
 CHUNKS = ["<think>", "</think>", "'LL", "\r\n\r\n", "        ", "def f(x):\n"]
 

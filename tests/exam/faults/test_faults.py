@@ -16,7 +16,7 @@ from navigator.exam.faults.braces import BRACES, masked
 from navigator.exam.faults.lines import MARKDOWN, lines_of
 from navigator.exam.faults.plant import Fault, misspellings, misspelt, mutants
 from navigator.exam.faults.python import PYTHON
-from navigator.rehearsal.samples.repositories import sample_projects
+from tests.scripted.samples.repositories import sample_projects
 
 GO = """package main
 

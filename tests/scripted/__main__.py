@@ -1,0 +1,115 @@
+"""`python -m tests.scripted`: the rehearsal's server, with rules that edit and review any code, for tests and benchmarks.
+
+Everything but the answers is `navigator.rehearsal`'s. The tests' environment names this module in NAVIGATOR_REHEARSAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from navigator.model.states import Role
+from navigator.rehearsal import __main__ as rehearsal
+from navigator.rehearsal.server.api import Player
+from navigator.rehearsal.server.engine import Completion
+
+DEFAULT_FAULT_RATE = 0.35
+
+STRONG_FAULTS = 0.5
+"""Share of the generator's fault rate that the reviewer's model has when it writes. Assumed."""
+
+OWN_EYES = 0.2
+"""Added to the generator's chance of overlooking a mistake when it reviews its own change. Assumed."""
+
+
+def make_brain(
+    role: Role,
+    *,
+    seed: int = 0,
+    fault_rate: float = DEFAULT_FAULT_RATE,
+    skill: tuple[float, float] | None = None,
+) -> Player:
+    """What answers for a role: either may be asked to write a change, and to review one.
+
+    Imports the rules only when it is called: parsing Python needs a heavy library.
+
+    Args:
+        role: the reviewer writes with fewer faults, the generator overlooks more when it reviews.
+        seed: another seed plants and overlooks other things.
+        fault_rate: share of first answers that the generator spoils, 0 to 1.
+        skill: sensitivity and specificity of reviews; None for those that follow from the kinds of mistakes.
+    """
+    from tests.scripted.reading import read_review
+    from tests.scripted.reviewer.reviewer import Reviewer
+    from tests.scripted.writer.agent import AgentWriter, has_tools
+    from tests.scripted.writer.generator import Generator
+
+    strong = role is Role.REVIEWER
+    chance, rate = (seed + 1000, fault_rate * STRONG_FAULTS) if strong else (seed, fault_rate)
+    writer, agents = Generator(seed=chance, fault_rate=rate), AgentWriter(seed=chance, fault_rate=rate)
+    eyes = (seed, 0.0) if strong else (seed + 1000, OWN_EYES)
+    reader = Reviewer(seed=eyes[0], blind=eyes[1], skill=skill)
+
+    def answer(
+        messages: Sequence[Mapping[str, str]],
+        schema: dict[str, Any] | None = None,
+        repeat: int = 0,
+        temperature: float = 0.0,
+    ) -> Completion:
+        if has_tools(messages):
+            return agents.answer(messages, temperature)
+        asked_to_write = any("[[begin " in message["content"] for message in messages)
+        if read_review(messages).diff or (strong and not asked_to_write):
+            return reader.answer(messages, schema, repeat)
+        return writer.answer(messages, schema, repeat, temperature)
+
+    return answer
+
+
+def spoilt_while(path: str | None, brain: Player) -> Player:
+    """As `brain`, but token 0 of Qwen's vocabulary over and over while the file exists: what broken logits look like."""
+
+    def answer(
+        messages: Sequence[Mapping[str, str]],
+        schema: dict[str, Any] | None = None,
+        repeat: int = 0,
+        temperature: float = 0.0,
+    ) -> Completion:
+        if path and Path(path).exists():
+            return Completion("!" * 400)
+        return brain(messages, schema, repeat, temperature)
+
+    return answer
+
+
+def parse_options(arguments: Sequence[str] | None = None) -> Any:
+    """The command line; wrong use exits 2."""
+    parser = rehearsal.parser_of("python -m tests.scripted")
+    parser.add_argument("--fault-rate", type=float, default=DEFAULT_FAULT_RATE)
+    parser.add_argument("--skill", type=float, nargs=2, help="sensitivity and specificity of its reviews")
+    parser.add_argument(
+        "--garbage-while", metavar="FILE", help="answer garbage while FILE exists; /health stays well"
+    )
+    parser.add_argument(
+        "--telling", action="store_true", help="probabilities are lower where a fault was planted"
+    )
+    options = rehearsal.parse_options(arguments, parser)
+    if not 0 <= options.fault_rate <= 1:
+        parser.error("--fault-rate has to be between 0 and 1")
+    if options.skill is not None and not all(0 <= share <= 1 for share in options.skill):
+        parser.error("--skill takes two numbers between 0 and 1")
+    return options
+
+
+def main() -> None:
+    """Entry point."""
+    options = parse_options()
+    brain = make_brain(
+        Role(options.role), seed=options.seed, fault_rate=options.fault_rate, skill=options.skill
+    )
+    rehearsal.run(options, spoilt_while(options.garbage_while, brain), telling=options.telling)
+
+
+if __name__ == "__main__":
+    main()
