@@ -103,6 +103,7 @@ class ConductorState:
             final_enabled=deps.settings.final.enabled,
             exam=exam,
             blocked=deps.reader.blocked_tasks(),
+            for_you=len(deps.reader.waiting_since()),
         )
 
     def _view(

@@ -192,9 +192,9 @@ def test_a_review_that_cannot_be_read_twice_is_no_approval(
     assert len(models.read_by) == 2
     # It goes to the developer all the same, and no batch key covers it.
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    from navigator.cascade.views.inbox import batch_choice, waiting_proposals
+    from navigator.sheet.marks import batch_choice
 
-    choice = batch_choice(waiting_proposals(room.read()))
+    choice = batch_choice(room.read(), unseen=True)
     assert choice.taken == ()
     assert [reason for _, reason in choice.left_out] == ["UNREVIEWED"]
 

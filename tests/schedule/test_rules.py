@@ -74,8 +74,8 @@ WAITING = task(1, S.AWAITING_REVIEW)
         ("a landing waits until it is due", snap(task(1, S.APPROVED)), (Stop("Nothing is left to do."),)),
         (
             "the developer's decision is not waited for",
-            snap(task(1, S.AWAITING_APPROVAL)),
-            (Stop("Nothing is left to do; 1 task waits for your decision."),),
+            snap(task(1, S.AWAITING_APPROVAL), for_you=36),
+            (Stop("36 wait for you."),),
         ),
         ("a review needs its model", snap(WAITING), (SwapTo(R),)),
         ("a review is made", snap(WAITING, resident=R), (ReviewTask("T1"),)),
