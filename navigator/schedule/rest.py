@@ -94,7 +94,7 @@ def _reason(snapshot: SchedulerSnapshot) -> str:
         stuck = sum(role_of(task) is role for task in snapshot.tasks)
         if stuck and given_up(snapshot, role):
             off = role is Role.FINAL and not snapshot.final_enabled
-            why = "is not enabled" if off else "does not answer"
+            why = "is not enabled" if off else "cannot be used"
             return f"The {name} {why}; {_tasks(stuck)} for it."
     if snapshot.swaps_left == 0:
         return f"No swap is left in this session; {_tasks(left)} for the other model."

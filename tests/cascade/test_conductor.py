@@ -140,7 +140,7 @@ def test_an_unreachable_reviewer_leaves_the_task_waiting_and_the_session_says_so
     session = room.work()
     assert room.task(task).state is TaskState.AWAITING_REVIEW
     assert "reviewer" in session["reason"]
-    assert "does not answer" in session["reason"]
+    assert "cannot be used" in session["reason"]
     (proposal,) = room.proposals()
     assert proposal.state is ProposalState.OPEN
     assert proposal.review is None
@@ -165,7 +165,7 @@ def test_an_unreachable_generator_leaves_the_task_queued(
     task = room.queue()
     session = room.work()
     assert room.task(task).state is TaskState.QUEUED
-    assert "generator does not answer" in session["reason"]
+    assert "generator cannot be used" in session["reason"]
 
 
 @pytest.mark.parametrize(

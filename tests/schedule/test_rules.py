@@ -352,7 +352,7 @@ def test_a_role_out_of_reach_is_waited_for_and_one_given_up_is_not() -> None:
     later = snap(task(1), unreachable={G: NOW + 12})
     assert next_actions(later, NOW) == (Sleep(NOW + 12),)
     never = snap(task(1), unreachable={G: math.inf})
-    assert next_actions(never, NOW) == (Stop("The generator does not answer; 1 task waits for it."),)
+    assert next_actions(never, NOW) == (Stop("The generator cannot be used; 1 task waits for it."),)
     stays = snap(task(1), unreachable={G: math.inf}, until="")
     assert next_actions(stays, NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
 

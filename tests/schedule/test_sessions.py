@@ -171,7 +171,7 @@ def test_a_role_that_was_given_up_does_not_keep_the_others_from_their_work(
     states = {live.state for live in session.tasks.values()}
     if lost is Role.GENERATOR:
         assert states == {TaskState.QUEUED}
-        assert session.stopped == f"The generator does not answer; {_wait(count)} for it."
+        assert session.stopped == f"The generator cannot be used; {_wait(count)} for it."
     elif lost is Role.REVIEWER:
         assert states <= {TaskState.AWAITING_REVIEW, TaskState.AWAITING_APPROVAL}
     else:
