@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import io
 import os
 import re
 import subprocess
 import sys
+import tokenize
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -130,6 +133,65 @@ def test_functions_stay_short() -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno is not None
     }
     assert {name: lines for name, lines in long.items() if lines > 80} == {}
+
+
+BUDGETS = {
+    "cascade": 16_100,
+    "tui": 10_950,
+    "cli": 6_100,
+    "store": 3_850,
+    "lab": 3_600,
+    "sandbox": 2_650,
+    "swap": 2_650,
+    "context": 2_400,
+    "git": 2_300,
+    "model": 1_950,
+    "rehearsal": 1_700,
+    "figures": 1_650,
+    "client": 1_600,
+    "checks": 1_400,
+    "edits": 1_400,
+    "setup": 1_300,
+    "agents": 1_250,
+    "schedule": 1_200,
+    "config": 1_000,
+    "landing": 850,
+    "exam": 600,
+    "process": 550,
+    "mcp": 350,
+}
+"""Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""
+
+
+def code_lines(text: str) -> int:
+    """Lines that hold something other than a comment or a docstring."""
+    docs = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and ast.get_docstring(node)
+        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    marks = (
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+        tokenize.COMMENT,
+    )
+    tokens = [
+        token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in marks
+    ]
+    return len({line for token in tokens for line in range(token.start[0], token.end[0] + 1)} - docs)
+
+
+def test_no_package_outgrows_its_budget() -> None:
+    lines = Counter[str]()
+    for path in (ROOT / "navigator").rglob("*.py"):
+        lines[path.relative_to(ROOT / "navigator").parts[0]] += code_lines(path.read_text(encoding="utf-8"))
+    over = {package: count for package, count in lines.items() if count > BUDGETS.get(package, 10)}
+    assert over == {}
 
 
 SHAPED = (

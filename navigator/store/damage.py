@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from navigator.model.json_text import read_json
 from navigator.store.schema import SCHEMA
 
 _CONTAINERS = {"'[]'": list, "'{}'": dict}
+_TIMES = {"at", "closed", "created", "ended", "made", "opened", "since", "started", "updated"}
+"""Columns that hold a moment, or NULL."""
 
 
 def damaged_row(database: Path) -> str:
     """The first row that holds what was never written there, as in `row 'resident' of meta: …`; "" where there is none.
 
-    It looks at types, NULLs, the words of enums, numbers, JSON and UTF-8. It reads the whole file.
+    It looks at types, NULLs, the words of enums, numbers, moments, JSON and UTF-8. It reads the whole file.
     """
     with (
         closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as held,
@@ -55,6 +58,9 @@ def _in_table(held: sqlite3.Connection, sound: sqlite3.Connection, table: str) -
                     raise ValueError(f"JSON that is no {kind.__name__}")
             if table == "meta":
                 read_json(values[1])
+            for value, column in zip(values, columns, strict=True):
+                if column[1] in _TIMES and value is not None:
+                    datetime.fromisoformat(value)
             sound.execute(f"INSERT INTO {table} VALUES ({marks})", values)
             sound.execute(f"DELETE FROM {table}")
         except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:

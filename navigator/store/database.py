@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from navigator.model.errors import Conflict, IllegalTransition, NavigatorError
 from navigator.store.backups import back_up, backup_due, newest_backup
+from navigator.store.damage import damaged_row
 from navigator.store.errors import (
     DatabaseLocked,
     DiskFull,
@@ -261,9 +262,14 @@ def _copy_daily(connection: sqlite3.Connection, path: Path) -> None:
 
 def _world(connection: sqlite3.Connection) -> bool | None:
     """Whether the database holds a rehearsal; None while it holds nothing, and no settings have said what it is for."""
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (WORLD,)).fetchone()
+    sql = "SELECT value = 'true', value IN ('true', 'false') FROM meta WHERE key = ?"
+    row = connection.execute(sql, (WORLD,)).fetchone()
+    if row is not None and not row[1]:
+        error = sqlite3.DatabaseError(f"row {WORLD!r} of meta cannot be read")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
     if row is not None:
-        return bool(row[0] == "true")
+        return bool(row[0])
     return False if connection.execute("SELECT EXISTS (SELECT 1 FROM projects)").fetchone()[0] else None
 
 
@@ -316,6 +322,11 @@ def translated(error: sqlite3.Error, database: Path) -> NavigatorError:
         database: the file; its neighbours (lock, backups) are named in the message.
     """
     code = getattr(error, "sqlite_errorcode", 0) or 0
+    if not code and isinstance(error, sqlite3.OperationalError):
+        # Python's own, of a text that is no UTF-8: everything that SQLite refuses has a code.
+        return corrupt(
+            database, damaged_row(database) or str(error), newest_backup(database.parent / "backups")
+        )
     if code == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
         return IllegalTransition(
             f"The database refused: {error}.", hint="Look at its present state and try again."

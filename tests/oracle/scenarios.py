@@ -243,14 +243,27 @@ def speakers() -> Models:
     return Models(write, read)
 
 
+def _read(end: dict[str, Any]) -> bool:
+    return any(proposal["readings"] or proposal["decision"] for proposal in end["proposals"])
+
+
 def unlike(found: dict[str, Any], recorded: dict[str, Any], *, answers: bool) -> dict[str, Any]:
-    """The tasks whose ends differ, as (found, recorded). Without `answers`, how often models answered does not matter: what a
-    kill cut off may be asked again."""
+    """The tasks whose ends differ, as (found, recorded).
+
+    Args:
+        answers: False after kills: how often models answered does not matter, since what was cut off may be asked again; nor
+            whether of two variants with one change the second was put away before or after its proposal was kept.
+    """
     kept = [
         name
         for name in ("state", "attempts", "answers", "proposals", "events")
         if answers or name != "answers"
     ]
+    if not answers:
+        found = {
+            name: end | {"proposals": [], "events": {}} if name == f"{TWICE}'" and not _read(end) else end
+            for name, end in found.items()
+        }
     return {
         name: (found.get(name), recorded.get(name))
         for name in sorted({*found, *recorded})

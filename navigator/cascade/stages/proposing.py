@@ -16,8 +16,19 @@ _TITLE = 72
 
 
 async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str = "blocks") -> None:
-    """Keep a draft as the round's proposal; its tests, where the project has some, run next."""
+    """Keep a draft as the round's proposal; its tests, where the project has some, run next.
+
+    A revision that leaves the tree as it was is no new proposal: read again, the same change could only be judged otherwise.
+    """
     task = ground.task
+    before = deps.reader.proposals(task_id=task.id)[-1:] if task.round else []
+    if before and (before[0].attempt, before[0].round, before[0].tree) == (
+        task.attempt,
+        task.round - 1,
+        made.tree,
+    ):
+        no_change(deps, ground, "its answer changes nothing.")
+        return
     cost = deps.reader.round_cost(task.id, task.attempt, task.round, ground.writer)
     proposal = Proposal(
         id="",

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from navigator.store.damage import damaged_row
 from navigator.store.database import translated
 from navigator.store.rows import DamagedRow, clean
 
@@ -57,8 +58,8 @@ class Queries:
         except sqlite3.Error as error:
             raise translated(error, database_of(self._connection)) from error
         except UnicodeDecodeError as error:
-            damaged = DamagedRow("a text cannot be read")
-            raise translated(damaged, database_of(self._connection)) from error
+            path = database_of(self._connection)
+            raise translated(DamagedRow(damaged_row(path) or "a text cannot be read"), path) from error
 
     def _one(self, sql: str, *values: Any) -> Any:
         return self._all(sql, *values)[0][0]

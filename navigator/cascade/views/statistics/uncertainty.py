@@ -58,7 +58,7 @@ def _row(one: Relation) -> Row:
 
 def sentence(found: Sequence[Relation]) -> str:
     """What the mean entropy says, of the writer with the most verdicts."""
-    best = max((one for one in found if one.measure == "mean"), key=lambda one: one.n)
+    best = max(found, key=lambda one: (one.measure == "mean", one.n))
     n = f"{best.n} first verdicts"
     words = {
         RELATED: f"Yes: changes that are sent back were written with more uncertainty ({n}).",

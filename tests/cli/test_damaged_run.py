@@ -1,0 +1,66 @@
+"""A session on damaged rows: it works on, or ends with the row and the backup named; never with a traceback."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from navigator.store.backups import back_up
+from tests.cascade.support import Desk, make_repository
+from tests.cli.test_damaged_columns import COLUMNS, NUMBER, TEXT, WHOLE, add_row, damage
+
+CHANCE = random.Random(4)
+CERTAIN = [
+    ("meta", "value", "bad JSON"),
+    ("tasks", "text", "invalid UTF-8"),
+    ("projects", "check_mounts", "bad JSON"),
+]
+TRIED = [
+    *CERTAIN,
+    *((*name, CHANCE.choice(list(TEXT))) for name in CHANCE.sample(list(COLUMNS), 40) if WHOLE),
+]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """One task that was written and reviewed, two that are queued, and a row in every other table."""
+    folder = tmp_path_factory.mktemp("sound")
+    desk = Desk.make(folder)
+    files = {"app.py": b"def load(path, found=[]):\n    return found\n"}
+    desk.run("project", "add", str(make_repository(folder / "code", files)), "--check", "true")
+    desk.run("task", "add", "code", "Remove mutable default arguments from app.py")
+    desk.run("run", "--until", "idle")
+    for number in (1, 2):
+        desk.run("task", "add", "code", f"Remove mutable default arguments from app.py ({number})")
+    with closing(sqlite3.connect(desk.paths.database, isolation_level=None)) as held:
+        for (name,) in held.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            held.execute(f"DROP TRIGGER {name}")  # the next writer makes them again
+        for table in {table: 0 for table, _ in COLUMNS}:
+            if not held.execute(f"SELECT count(*) FROM {table}").fetchone()[0]:
+                add_row(held, table)
+        back_up(held, desk.paths.backups, label="daily")
+        held.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        held.execute("PRAGMA journal_mode = DELETE")
+    return desk
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("table", "column", "kind"), TRIED, ids=map("-".join, TRIED))
+def test_a_session_on_a_damaged_row(table: str, column: str, kind: str, sound: Desk, tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "state", sound.config)
+    shutil.copytree(sound.root, desk.root, ignore=lambda _, names: [n for n in names if n.endswith("sock")])
+    value = (TEXT if COLUMNS[table, column] == "TEXT" else NUMBER)[kind]
+    if not damage(desk.paths.database, table, column, kind, value):
+        return  # SQLite takes no such value in this column
+    ended = desk.run("run", "--until", "idle", codes=(0, 1))
+    said = ended.stderr.decode()
+    assert "Traceback" not in said
+    assert not desk.paths.log.exists() or "Traceback" not in desk.paths.log.read_text()
+    if ended.returncode or (table, column, kind) in CERTAIN:
+        assert "is damaged" in said, said
+        assert str(desk.paths.backups) in said
