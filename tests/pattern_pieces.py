@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from re import _constants as op  # type: ignore[attr-defined]
+from types import ModuleType
 from typing import Any
 
 import navigator
@@ -110,3 +112,25 @@ def pieces(pattern: patterns.Pattern[Any]) -> list[tuple[str, str]]:
         once = sample(part)
         out += [(before, once), ("", before + once), ("", before + once + "\n"), ("", once + whole)]
     return [(head, piece) for head, piece in dict.fromkeys(out) if piece]
+
+
+def own_pieces(*modules: ModuleType) -> list[str]:
+    """What a parser looks for: the short strings in the code of its modules, their characters that are no letters, and what
+    their patterns match."""
+    found: dict[str, None] = dict.fromkeys(("a", " ", "\n"))
+    for module in modules:
+        tree = ast.parse(inspect.getsource(module))
+        said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str | bytes)
+                and id(node) not in said
+            ):
+                text = node.value.decode("latin-1") if isinstance(node.value, bytes) else node.value
+                found |= dict.fromkeys([text] if 0 < len(text) <= 40 else [])
+                found |= dict.fromkeys(char for char in text[:200] if not char.isalnum())
+        for pattern in vars(module).values():
+            if isinstance(pattern, patterns.Pattern):
+                found |= dict.fromkeys(piece for _, piece in pieces(pattern) if len(piece) <= 200)
+    return list(found)

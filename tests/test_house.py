@@ -138,8 +138,8 @@ def test_functions_stay_short() -> None:
 BUDGETS = {
     "cascade": 16_100,
     "tui": 10_950,
-    "cli": 6_100,
-    "store": 3_850,
+    "cli": 6_150,
+    "store": 3_950,
     "lab": 3_600,
     "sandbox": 2_650,
     "swap": 2_650,
@@ -158,6 +158,7 @@ BUDGETS = {
     "landing": 850,
     "exam": 600,
     "process": 550,
+    "sheet": 450,
     "mcp": 350,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

@@ -13,6 +13,7 @@ from navigator.model.models import age_seconds
 from navigator.model.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
 from navigator.model.standing import LIVE_TASK_STATES
 from navigator.model.states import Role, TaskState
+from navigator.model.text import plural
 from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.store.reads.loop import LoopTask
 
@@ -102,6 +103,7 @@ class ConductorState:
             final_enabled=deps.settings.final.enabled,
             exam=exam,
             blocked=deps.reader.blocked_tasks(),
+            for_you=len(deps.reader.waiting_since()),
         )
 
     def _view(
@@ -168,7 +170,7 @@ class ConductorState:
         self.failed(role, began=began, give_up_after=None)
         count = self._failed_loads[role] = self._failed_loads.get(role, 0) + 1
         if count > RESTARTS:
-            self._give_up(role, f"it failed to start {count} times in a row; {reason}")
+            self._give_up(role, f"it failed to start {plural(count, 'time')} in a row; {reason}")
         return count
 
     def died(self, role: Role, words: str) -> int:
@@ -180,7 +182,7 @@ class ConductorState:
         self.lost = role
         self._not_before[role] = now + min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (count - 1))
         if count > RESTARTS:
-            self._give_up(role, f"its server died {count} times; {words}")
+            self._give_up(role, f"its server died {plural(count, 'time')}; {words}")
         return count
 
     def went_bad(self, role: Role, words: str) -> None:
@@ -190,7 +192,7 @@ class ConductorState:
         self._went_bad[role] = [*recent, now]
         self._not_before[role] = now + _FIRST_PAUSE
         if len(self._went_bad[role]) > RESTARTS:
-            self._give_up(role, f"it went bad {len(self._went_bad[role])} times; {words}")
+            self._give_up(role, f"it went bad {plural(len(self._went_bad[role]), 'time')}; {words}")
 
     @property
     def deaths(self) -> dict[str, int]:

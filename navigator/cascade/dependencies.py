@@ -119,6 +119,7 @@ class Dependencies:
     cpu_work: CpuWork = field(default_factory=CpuWork)
     _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _landing_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+    _landing_tests: dict[int, asyncio.Event] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         servers = [self.settings.server(role) for role in Role]
@@ -230,6 +231,10 @@ class Dependencies:
     def landing_lock(self, project_id: int) -> asyncio.Lock:
         """Held from a landing's plan to its end, tests included: landings of a project go one after the other."""
         return self._landing_locks.setdefault(project_id, asyncio.Lock())
+
+    def landing_tests(self, project_id: int) -> asyncio.Event:
+        """Set while the tests of a landing of a project run."""
+        return self._landing_tests.setdefault(project_id, asyncio.Event())
 
     def baseline_lock(self, project_id: int) -> asyncio.Lock:
         """Held while a project's tests run on its base: siblings wait for that one run."""

@@ -135,7 +135,7 @@ class SwapMeasurement:
 
 def busy(waiting: int) -> Conflict:
     """Why swaps are not measured now."""
-    tasks = "1 task waits or runs" if waiting == 1 else f"{waiting} tasks wait or run"
+    tasks = "1 task waits or runs" if waiting == 1 else f"{waiting:,} tasks wait or run"
     return Conflict(
         f"{tasks}: swaps are measured only while there is no work.",
         hint="`navigator run --until idle` finishes it first.",

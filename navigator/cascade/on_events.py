@@ -20,9 +20,10 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Proposal
-from navigator.model.states import ProposalState, TaskState
+from navigator.model.states import TaskState
 from navigator.model.text import safe_data, safe_line
 from navigator.process.runner import running
+from navigator.sheet.marks import waiting_proposals
 
 log = logging.getLogger(__name__)
 
@@ -169,17 +170,12 @@ class OnEvents:
 
     def _batch(self, said: dict[str, Any], batch: str) -> dict[str, Any] | None:
         """None where nothing of the batch waits for the developer: all of it is revised first."""
-        tasks = self._deps.reader.tasks(states={TaskState.AWAITING_APPROVAL})
-        waiting = {task.id for task in tasks}
-        found = [
-            one
-            for one in self._deps.reader.proposals(states={ProposalState.OPEN})
-            if one.batch == batch and one.task_id in waiting
-        ]
+        found = [one for one in waiting_proposals(self._deps.reader) if one.batch == batch]
         if not found:
             return None
         return said | {
             "batch": batch,
+            "for_you": len(self._deps.reader.waiting_since()),
             "waiting": [_proposal(one) | {"project": one.project} for one in found],
         }
 

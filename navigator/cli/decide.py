@@ -8,14 +8,25 @@ from typing import Any
 import click
 
 from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.deciding import TREE_DIGITS, DecideArgs, Decided, Pinned, tree_pin
+from navigator.cascade.verbs.base import plural
+from navigator.cascade.verbs.deciding import (
+    TREE_DIGITS,
+    DecideArgs,
+    Decided,
+    DecisionRow,
+    Pinned,
+    tree_pin,
+)
 from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
 from navigator.cli import output
 from navigator.cli.session import act, ask, carry_out, complete_proposals, reading, report
-from navigator.model.errors import UsageError
+from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.models import tests_outcome
+from navigator.model.states import DecisionKind
+from navigator.sheet.marks import Kind, batch_choice
 
 
 def whole_pin(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -48,8 +59,9 @@ YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
     "--all-reviewed",
     is_flag=True,
-    help="Every open proposal with verdict APPROVE, no failed check, no unconfirmed policy item and no overlap.",
+    help="Every open proposal that you have seen, with verdict APPROVE, no failed check, no overlap and nothing to confirm.",
 )
+@click.option("--include-unseen", is_flag=True, help="With --all-reviewed: also what you have not looked at.")
 @click.option(
     "--confirm",
     multiple=True,
@@ -63,6 +75,7 @@ YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def approve(
     ids: tuple[str, ...],
     all_reviewed: bool,
+    include_unseen: bool,
     confirm: tuple[str, ...],
     note: str,
     tree: str,
@@ -73,11 +86,13 @@ def approve(
 
     Approving a proposal again that could not land tries the landing again.
     """
-    chosen, left_out, untold = _chosen(ids, all_reviewed, confirm)
+    if include_unseen and not all_reviewed:
+        raise UsageError("--include-unseen goes with --all-reviewed.")
+    chosen, left_out, untold = _chosen(ids, all_reviewed, confirm, unseen=include_unseen)
     if tree and len(chosen) != 1:
         raise UsageError("--tree needs exactly one proposal.")
     for row in left_out:
-        output.note(f"Left out: {row['id']} {row['reason']}")
+        output.note(f"Left out: {row['id']}, {row['reason']}")
     if any(untold.values()):
         output.note(f"Note: {_untold_words(untold)}")
     if tree:
@@ -88,7 +103,7 @@ def approve(
         confirm=confirm,
     )
     verb = Approve()
-    result = act(verb, ask(verb, args, yes=yes)) if chosen else Decided()
+    result = _approve_each(verb, ask(verb, args, yes=yes)) if chosen else Decided()
     document: dict[str, Any] = result.model_dump(mode="json")
     approved = [row.id for row in result.decisions if row.recorded]
     if all_reviewed:
@@ -97,13 +112,47 @@ def approve(
         if any(taken.values()) and not as_json:
             output.say(f"Of {len(approved)} approved: {_untold_words(taken)}")
     if not result.decisions and not as_json:
-        more = " Approve what is left out by its id: `navigator approve P…`." if left_out else ""
-        output.say(f"Nothing to approve.{more}")
+        output.say(_nothing_taken(left_out))
     report(verb.tell(result), document if as_json else None)
 
 
+def _approve_each(verb: Approve, args: ApproveArgs) -> Decided:
+    """One after the other, with how far it is on a terminal."""
+    with reading() as store:
+        each = verb.one_by_one(store, args)
+    rows: list[DecisionRow] = []
+    counted = len(each) > 1 and sys.stderr.isatty()
+    for number, one in enumerate(each, 1):
+        name = one.proposals[0].id
+        if counted:
+            click.echo(f"\r\x1b[K{number} of {len(each)}: {name} …", nl=False, err=True)
+        try:
+            rows += act(verb, one).decisions
+        except NavigatorError as error:
+            if number == 1:
+                raise  # nothing was done
+            rows.append(DecisionRow(id=name, kind=DecisionKind.APPROVE, reason=str(error)))
+    if counted:
+        click.echo("\r\x1b[K", nl=False, err=True)
+    return Decided(decisions=tuple(rows))
+
+
+def _nothing_taken(left_out: list[dict[str, str]]) -> str:
+    """Why --all-reviewed approves nothing, and what to do."""
+    unseen = [row["id"] for row in left_out if row["mark"] == Kind.UNSEEN]
+    if unseen:
+        wait = f"{plural(len(unseen), 'proposal')} {'waits' if len(unseen) == 1 else 'wait'}"
+        return (
+            f"Nothing was approved: {wait}, only not looked at yet. `navigator diff {' '.join(unseen[:3])}` shows "
+            f"{'it' if len(unseen) == 1 else 'them'}; --include-unseen approves without looking."
+        )
+    if left_out:
+        return "Nothing was approved. Approve what is left out by its id: `navigator approve P…`."
+    return "Nothing waits for your approval."
+
+
 def _chosen(
-    ids: tuple[str, ...], all_reviewed: bool, confirm: tuple[str, ...]
+    ids: tuple[str, ...], all_reviewed: bool, confirm: tuple[str, ...], *, unseen: bool
 ) -> tuple[list[Pinned], list[dict[str, str]], dict[str, list[str]]]:
     """The proposals meant, with the trees they have now; what --all-reviewed leaves out and why; and of what it takes,
     by outcome, those whose tests show nothing good: untested, or failed before.
@@ -113,18 +162,14 @@ def _chosen(
     with reading() as store:
         if ids:
             return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], [], {}
-        from navigator.cascade.views.inbox import batch_choice, waiting_proposals
-
-        choice = batch_choice(waiting_proposals(store), confirmed=frozenset(confirm))
+        choice = batch_choice(store, confirm, unseen=unseen)
     untold = {
-        outcome: [
-            proposal.id
-            for proposal in choice.taken
-            if any(check.name == "tests" and check.outcome.value == outcome for check in proposal.checks)
-        ]
+        outcome: [one.id for one in choice.taken if tests_outcome(one.checks) == outcome]
         for outcome in _UNTOLD
     }
-    left_out = [{"id": proposal.id, "reason": reason} for proposal, reason in choice.left_out]
+    left_out = [
+        {"id": one.id, "mark": mark.kind.value, "reason": mark.words} for one, mark in choice.left_out
+    ]
     return [Pinned(id=one.id, tree=one.tree) for one in choice.taken], left_out, untold
 
 

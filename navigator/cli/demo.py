@@ -96,9 +96,7 @@ def demo(
         return
     show_session(document)
     if document["derived"]:
-        output.say(
-            "One proposal was split: one hunk became a separate proposal, and the rest is queued again."
-        )
+        output.say("One proposal was split: one hunk became a proposal of its own, and so did the rest.")
     _say_untested(document)
     if temporary:
         output.say(
@@ -123,15 +121,15 @@ def take_a_part() -> int:
     """Split one proposal, as a developer does who wants only some of its hunks; returns how many parts were made.
 
     Splits the first hunk off the first proposal of several hunks that the reviewer wants revised, else off the first of
-    several hunks. The rest is written again on top of it. Does nothing in a folder that has a part already.
+    several hunks. The rest becomes a proposal of its own. Does nothing in a folder that has a part already.
     """
     from navigator.cascade.acting import reading
     from navigator.cascade.verbs.split import Split, SplitArgs
-    from navigator.cascade.views.inbox import waiting_proposals
     from navigator.cli.session import act
     from navigator.git.hunks import all_labels
     from navigator.git.private import PrivateRepo
     from navigator.model.states import Verdict
+    from navigator.sheet.marks import waiting_proposals
 
     paths = StatePaths(Path(os.environ[STATE_VARIABLE]))
     with reading(paths) as store:
@@ -147,7 +145,7 @@ def take_a_part() -> int:
         else:
             return 0
     act(Split(), SplitArgs(proposal=proposal.id, hunks=(labels[0],), tree=proposal.tree))
-    return 1
+    return 2
 
 
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:

@@ -12,6 +12,7 @@ from navigator.cascade.views.finish import time_to_finish
 from navigator.cli import output
 from navigator.cli.session import reading
 from navigator.model.states import TaskState
+from navigator.model.text import plural
 from navigator.schedule.forecast import (
     BEST_WITHIN,
     MOST_A_DAY,
@@ -149,9 +150,8 @@ def _tell_remaining(left: Remaining, names: dict[int, str]) -> None:
     if len(left.by_project) > 1:
         each = sorted(left.by_project.items(), key=lambda item: item[1])
         rows += [(f"  {names.get(number, number)}", output.duration(seconds)) for number, seconds in each]
-    tasks = "1 task" if left.tasks == 1 else f"{left.tasks:,} tasks"
-    output.emit(output.table((f"{tasks} queued or under way, done in about", ""), rows))
-    expected = f"{left.swaps} swaps and {left.revisions} revisions expected"
+    output.emit(output.table((f"{plural(left.tasks, 'task')} queued or under way, done in about", ""), rows))
+    expected = f"{plural(left.swaps, 'swap')} and {plural(left.revisions, 'revision')} expected"
     output.say(f"{expected}; {left.tokens_per_second:.0f} tokens of changes per second overall.")
     if left.single_seconds:
         output.say(
@@ -214,7 +214,7 @@ def _tell_even(even: BreakEven, best: int | None, figures: Figures) -> None:
 
 def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
     output.say()
-    times = "no revision" if not revisions else "1 revision" if revisions == 1 else f"{revisions} revisions"
+    times = plural(revisions, "revision") if revisions else "no revision"
     rows = [(step.name, output.duration(step.seconds)) for step in steps]
     rows.append(("total", output.duration(sum(step.seconds for step in steps))))
     output.emit(output.table((f"one task alone, {times}", ""), rows))

@@ -17,6 +17,7 @@ from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.secrets import Redactor
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -65,7 +66,8 @@ def gc(age: str, as_json: bool) -> None:
     else:
         also = f" and {exam} exam items" if exam else ""
         output.say(
-            f"Deleted the texts of {answers} answers, {events} events and the objects of {dropped} proposals{also}."
+            f"Deleted the texts of {plural(answers, 'answer')}, {plural(events, 'event')} and"
+            f" the objects of {plural(dropped, 'proposal')}{also}."
         )
 
 

@@ -8,16 +8,35 @@ from typing import Any
 
 import click
 
+from navigator.cascade.verbs.base import plural
+from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
+from navigator.cascade.views.effort import about, card_seconds, effort_of
 from navigator.cascade.views.uncertainty import uncertainty_words
 from navigator.cli import output
-from navigator.cli.session import complete_projects, complete_proposals, known_project, reading, state_paths
+from navigator.cli.session import (
+    act,
+    complete_projects,
+    complete_proposals,
+    known_project,
+    reading,
+    state_paths,
+)
 from navigator.model.diff import FileDiff, choices, what_happens
-from navigator.model.errors import Conflict, UsageError
-from navigator.model.models import CheckResult, Finding, Proposal
-from navigator.model.states import CheckOutcome, ProposalState, Verdict
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import CheckResult, Finding, Proposal, Review
+from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
 from navigator.model.text import safe_line
+from navigator.sheet.base import tips
+from navigator.sheet.marks import Facts, Kind, facts_of, head, labels, marks, waiting_proposals
+from navigator.sheet.waiting import Waiting, mark_document, row_head, what_to_do
+from navigator.sheet.waiting import waiting as waits_for_you
 
-_COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
+_COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
+    "bad": "red",
+    "warn": "yellow",
+    "accent": "cyan",
+    "muted": "bright_black",
+}
 
 
 @click.command()
@@ -47,73 +66,72 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"}
 def proposals(
     state: str | None, everything: bool, waiting: bool, name: str | None, sort: str, as_json: bool
 ) -> None:
-    """List the proposals that wait for your decision."""
-    from navigator.cascade.views.effort import by_proposal_effort
-    from navigator.cascade.views.inbox import waiting_proposals, with_overlaps
-
+    """List what waits for you: proposals, and tasks to read, to try again or to put away."""
     if bool(state) + everything + waiting > 1:
         raise UsageError("Use only one of --state, --all and --waiting.")
     states = {ProposalState(state)} if state else None
     only_waiting = waiting or not (state or everything or as_json)
     with reading() as store:
         known_project(store, name)
+        items = waits_for_you(store, name, tips(store))
         found = (
-            waiting_proposals(store, name)
-            if only_waiting
-            else with_overlaps(store.proposals(states=states, project=name))
+            waiting_proposals(store, name) if only_waiting else store.proposals(states=states, project=name)
         )
-        rehearsal = store.rehearsal
+        pairs = list(zip(found, facts_of(store, found, tips(store)), strict=True))
+        said = {"rehearsal": store.rehearsal}
     if sort == "effort":
-        found = by_proposal_effort(found)
+        items.sort(key=lambda item: (item.card.waiting_order[0], card_seconds(item.card)))
+        pairs.sort(key=lambda pair: effort_of(pair[0]).seconds)
     if as_json:
-        said = {"rehearsal": rehearsal}
-        output.print_json({"proposals": [proposal.model_dump(mode="json") | said for proposal in found]})
-        return
-    if not found and only_waiting:
+        documents = [_marked(*pair) | said for pair in pairs]
+        output.print_json({"proposals": documents, "waiting": [item.document() for item in items]})
+    elif only_waiting:
+        _show_waiting(items, timed=sort == "effort")
+    elif not pairs:
+        output.say("No proposals. `navigator run` makes them from queued tasks.")
+    else:
+        output.emit(output.table(_HEADS, [_row(*pair) for pair in pairs], right=(5, 6)))
+
+
+_HEADS = ("proposal", "project", "says", "round", "batch", "", "", "title", "")
+
+
+def _marked(proposal: Proposal, of: Facts) -> dict[str, Any]:
+    """A proposal as JSON has it, with its marks."""
+    beside = {"overlaps": list(of.overlaps), "marks": [mark_document(mark) for mark in marks(of)]}
+    return proposal.model_dump(mode="json") | beside
+
+
+def _show_waiting(items: Sequence[Waiting], *, timed: bool) -> None:
+    if not items:
         output.say(
-            "No proposals are waiting for you. `navigator proposals --all` lists all; `navigator run` makes more."
+            "Nothing waits for you. `navigator proposals --all` lists all; `navigator run` makes more."
         )
         return
-    if not found:
-        output.say("No proposals. `navigator run` makes them from queued tasks.")
-        return
-    heads = ("proposal", "project", "verdict", "round", "state", "", "", "title", "")
-    output.emit(
-        output.table(heads, [_row(proposal, timed=sort == "effort") for proposal in found], right=(5, 6))
-    )
+    rows = []
+    for item in items:
+        card, facts = item.card, item.facts
+        notes = [about(card_seconds(card))] if timed else []
+        notes += [f"variant {card.variant}/{card.variants}"] if card.variants > 1 else []
+        notes += [words for words, _ in item.labels]
+        notes += ["not seen"] if facts is not None and not facts.seen else []
+        size = (f"+{card.added}", f"−{card.removed}") if card.proposal else ("", "")
+        round_ = f"r{card.proposal_round}" if card.proposal else ""
+        about_it = (item.id, card.project, row_head(card, facts).word, round_, card.batch)
+        rows.append((*about_it, *size, card.title, ", ".join(notes)))
+    output.emit(output.table(_HEADS, rows, right=(5, 6)))
+    for item in items:
+        if not item.card.open or item.card.existing:
+            why = f"{safe_line(item.card.reason).rstrip('.')}. " if item.card.reason else ""
+            output.say(f"{item.id}: {why}{what_to_do(item.card)}")
 
 
-def _row(proposal: Proposal, *, timed: bool = False) -> tuple[object, ...]:
-    from navigator.cascade.views.effort import about, effort_of
-
-    notes = [about(effort_of(proposal).seconds)] if timed else []
-    notes += ["existing change"] if proposal.existing else []
-    notes += [f"variant {proposal.variant} of {proposal.variant_of}"] if proposal.variant_of else []
-    notes += [f"part of {proposal.parent}"] if proposal.parent else []
-    notes += [
-        f"{check.name} {_outcome(check)}"
-        for check in proposal.checks
-        if check.outcome is CheckOutcome.FAILED_BEFORE
-    ]
-    notes += [f"overlaps {', '.join(proposal.overlaps)}"] if proposal.overlaps else []
-    notes += [f"! {item.rule}" for item in proposal.policy]
-    notes += ["advice only"] if proposal.review and proposal.review.advice else []
-    return (
-        proposal.id,
-        proposal.project,
-        verdict_word(proposal),
-        f"r{proposal.round}",
-        proposal.landing.state.value if proposal.landing else proposal.state.value,
-        f"+{proposal.added}",
-        f"−{proposal.removed}",
-        proposal.title,
-        " ".join(notes),
-    )
-
-
-def verdict_word(proposal: Proposal) -> str:
-    """APPROVE, REVISE, UNREVIEWED, or a dash before the first review."""
-    return proposal.review.verdict.value if proposal.review else "–"
+def _row(proposal: Proposal, of: Facts) -> tuple[object, ...]:
+    state = proposal.landing.state.value if proposal.landing else proposal.state.value
+    notes = ", ".join([state, *(words for words, _ in labels(of))])
+    size = (f"+{proposal.added}", f"−{proposal.removed}")
+    about_it = (proposal.id, proposal.project, head(of).word, f"r{proposal.round}", proposal.batch)
+    return (*about_it, *size, proposal.title, notes)
 
 
 @click.command()
@@ -136,6 +154,7 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
 
     paths = state_paths()
     documents: list[dict[str, Any]] = []
+    looked: list[str] = []
     with reading(paths) as store:
         other = store.proposal(against) if against else None
         for identifier in ids:
@@ -143,6 +162,7 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
             if other is not None and other.project_id != proposal.project_id:
                 raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
             private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
+            (known,) = facts_of(store, [proposal], tips(store, {proposal.project_id}))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
             if as_json:
                 against_id = other.id if other else None
@@ -150,10 +170,10 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                     "against": against_id,
                     "files": [_document(file, n) for n, file in enumerate(files, 1)],
                 }
-                shown = proposal.model_dump(mode="json") | {"rehearsal": store.rehearsal}
-                documents.append({"proposal": shown} | told)
+                documents.append(
+                    {"proposal": _marked(proposal, known) | {"rehearsal": store.rehearsal}} | told
+                )
                 continue
-            whole = store.proposal(proposal.parent) if proposal.parent else None
             worth = worth_of(store, proposal.review) if proposal.review else ""
             made = (
                 looks_words(looks_of(store, proposal)),
@@ -162,9 +182,21 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
             )
             if store.rehearsal:
                 output.say("REHEARSAL", bold=True)
-            _show(proposal, files, other, whole, [words for words in made if words], worth)
+            _show(proposal, files, other, known, [words for words in made if words], worth)
+            if other is None and not proposal.seen:
+                looked.append(proposal.id)
     if as_json:
         output.print_json({"diffs": documents})
+    elif looked:
+        _note_seen(looked)
+
+
+def _note_seen(looked: Sequence[str]) -> None:
+    """All of it was shown: that is looking, as on the screens. Where it cannot be kept, that is said."""
+    try:
+        act(MarkSeen(), SeenArgs(ids=tuple(looked)))
+    except NavigatorError as error:
+        output.note(f"Not marked as seen: {error}")
 
 
 def _document(file: FileDiff, place: int) -> dict[str, Any]:
@@ -177,13 +209,14 @@ def _show(
     proposal: Proposal,
     files: Sequence[FileDiff],
     other: Proposal | None,
-    whole: Proposal | None,
+    known: Facts,
     made: Sequence[str],
     worth: str,
 ) -> None:
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}", bold=True)
-    _show_review(proposal, whole, made, worth)
-    findings = list(proposal.review.findings) if proposal.review and other is None else []
+    _show_review(proposal, known, made, worth)
+    read = [proposal.final_review, proposal.review] if other is None else []
+    findings = [finding for review in read if review is not None for finding in review.findings]
     for finding in findings:
         if not finding.anchored:
             output.say(f"  does not count, {finding.why_unanchored}:", fg="magenta")
@@ -237,43 +270,45 @@ def _outcome(check: CheckResult) -> str:
     return tests_words(check)
 
 
-def _show_review(proposal: Proposal, whole: Proposal | None, made: Sequence[str], worth: str) -> None:
-    output.say(f"  round {proposal.round}, {proposal.state.value}; checks: {checks_words(proposal)}")
-    if said := uncertainty_words(proposal):
-        output.say(f"  {said}")
-    for words in made:
+def _show_review(proposal: Proposal, known: Facts, made: Sequence[str], worth: str) -> None:
+    state = proposal.landing.state.value if proposal.landing else proposal.state.value
+    batch = f", batch {proposal.batch}" if proposal.batch else ""
+    output.say(f"  round {proposal.round}, {state}{batch}; checks: {checks_words(proposal)}")
+    for words in filter(None, (uncertainty_words(proposal), *made)):
         output.say(f"  {words}")
-    for item in proposal.policy:
-        output.say(f"  ! {item.path}: {item.detail or item.rule}", fg="red")
-    review = proposal.review
-    if whole is not None:
-        there = f"{verdict_word(whole)} there" if whole.review else "not reviewed there either"
-        output.say(f"  {', '.join(proposal.hunks)} of {whole.id}, reviewed as a whole ({there})")
-        return
-    if review is None:
-        output.say("  not reviewed yet")
-        return
+    for mark in marks(known):
+        if mark.kind is not Kind.REVISE:
+            output.say(f"  {_SIGNS[mark.tone]} {safe_line(mark.words)}", fg=_COLOURS[mark.tone])
+    readings = (proposal.final_review, proposal.review, proposal.first_review, proposal.own_review)
+    found = [review for review in readings if review is not None]
+    for review in sorted(found, key=lambda one: one.verdict is not Verdict.REVISE):
+        _show_reading(review, first=review is proposal.first_review)
+    last = proposal.review
+    if last is not None and last.verdict is Verdict.UNREVIEWED:
+        output.say("  Not reviewed: read it as you would read a patch from a stranger.")
+    elif last is not None and worth and not last.advice and last.verdict is Verdict.REVISE:
+        output.say(f"  {worth}")
+
+
+_SIGNS = {"bad": "✗", "warn": "!", "accent": "·", "muted": "·"}
+_READERS = {Role.REVIEWER: "", Role.FINAL: "final model: ", Role.GENERATOR: "writer's own review: "}
+
+
+def _show_reading(review: Review, *, first: bool) -> None:
+    """One reader's verdict, with what it said itself, and its summary."""
     stated = review.stated_verdict
     differs = f" (it said {stated.value})" if stated and stated is not review.verdict else ""
-    own = "  self-review: by the model that wrote it" if review.self_review else ""
     word = output.style(review.verdict.value, fg=_COLOURS[review.verdict.value], bold=True)
     parts = f", in {review.parts} parts" if review.parts > 1 else ""
-    output.emit(f"  {word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{own}")
+    count = f", {plural(len(review.findings), 'finding')}" if review.role is not Role.REVIEWER else ""
+    who = "first reading: " if first else _READERS[review.role]
+    output.emit(f"  {who}{word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{count}")
     if review.advice:
         output.say(f"  advice: {review.advice}", fg="yellow")
-    elif worth and review.verdict is Verdict.REVISE:
-        output.say(f"  {worth}")
     if review.summary:
         output.say(f"  {review.summary}")
-    if proposal.own_review is not None:
-        own_said = proposal.own_review
-        output.say(
-            f"  writer's own review by {own_said.model}: {own_said.verdict.value}, {len(own_said.findings)} findings"
-        )
     for said in review.reversals:
         output.say(f"  ↔ reversal: {safe_line(said)}", fg="yellow")
-    if review.verdict is Verdict.UNREVIEWED:
-        output.say("  Not reviewed: read it as you would read a patch from a stranger.")
 
 
 def _say_finding(finding: Finding) -> None:

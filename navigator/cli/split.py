@@ -24,8 +24,8 @@ _SPARE = 60.0
 @click.command()
 @click.argument("proposal", metavar="P…", shell_complete=complete_proposals)
 @click.argument("hunks", nargs=-1, required=True, metavar="H…")
-@click.option("--note", default="", metavar="TEXT", help="A note for the attempt that rewrites the rest.")
-@click.option("--drop-rest", is_flag=True, help="Drop the other hunks instead of rewriting them.")
+@click.option("--note", default="", metavar="TEXT", help="Have the rest written again, with this note.")
+@click.option("--drop-rest", is_flag=True, help="Drop the other hunks.")
 @TREE
 @output.JSON
 def split(
@@ -33,7 +33,8 @@ def split(
 ) -> None:
     """Make a separate proposal from some hunks (H1 H3, or H1,H3).
 
-    All checks run on it; approve it by its own id. The remaining hunks are rewritten on top of it.
+    The other hunks become one too. All checks run on both; approve each by its own id. Their review is that of the whole;
+    `navigator escalate P…` has one of them read.
     """
     labels = tuple(label for word in hunks for label in word.split(",") if label)
     verb = Split()

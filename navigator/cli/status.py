@@ -10,7 +10,7 @@ from navigator.cascade.verbs.base import plural
 from navigator.cascade.views.status import status_document
 from navigator.cli import output
 from navigator.cli.session import state_paths
-from navigator.model.standing import LOOP_TASK_STATES
+from navigator.model.standing import FOR_DEVELOPER, LOOP_TASK_STATES
 
 
 @click.command()
@@ -33,7 +33,8 @@ def _show_counts(document: dict[str, Any]) -> None:
     """How many tasks wait for whom."""
     tasks = document["tasks"]
     waiting, queued = document["waiting"], tasks["queued"]
-    working = sum(tasks[state.value] for state in LOOP_TASK_STATES) - queued - tasks["awaiting_review"]
+    working = sum(tasks[state.value] for state in LOOP_TASK_STATES - FOR_DEVELOPER)
+    working -= queued + tasks["awaiting_review"]
     # What was begun goes on when a conductor runs again; until then nothing runs.
     nobody = document["conductor"] is None and document["not_responding"] is None
     under_way = "begun" if nobody else "running"

@@ -14,6 +14,7 @@ import click
 from navigator.cli import output
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.states import Role
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.setup.files import PlannedFile
@@ -112,7 +113,7 @@ def install(
     if changes and not dry_run:
         if not overwrite:
             refuse_others(changes)
-        _ask(f"Write {len(changes)} files?", yes)
+        _ask(f"Write {plural(len(changes), 'file')}?", yes)
         _write(places, changes, document)
     if as_json:
         output.print_json({**document, "settings": _snippet(wanted)})

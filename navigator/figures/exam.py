@@ -30,6 +30,7 @@ from navigator.model.exam import ExamCount
 from navigator.model.outcomes import ExamRepeat
 from navigator.model.records import VerdictCount
 from navigator.model.states import ExamSource, Verdict
+from navigator.model.text import plural
 
 WORTH_IT, CHANCE, CANNOT_TELL = "worth it", "no better than chance", "cannot tell"
 
@@ -273,7 +274,7 @@ def difference(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
 def _verdict(youden: Estimate | None, n: int, genuine: Estimate | None) -> tuple[str, str]:
     if youden is None:
         return CANNOT_TELL, "It takes answers on faulty and on clean items."
-    said = f"J = {youden.value:.2f} [{youden.low:.2f} to {youden.high:.2f}], {n} items"
+    said = f"J = {youden.value:.2f} [{youden.low:.2f} to {youden.high:.2f}], {plural(n, 'item')}"
     if youden.low > 0 and genuine is not None and genuine.value <= 0:
         return (
             CANNOT_TELL,

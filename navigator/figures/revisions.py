@@ -104,7 +104,7 @@ class Landed:
     Attributes:
         reverted: later, by a commit of the user or an undo of Navigator, of those whose fate is known.
         by_verdict: the same by what the reviewer had said.
-        how: reverted ones by how that was found: "named", "exact" or "undone".
+        how: reverted ones by how that was found: "named", "exact" or "undone", those that are not counted yet among the last.
         unknown: why the others are unknown, with how many each.
         looked: when the oldest of the looks was, "" before the first.
     """
@@ -124,9 +124,9 @@ def landed(rows: Sequence[FateCount]) -> Landed:
     """Shares of landed commits that were reverted, with 95 % Wilson intervals."""
     how, unknown = Counter[str](), Counter[str]()
     for row in rows:
-        if row.fate in _TAKEN_BACK:
+        if row.fate in _TAKEN_BACK or row.how:
             how[row.how or row.fate] += row.n
-        elif row.fate != "kept":
+        if row.fate not in (*_TAKEN_BACK, "kept"):
             unknown[row.reason or NOT_LOOKED] += row.n
     verdicts = (*Verdict, None)
     return Landed(

@@ -21,6 +21,8 @@ from navigator.model.models import Model, Proposal
 from navigator.model.secrets import Redactor
 from navigator.model.states import ProposalState, Role, TaskKind, TaskState
 from navigator.model.text import safe_data, safe_text
+from navigator.sheet.marks import Facts, facts_of, marks
+from navigator.sheet.waiting import mark_document, waiting
 from navigator.store.database import translated
 
 MOST_QUEUED = 100
@@ -120,7 +122,8 @@ class Tools:
             ),
             "list_proposals": _Tool(
                 "List proposals",
-                f"Proposals with verdict and state, newest first, at most {MOST_LISTED}.",
+                "What waits for the developer, with its marks and what they can do; and proposals with verdict and state, newest"
+                f" first, at most {MOST_LISTED} of each.",
                 ListProposals,
                 self._list_proposals,
             ),
@@ -247,10 +250,16 @@ class Tools:
                 store.project(args.project)
             found = store.proposals(states={args.state} if args.state else None, project=args.project)
             states = {task.id: task.state for task in store.tasks(project=args.project)}
+            known = {of.id: of for of in facts_of(store, found[-MOST_LISTED:])}
+            items = waiting(store, args.project)
             rehearsal = store.rehearsal
         found.reverse()
         return {
-            "proposals": [_line(proposal, states[proposal.task_id]) for proposal in found[:MOST_LISTED]],
+            "proposals": [
+                _line(proposal, states[proposal.task_id], known[proposal.id])
+                for proposal in found[:MOST_LISTED]
+            ],
+            "waiting": [item.document() for item in items[:MOST_LISTED]],
             "rehearsal": rehearsal,
             "left_out": max(0, len(found) - MOST_LISTED),
         }
@@ -263,11 +272,12 @@ class Tools:
             proposal = store.proposal(args.id)
             learn_changes(self._redact, self._paths, store, [proposal])
             private = PrivateRepo.open(self._paths.private, store.project(proposal.project_id))
-            rehearsal = store.rehearsal
+            rehearsal, (known,) = store.rehearsal, facts_of(store, [proposal])
         # Redacted before it is cut: half a key is not recognised.
         diff = self._redact(diff_text(private.diff(proposal.base_commit, proposal.tree)))
         return {
-            "proposal": proposal.model_dump(mode="json") | {"rehearsal": rehearsal},
+            "proposal": proposal.model_dump(mode="json")
+            | {"rehearsal": rehearsal, "marks": [mark_document(mark) for mark in marks(known)]},
             "diff": diff[:MOST_DIFF],
             "diff_left_out": max(0, len(diff) - MOST_DIFF),
         }
@@ -278,7 +288,7 @@ class Tools:
         return status_document(self._paths)
 
 
-def _line(proposal: Proposal, task_state: TaskState) -> dict[str, Any]:
+def _line(proposal: Proposal, task_state: TaskState, of: Facts) -> dict[str, Any]:
     review = proposal.review
     return {
         "id": proposal.id,
@@ -291,6 +301,7 @@ def _line(proposal: Proposal, task_state: TaskState) -> dict[str, Any]:
         "existing": proposal.existing,
         "verdict": review.verdict if review else None,
         "findings": len(review.findings) if review else 0,
+        "marks": [mark_document(mark) for mark in marks(of)],
         "added": proposal.added,
         "removed": proposal.removed,
     }

@@ -53,3 +53,7 @@ def number_of(identifier: str, prefix: str) -> int:
             hint="`navigator proposals` and `navigator task list` show the ids.",
         )
     return int(match[2])
+
+
+PART_BASE = "part-base:"
+"""Before a commit's id: the key under which the store says which proposal that commit holds."""

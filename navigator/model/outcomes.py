@@ -91,7 +91,8 @@ class LandedCommit(Model):
 class FateCount(Model):
     """Landed proposals by the newest verdict on them and by what became of them.
 
-    `fate` is that of `Fate`, "undone" for a landing that was undone with Navigator, or "" where nobody has looked yet.
+    `fate` is that of `Fate`, "undone" for a landing that was undone with Navigator, or "" where nobody has looked yet,
+    for an undone one (`how` is "undone") at those it is counted with.
     `verdict` is None where no independent reviewer had reviewed it. `looked` is when the oldest look was.
     """
 

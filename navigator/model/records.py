@@ -258,9 +258,10 @@ class DecisionCount(Model):
 
 
 class ReviewTotals(Model):
-    """The reviewer's newest review of each proposal, of every round.
+    """The reviewer's reviews of every round; what they found is that of the newest of each proposal.
 
     Attributes:
+        reviews: all of them; `in_parts` of them, and `unreviewed` that could not be read, also where another one followed.
         stated: could be read and name a verdict of their own; `disagreed` of them another than the derived one.
         findings: all of them; `unanchored` quote nothing that was shown, `remarks` were not asked for.
         later: of rounds after the first, readable; `reversed` of them ask for the opposite of the one before.

@@ -88,6 +88,7 @@ class SchedulerSnapshot:
     Attributes:
         tasks: every task that is not terminal and does not wait for another one.
         blocked: how many do.
+        for_you: how many wait for the developer, failed and stale ones included.
         busy: ids of tasks that some stage holds right now.
         resident: the role whose model answers now; None when none does or it is not known.
         held_until: monotonic second before which it is not swapped out, because a person loaded it.
@@ -129,6 +130,7 @@ class SchedulerSnapshot:
     final_enabled: bool = False
     exam: ExamView = ExamView()
     blocked: int = 0
+    for_you: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 
-from navigator.model.states import Role, TaskState
+from navigator.model.states import LandingState, Role, TaskState
 
 
 class Needs(StrEnum):
@@ -105,3 +105,15 @@ LOOP_TASK_STATES = frozenset(
     state for state in LIVE_TASK_STATES if _STANDING[state].phase not in (Phase.DECIDE, Phase.LAND)
 )
 """States in which the loop still has something to do before the developer decides."""
+
+FOR_DEVELOPER = frozenset({_S.AWAITING_APPROVAL, _S.STALE, _S.FAILED})
+"""States in which a task waits for the developer, whatever else is true of it."""
+
+
+def waits_for_developer(state: TaskState, landing: str = "") -> bool:
+    """Whether a task waits for the developer: to decide, to read, to try again or to put away.
+
+    Args:
+        landing: how far its approval got; one that was refused waits, one that is due lands by itself.
+    """
+    return state in FOR_DEVELOPER or (state is _S.APPROVED and landing == LandingState.REFUSED)

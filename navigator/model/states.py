@@ -334,10 +334,6 @@ RETRYABLE_TASK_STATES = frozenset({_T.REJECTED, _T.FAILED, _T.STALE, _T.CANCELLE
 CANCELLABLE_TASK_STATES = frozenset(s for s, to in TASK_TRANSITIONS.items() if _T.CANCELLED in to)
 
 
-NO_CHANGE_NEEDED = "No change is needed"
-"""How the reason of a task begins whose answer was NO_CHANGE: it ends without a proposal, and is no report."""
-
-
 def require_task_transition(current: TaskState, target: TaskState, *, task: str) -> None:
     """Raise `IllegalTransition` unless the table knows `current -> target`."""
     if target in TASK_TRANSITIONS[current]:

@@ -74,3 +74,8 @@ def cut_title(line: str, most: int) -> str:
     cut = line[: most + 1]
     words = cut[: cut.rfind(" ")].rstrip(" ,;:–-") if " " in cut else ""
     return words if len(words) > most // 2 else line[:most].rstrip()
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 task`, `3,000 tasks`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

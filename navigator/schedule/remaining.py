@@ -248,7 +248,10 @@ def _job(
         writes=tuple(Request(0.0, size * figures.proposal_tokens) for size in sizes[::2]),
         reviews=tuple(Request(0.0, size * figures.review_tokens) for size in sizes[1::2]) if reviewed else (),
         checks=(plan.check_seconds if tested else 0.0,) * rounds,
-        repairs=frozenset(at for at in range(rounds) if reviewed and tested and fails[task.round + at]),
+        # A task can be past the last round where `revisions` was lowered since.
+        repairs=frozenset(
+            at for at in range(rounds) if reviewed and tested and fails[min(task.round + at, plan.revisions)]
+        ),
         priority=task.priority,
         writer=task.writer,
         state=task.state,

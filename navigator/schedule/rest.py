@@ -86,16 +86,15 @@ def _reason(snapshot: SchedulerSnapshot) -> str:
     """Why the session ends, in one sentence for people."""
     left = _left(snapshot)
     if not left:
-        waiting = sum(task.state is TaskState.AWAITING_APPROVAL for task in snapshot.tasks)
-        for_you = f"; {_tasks(waiting)} for your decision" if waiting else ""
-        for_others = f"; {_tasks(snapshot.blocked)} for other tasks to land" if snapshot.blocked else ""
-        return f"Nothing is left to do{for_you}{for_others}."
+        said = [f"{snapshot.for_you} {_wait(snapshot.for_you)} for you"] if snapshot.for_you else []
+        said += [f"{_tasks(snapshot.blocked)} for other tasks to land"] if snapshot.blocked else []
+        return f"{'; '.join(said) or 'Nothing is left to do'}."
 
     for role, name in _NAMES.items():
         stuck = sum(role_of(task) is role for task in snapshot.tasks)
         if stuck and given_up(snapshot, role):
             off = role is Role.FINAL and not snapshot.final_enabled
-            why = "is not enabled" if off else "does not answer"
+            why = "is not enabled" if off else "cannot be used"
             return f"The {name} {why}; {_tasks(stuck)} for it."
     if snapshot.swaps_left == 0:
         return f"No swap is left in this session; {_tasks(left)} for the other model."
@@ -105,4 +104,8 @@ def _reason(snapshot: SchedulerSnapshot) -> str:
 
 
 def _tasks(count: int) -> str:
-    return "1 task waits" if count == 1 else f"{count} tasks wait"
+    return f"{count} task{'s' if count != 1 else ''} {_wait(count)}"
+
+
+def _wait(count: int) -> str:
+    return "waits" if count == 1 else "wait"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast, get_args
 
 from navigator.model.errors import MissingPart, NavigatorError
@@ -82,4 +84,24 @@ async def looks(settings: Settings, paths: StatePaths) -> tuple[ServerLook, ...]
             return failed_look(ServerLook(role, server.model, server.base_url, "silent"), error)
 
     roles = [Role.GENERATOR, Role.REVIEWER, *([Role.FINAL] if settings.final.enabled else [])]
-    return tuple(await asyncio.gather(*map(one, roles)))
+    found = await asyncio.gather(*map(one, roles))
+    if strategy is None or not strategy.restarts_servers:
+        return tuple(found)
+    return tuple(_not_its_turn(look, found) for look in found)
+
+
+def _not_its_turn(look: ServerLook, looks: Sequence[ServerLook]) -> ServerLook:
+    """A server that serves the other role's model, or is ended while the other one is up, is as it should be."""
+    from navigator.client.names import same_model
+
+    others = [
+        one for one in looks if one.role in (Role.GENERATOR, Role.REVIEWER) and one.role is not look.role
+    ]
+    if look.role is Role.FINAL or not any(one.state == "ready" for one in others):
+        return look
+    serves_other = look.state == "other" and any(
+        same_model(one.wanted, name) for one in others for name in look.served.split(", ")
+    )
+    if serves_other or (look.state == "silent" and look.down):
+        return replace(look, state="not loaded", problem="", remedy="")
+    return look

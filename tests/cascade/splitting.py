@@ -72,6 +72,8 @@ class SplitBench:
             return propose(world, world.reader.project("code"), world.reader.task(task), changes, **more)
 
     def split(self, identifier: str, *hunks: str, **more: Any) -> dict[str, Any]:
+        """With a note, as a rest that is written again has one; `note=""` keeps the rest as it is."""
+        more = {"note": "Write the rest again."} | more
         return self.act("split", proposal=identifier, hunks=list(hunks), **more)
 
     def approve(self, identifier: str, **more: Any) -> dict[str, Any]:

@@ -20,6 +20,8 @@ import pytest
 from navigator.cascade import conductor_state as live
 from navigator.client.retry import RetryPolicy
 from navigator.config.paths import StatePaths
+from navigator.model.models import Proposal
+from navigator.sheet.marks import Facts, left_out
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
@@ -47,6 +49,12 @@ def hurry(monkeypatch: pytest.MonkeyPatch, retries: int | None = None) -> None:
         return 0.001 if attempt < most else None
 
     monkeypatch.setattr(RetryPolicy, "delay", delay)
+
+
+def why_left_out(proposal: Proposal, confirmed: tuple[str, ...] = ()) -> str:
+    """Why a batch approval leaves out a proposal that was looked at; "" where it covers it."""
+    mark = left_out(Facts.of(proposal), confirmed, unseen=True)
+    return mark.words if mark else ""
 
 
 Print = tuple[str, int, int, str]

@@ -12,7 +12,6 @@ import pytest
 
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
-from navigator.cascade.views.inbox import why_left_out
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.model.models import CheckResult, Proposal, Task
@@ -22,7 +21,7 @@ from navigator.sandbox.probe import Sandbox
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from tests.cascade.scripted_models import Messages, Models, speaking
-from tests.cascade.support import PATIENCE, Desk, git, make_repository
+from tests.cascade.support import PATIENCE, Desk, git, make_repository, why_left_out
 from tests.sandbox.support import needs_sandbox, processes_saying
 
 PASSED, FAILED, UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED

@@ -140,7 +140,7 @@ def test_an_unreachable_reviewer_leaves_the_task_waiting_and_the_session_says_so
     session = room.work()
     assert room.task(task).state is TaskState.AWAITING_REVIEW
     assert "reviewer" in session["reason"]
-    assert "does not answer" in session["reason"]
+    assert "cannot be used" in session["reason"]
     (proposal,) = room.proposals()
     assert proposal.state is ProposalState.OPEN
     assert proposal.review is None
@@ -165,7 +165,7 @@ def test_an_unreachable_generator_leaves_the_task_queued(
     task = room.queue()
     session = room.work()
     assert room.task(task).state is TaskState.QUEUED
-    assert "generator does not answer" in session["reason"]
+    assert "generator cannot be used" in session["reason"]
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_a_review_that_cannot_be_read_twice_is_no_approval(
     assert len(models.read_by) == 2
     # It goes to the developer all the same, and no batch key covers it.
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    from navigator.cascade.views.inbox import batch_choice, waiting_proposals
+    from navigator.sheet.marks import batch_choice
 
-    choice = batch_choice(waiting_proposals(room.read()))
+    choice = batch_choice(room.read(), unseen=True)
     assert choice.taken == ()
     assert [reason for _, reason in choice.left_out] == ["UNREVIEWED"]
 

@@ -17,14 +17,13 @@ from click.testing import CliRunner
 
 from navigator.cascade.verbs.deciding import Pinned
 from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
-from navigator.cascade.views.inbox import why_left_out
 from navigator.cascade.views.statistics.cost import read_costs
 from navigator.cascade.views.statistics.page import Question
 from navigator.cli.main import cli
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import Escalation, TaskState, Verdict
 from tests.cascade.scripted_models import READER, Models, Refusal, Said, approval, objection, speaking
-from tests.cascade.support import git, hurry
+from tests.cascade.support import git, hurry, why_left_out
 from tests.cascade.test_conductor import Room, edit, text_of
 
 

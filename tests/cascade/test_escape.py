@@ -176,7 +176,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         for task in desk.json("task", "list")["tasks"]
     }
     after = around(folder)
-    approved = desk.json("approve", "--all-reviewed", "--yes", codes=(0, 1))
+    approved = desk.json("approve", "--all-reviewed", "--include-unseen", "--yes", codes=(0, 1))
     yield Scene(desk, repository, before, after, tasks, approved, folder)
 
 
@@ -250,7 +250,7 @@ def test_the_session_itself_shows_nothing_raw(scene: Scene) -> None:
     for words in (
         ("task", "list", "--json"),
         ("proposals", "--json"),
-        ("approve", "--all-reviewed", "--yes"),
+        ("approve", "--all-reviewed", "--include-unseen", "--yes"),
     ):
         said = scene.desk.run(*words, codes=(0, 1))
         assert obeyed(said.stdout.decode() + said.stderr.decode()) == []

@@ -12,7 +12,6 @@ import pytest
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.base import Subject
 from navigator.cascade.verbs.put_away import PutAway
-from navigator.cascade.views.inbox import with_overlaps
 from navigator.cascade.views.statistics.page import Question
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.cli.review import UNSETTLED
@@ -21,6 +20,7 @@ from navigator.git.hook import noted_commits
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Task
 from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskState
+from navigator.sheet.marks import facts_of
 from tests.cascade.scripted_models import Models, approval, objection, speaking
 from tests.cascade.support import differences, fingerprint, git, hurry
 from tests.cascade.test_conductor import Room, edit, text_of
@@ -197,8 +197,8 @@ def test_reviews_are_counted_apart(room: Room) -> None:
     assert [row["n"] for row in document["existing"]] == [1]
     titles = [table.title for table in REVISE_RATE.tables(found)]
     assert titles.index("EXISTING CHANGES") > titles.index("REVISE RATE")
-    assert [proposal.paths for proposal in with_overlaps(room.proposals())] == [("app.py",)] * 2
-    assert not any(proposal.overlaps for proposal in with_overlaps(room.proposals()))
+    assert [proposal.paths for proposal in room.proposals()] == [("app.py",)] * 2
+    assert not any(of.overlaps for of in facts_of(room.read(), room.proposals()))
     totals = room.read().edit_totals()
     assert totals.clean == 1 and sum(totals.rungs.values()) == 1
 

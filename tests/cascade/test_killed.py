@@ -14,8 +14,8 @@ import pytest
 
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor
-from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.model.states import LandingState, TaskState
+from navigator.sheet.marks import batch_choice
 from navigator.store.lock import StateLock
 from navigator.swap import processes
 from navigator.swap.strategies.rehearsal import COMMAND
@@ -216,9 +216,9 @@ def test_landings_killed_at_any_moment(tmp_path: Path, seed: int, landing: str) 
     scene = Scene(tmp_path, projects=3, tasks=14, seed=seed, landing=landing)
     scene.desk.json(*RUN[:-1], codes=(0, 1))
     with scene.desk.reading() as store:
-        ready = {proposal.id for proposal in batch_choice(waiting_proposals(store)).taken}
+        ready = {proposal.id for proposal in batch_choice(store, unseen=True).taken}
     chance = random.Random(seed)
-    approve = ("approve", "--all-reviewed", "--yes")
+    approve = ("approve", "--all-reviewed", "--include-unseen", "--yes")
     kills = sum(
         scene.killed_soon(
             chance.randint(1, 12), chance.randint(0, 30), *chance.choice([approve, approve, RUN])
@@ -301,7 +301,7 @@ def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) 
     desk = scene.desk
     desk.json(*RUN[:-1], codes=(0, 1))
     with desk.reading() as store:
-        ready = [proposal.id for proposal in batch_choice(waiting_proposals(store)).taken]
+        ready = [proposal.id for proposal in batch_choice(store, unseen=True).taken]
     assert len(ready) >= 6
     approve = ("approve", "--yes")
 
@@ -352,7 +352,7 @@ def test_a_repository_that_went_away_in_the_middle_of_a_landing_holds_up_nothing
     desk = scene.desk
     desk.json(*RUN[:-1], codes=(0, 1))
     with desk.reading() as store:
-        ready = batch_choice(waiting_proposals(store)).taken
+        ready = batch_choice(store, unseen=True).taken
     first = ready[0]
     other = next(proposal for proposal in ready if proposal.project_id != first.project_id)
     approve = ("approve", "--yes")

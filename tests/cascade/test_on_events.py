@@ -79,7 +79,7 @@ def test_each_event_reaches_its_command_once(command: Command, told: Path) -> No
     command.run(*RUN, code=None)
     command.run("review", "thing", "HEAD")
     command.run(*RUN, code=None)
-    approved = command.json("approve", "--all-reviewed", "--yes", code=None)
+    approved = command.json("approve", "--all-reviewed", "--include-unseen", "--yes", code=None)
     landings = sum(one.get("landing") == "landed" for one in approved["decisions"])
     assert landings
     # Nothing runs yet: the approval was made without a conductor; the next one tells of it.

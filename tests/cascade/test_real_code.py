@@ -184,7 +184,7 @@ def test_on_real_code_what_lands_parses_and_nothing_is_touched_before(
     for name, folder in repositories.items():
         assert differences(before[name], fingerprint(folder)) == [], f"{name} was touched before approval"
 
-    approval = desk.json("approve", "--all-reviewed", "--yes", codes=(0, 1))
+    approval = desk.json("approve", "--all-reviewed", "--include-unseen", "--yes", codes=(0, 1))
     report = report_on(desk, session, approval["decisions"])
     with capsys.disabled():
         print(f"\n{json.dumps(report, indent=1)}")

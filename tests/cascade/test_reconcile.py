@@ -223,7 +223,7 @@ def test_a_server_that_always_dies_is_started_twice_more_and_then_left(
     session = room.work()
     assert asked(tmp_path) == ["generator", "generator"]
     assert room.task(task).state is TaskState.QUEUED
-    assert "generator does not answer" in session["reason"]
+    assert "generator cannot be used" in session["reason"]
     assert kinds(room).count("server_died") == 3
     (given_up,) = [event for event in room.read().events(0, limit=100_000) if event.kind == "given_up"]
     assert "died 3 times" in given_up.data["reason"]

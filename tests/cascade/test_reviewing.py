@@ -299,8 +299,8 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     room: Room, models: Models
 ) -> None:
     """One model plays both roles: that is told by its name, not only by the role that wrote."""
-    from navigator.cascade.views.inbox import batch_choice, waiting_proposals
     from navigator.figures.rates import revise_rate
+    from navigator.sheet.marks import batch_choice
 
     text = models.settings.replace(f'"{READER}"', '"scripted/writer"')
     room.config.write_text(text, encoding="utf-8")
@@ -312,7 +312,7 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     (proposal,) = room.proposals()
     review = review_of(proposal)
     assert (review.verdict, review.self_review) == (Verdict.APPROVE, True)
-    choice = batch_choice(waiting_proposals(room.read()))
+    choice = batch_choice(room.read(), unseen=True)
     assert choice.taken == ()
     assert [reason for _, reason in choice.left_out] == ["self-reviewed"]
     tables = revise_rate(room.read().verdict_counts())

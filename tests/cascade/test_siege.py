@@ -16,11 +16,10 @@ import pytest
 
 from navigator.cascade.socket.client import request
 from navigator.cascade.socket.wire import NoConductor, RemoteError
-from navigator.cascade.views.inbox import why_left_out
 from navigator.model.states import CheckOutcome, TaskState
 from tests.cascade.answers import answer, finding
 from tests.cascade.scripted_models import Messages, Models, speaking
-from tests.cascade.support import Desk
+from tests.cascade.support import Desk, why_left_out
 from tests.cascade.test_checks import GOOD, Room, new_file
 from tests.sandbox.support import needs_sandbox
 

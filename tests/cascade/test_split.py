@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.cascade.views.parts import part_at_base
 from navigator.git.hunks import ChoiceRefused
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import CheckOutcome, LandingState, ProposalState, TaskState, Verdict
+from navigator.sheet.marks import batch_choice, facts_of, marks
 from tests.cascade.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
 from tests.cascade.support import git
 from tests.sandbox.support import needs_sandbox
@@ -49,8 +49,48 @@ def test_a_part_is_a_proposal_of_its_own_that_went_through_the_gates(bench: Spli
         TaskState.AWAITING_APPROVAL,
         bench.task(parent.task_id).text,
     )
-    assert result["rest"] == {"task": parent.task_id, "state": "queued", "hunks": ["H1", "H2", "H3"]}
+    hunks = ["H1", "H2", "H3"]
+    assert result["rest"] == {"task": parent.task_id, "state": "queued", "hunks": hunks, "proposal": ""}
     assert bench.proposal(parent.id).state is ProposalState.SUPERSEDED
+
+
+def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
+    """Nobody writes it again: its hunks, on top of the part whose file they are in, with checks of its own."""
+    parent = bench.proposal(bench.waiting())
+    with bench.desk.reading() as store:
+        asked = store.call_counts()
+    result = bench.split(parent.id, "H4", note="")
+    part, rest = bench.proposal(result["part"]["id"]), bench.proposal(result["rest"]["proposal"])
+    assert (rest.task_id, rest.attempt, rest.parent) == (parent.task_id, 1, parent.id)
+    assert (rest.hunks, rest.tree) == (("H1", "H2", "H3"), parent.tree)
+    assert bench.content(rest.base_commit, "n.txt") == THIRTY
+    assert rest.title == f"Change the numbers (the rest of {parent.id})"
+    assert outcomes(bench, rest.id).keys() == outcomes(bench, part.id).keys()
+    assert bench.task(rest.task_id).state is TaskState.AWAITING_APPROVAL
+    with bench.desk.reading() as store:
+        (known,) = facts_of(store, [rest])
+        assert store.call_counts() == asked, "no model was asked"
+    assert [mark.words for mark in marks(known)][:1] == [
+        f"part of {parent.id}, reviewed as a whole (REVISE there)"
+    ]
+    assert f"written on top of {part.id}" in bench.approve(rest.id)["reason"]
+    assert bench.approve(part.id)["landing"] == bench.approve(rest.id)["landing"] == "landed"
+    assert bench.on_branch("code.py").encode() == bench.content(parent.tree, "code.py").strip()
+
+
+def test_a_rest_in_other_files_lands_without_the_part(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    result = bench.split(parent.id, "H1", "H2", note="")
+    rest = bench.proposal(result["rest"]["proposal"])
+    assert (rest.base_commit, rest.paths) == (parent.base_commit, ("n.txt",))
+    bench.decide("reject", result["part"]["id"])
+    assert bench.approve(rest.id)["landing"] == "landed"
+
+
+def test_a_review_of_a_part_can_be_asked_for(bench: SplitBench) -> None:
+    part = bench.split(bench.waiting(), "H4", note="")["part"]
+    bench.act("escalate", proposals=[{"id": part["id"]}])
+    assert bench.task(part["task_id"]).state is TaskState.AWAITING_REVIEW
 
 
 def test_the_rest_is_a_new_attempt_on_top_of_the_part(bench: SplitBench) -> None:
@@ -176,12 +216,12 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
     parent = bench.waiting(verdict=Verdict.APPROVE)
     part = bench.split(parent, "H4", drop_rest=True)["part"]["id"]
     with bench.desk.reading() as store:
-        choice = batch_choice(waiting_proposals(store))
+        choice = batch_choice(store, unseen=True)
         verdicts = store.verdict_counts()
         decided, edits = store.decision_counts(), store.edit_totals()
     assert choice.taken == ()
-    assert [(held.id, reason) for held, reason in choice.left_out] == [
-        (part, f"part of {parent}: approve it separately")
+    assert [(held.id, mark.words) for held, mark in choice.left_out] == [
+        (part, f"part of {parent}, reviewed as a whole (APPROVE there)")
     ]
     assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
     assert decided == [], "taken in part is neither approved nor rejected"

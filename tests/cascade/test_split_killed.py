@@ -27,9 +27,9 @@ STEPS = (
     ("after", f"{HUNKS}:commit_part"),
     ("before", f"{SPLIT}:add_part"),
     ("after", f"{SPLIT}:add_part"),
-    ("before", f"{SPLIT}:_send_rest_on"),
+    ("before", f"{SPLIT}:_go_on_with_rest"),
     ("before", f"{SPLIT}:remember_part_base"),
-    ("after", f"{SPLIT}:_send_rest_on"),
+    ("after", f"{SPLIT}:_go_on_with_rest"),
     ("event", "proposal_split"),
     ("before", f"{DERIVE}:gates"),
     ("after", f"{DERIVE}:gates"),
@@ -62,7 +62,7 @@ def all_or_nothing(bench: SplitBench, parent: str, *, drop: bool) -> bool:
     held = bench.proposal(parent)
     task = bench.task(held.task_id)
     with bench.desk.reading() as store:
-        parts = [one for one in store.proposals() if one.parent == parent]
+        parts = [one for one in store.proposals() if one.parent == parent and one.attempt == 0]
         others = [one for one in store.tasks() if one.origin == task.id]
         ground = part_at_base(store, task.base_commit)
     if held.state is ProposalState.OPEN:
@@ -77,7 +77,7 @@ def all_or_nothing(bench: SplitBench, parent: str, *, drop: bool) -> bool:
         assert held.decision is not None and held.decision.kind is DecisionKind.REJECT
         assert task.state is TaskState.REJECTED
     else:
-        assert (task.state, task.attempt) == (TaskState.QUEUED, 1)
+        assert (task.state, task.attempt) == (TaskState.AWAITING_APPROVAL, 1)
         assert ground is not None and ground.id == part.id
         assert bench.content(task.base_commit, "n.txt") == THIRTY
     return True
@@ -86,10 +86,10 @@ def all_or_nothing(bench: SplitBench, parent: str, *, drop: bool) -> bool:
 def ends_well(bench: SplitBench, parent: str, *, drop: bool) -> None:
     there = all_or_nothing(bench, parent, drop=drop)
     if not there:
-        bench.split(parent, "H4", drop_rest=drop)
+        bench.split(parent, "H4", drop_rest=drop, note="")
         assert all_or_nothing(bench, parent, drop=drop)
     with bench.desk.reading() as store:
-        (part,) = (one.id for one in store.proposals() if one.parent == parent)
+        (part,) = (one.id for one in store.proposals() if one.parent == parent and one.attempt == 0)
     bench.decide("reject", part)
     git(bench.repository, "fsck", "--strict", "--no-dangling")
     assert git(bench.repository, "status", "--porcelain") == ""
@@ -106,7 +106,7 @@ def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             assert died(bench, how, what, "1", "split", parent, "H4", *flags), what
             seen[f"{how} {what}"] = bench.proposal(parent).state is not ProposalState.OPEN
             ends_well(bench, parent, drop=drop)
-    assert not seen[f"after {SPLIT}:_send_rest_on"], "the transaction was not yet committed"
+    assert not seen[f"after {SPLIT}:_go_on_with_rest"], "the transaction was not yet committed"
     assert seen["event proposal_split"]
 
 

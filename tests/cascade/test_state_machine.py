@@ -33,7 +33,6 @@ from navigator.cascade.stages.land import land
 from navigator.cascade.stages.review import review
 from navigator.cascade.stages.write import write
 from navigator.cascade.verbs.registry import perform
-from navigator.cascade.views.inbox import waiting_proposals
 from navigator.cli.session import locked_dependencies
 from navigator.client.client import ChatAnswer, ChatRequest
 from navigator.model.errors import NavigatorError
@@ -46,6 +45,7 @@ from navigator.model.states import (
     LandingState,
     TaskState,
 )
+from navigator.sheet.marks import waiting_proposals
 from navigator.store.writes.proposals import ProposalWrites
 from tests.cascade.scripted_models import WRITER, approval, objection
 from tests.cascade.support import Desk, commits_of_proposals, git, make_repository

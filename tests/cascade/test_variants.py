@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from navigator.cascade.variations import APPROACH, Vary, variations
-from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.cascade.views.variants import standings
 from navigator.figures.rates import revise_rate
 from navigator.figures.variants import variant_shares
@@ -17,6 +16,7 @@ from navigator.model.errors import UsageError
 from navigator.model.snapshot import AskExam, ReviewTask, SchedulerSnapshot, SwapTo, TaskView
 from navigator.model.states import LandingState, Role, TaskState
 from navigator.schedule.next_actions import next_actions
+from navigator.sheet.marks import batch_choice
 from tests.cascade.scripted_models import Messages, Models, approval, objection, speaking
 from tests.cascade.support import hurry
 from tests.cascade.test_conductor import Room, edit, text_of
@@ -87,7 +87,7 @@ def test_three_are_written_and_read_in_one_residency_and_one_is_approved(room: R
     assert [one.task.id for one in found] == [first, second, third]
     assert room.task(third).state is TaskState.AWAITING_APPROVAL and "not revised" in room.task(third).reason
     # A batch leaves them out: only one may be approved.
-    choice = batch_choice(waiting_proposals(room.read()))
+    choice = batch_choice(room.read(), unseen=True)
     assert choice.taken == () and all("variants" in why for _, why in choice.left_out)
     assert room.decide("approve", proposals[second])["landing"] == LandingState.LANDED
     for task in (first, third):

@@ -28,7 +28,7 @@ from navigator.cascade.verbs.keep_tests import TestsKept
 from navigator.cascade.verbs.measure import Measuring, MeasuringStopped
 from navigator.cascade.verbs.notes import DraftSaved, SeenArgs
 from navigator.cascade.verbs.project_check import CheckLimits, ProjectChecked, SandboxFound
-from navigator.cascade.verbs.projects import ProjectDone, RemovedProjects
+from navigator.cascade.verbs.projects import ProjectDone, RemovedProject, RemovedProjects
 from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.retry import Retry
@@ -40,7 +40,6 @@ from navigator.cascade.verbs.suggestions import Settled
 from navigator.cascade.verbs.task_add import AddedTasks, UnknownFile
 from navigator.cascade.verbs.task_verbs import Tasks, TasksArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs, Undone, UndoneRow
-from navigator.cascade.views.inbox import batch_choice, waiting_proposals
 from navigator.landing.commits import unknown_person
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.exam import PreparedProject
@@ -56,6 +55,7 @@ from navigator.model.models import (
     Task,
 )
 from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, TaskKind, TaskState
+from navigator.sheet.marks import batch_choice
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
 from tests.cascade.landing_bench import LandingBench
@@ -153,7 +153,7 @@ RESULTS: dict[str, list[Model]] = {
     "project.add": [ProjectDone(project=PROJECT)],
     "project.set": [ProjectDone(project=PROJECT)],
     "project.move": [ProjectDone(project=PROJECT)],
-    "project.remove": [RemovedProjects(removed=("code",))],
+    "project.remove": [RemovedProjects(removed=("code",), projects=(RemovedProject(name="code"),))],
     "project.check": [
         ProjectChecked(
             project="code",
@@ -409,8 +409,7 @@ def test_a_batch_takes_a_shared_item_only_by_proposal(
     bench = SplitBench(tmp_path, monkeypatch)
     first, second = (bench.waiting({"Makefile": text}, policed=True) for text in (b"all:\n", b"all: x\n"))
     with bench.desk.reading() as store:
-        waiting = waiting_proposals(store)
-        short = batch_choice(waiting, confirmed=frozenset({"build:Makefile"}))
+        short = batch_choice(store, {"build:Makefile"}, unseen=True)
     assert {proposal.id for proposal, _ in short.left_out} == {first, second}
 
 

@@ -234,7 +234,7 @@ def test_doctor_asks_for_an_identity_only_where_nobody_can_commit(
 def test_json_of_an_empty_state_is_one_document_each(command: Command) -> None:
     assert command.json("project", "list") == {"projects": []}
     assert command.json("task", "list") == {"tasks": []}
-    assert command.json("proposals") == {"proposals": []}
+    assert command.json("proposals") == {"proposals": [], "waiting": []}
     assert command.json("stats", "reviewer")["revise_rate"]["rows"] == []
     assert command.json("swap", "log") == {"swaps": [], "rehearsal": True}
     assert command.json("status")["waiting"] == 0

@@ -23,14 +23,16 @@ def test_from_a_choice_of_hunks_to_a_commit(bench: SplitBench) -> None:
     (part,) = document["proposals"]
     assert (part["parent"], part["hunks"], part["review"]) == (parent, ["H4"], None)
     assert [check["outcome"] for check in part["checks"]] == ["passed", "passed", "untested"]
-    assert document["rest"] == {"task": "T1", "state": "queued", "hunks": ["H1", "H2", "H3"]}
+    hunks = ["H1", "H2", "H3"]
+    assert document["rest"] == {"task": "T1", "state": "queued", "hunks": hunks, "proposal": ""}
     said = bench.desk.run("diff", part["id"]).stdout.decode()
-    assert f"H4 of {parent}, reviewed as a whole (REVISE there)" in said
+    words = f"part of {parent}, reviewed as a whole (REVISE there)"
+    assert words in said
     against = bench.desk.run("diff", part["id"], "--against", parent).stdout.decode()
     assert "code.py" in against and "−thirty" not in against
     assert f"part of {parent}" in bench.desk.run("proposals").stdout.decode()
     left_out = bench.desk.json("approve", "--all-reviewed", "--yes")["left_out"]
-    assert left_out == [{"id": part["id"], "reason": f"part of {parent}: approve it separately"}]
+    assert left_out == [{"id": part["id"], "mark": "part", "reason": words}]
     row = bench.desk.json("approve", "--yes", part["id"])["decisions"][0]
     assert row["landing"] == "landed"
     assert bench.on_branch("n.txt").encode() == THIRTY.strip()
@@ -64,7 +66,7 @@ def test_a_choice_that_is_none_is_refused(bench: SplitBench, words: list[str], c
 
 def test_gc_keeps_what_the_rest_is_based_on(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
-    part = bench.desk.json("split", parent.id, "H4")["proposals"][0]["id"]
+    part = bench.desk.json("split", parent.id, "H4", "--note", "Again.")["proposals"][0]["id"]
     bench.approve(part)
     dropped = json.loads(bench.desk.run("gc", "--older-than", "0h", "--json").stdout)
     assert dropped["proposals"] == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from navigator.cascade.verbs.approve import approval_lines
 from navigator.cascade.views.repairs import mended_words, repair_prompts
 from navigator.tui.review.context import load_review_context
 from navigator.tui.review.words import warning_lines
@@ -35,7 +36,7 @@ def test_tests_that_fail_before_are_said_and_counted(room: Room) -> None:
     proposal = room.proposal(_made(room))
     command = command_of(room)
     words = "tests failed before: tests tell nothing here"
-    assert words in command.run("proposals").stdout
+    assert "tests fail as before" in command.run("proposals").stdout
     shown = command.run("diff", proposal.id).stdout
     assert words in shown and "failed_before" not in shown
     done = command.run("approve", "--all-reviewed", "--yes").stdout
@@ -45,15 +46,22 @@ def test_tests_that_fail_before_are_said_and_counted(room: Room) -> None:
 def test_untested_ones_are_counted_in_the_document(room: Room) -> None:
     room.add(check="")
     proposal = room.proposal(_made(room))
-    document = command_of(room).json("approve", "--all-reviewed", "--yes")
+    document = command_of(room).json("approve", "--all-reviewed", "--include-unseen", "--yes")
     assert document["decisions"][0]["landing"] == "landed"
     assert (document["untested"], document["failed_before"]) == ([proposal.id], [])
 
 
 def test_nothing_is_said_where_tests_passed(room: Room) -> None:
     room.add()
-    _made(room)
-    done = command_of(room).run("approve", "--all-reviewed", "--yes").stdout
+    proposal = room.proposal(_made(room))
+    command = command_of(room)
+    refused = command.run("approve", "--all-reviewed", "--yes").stdout
+    assert f"1 proposal waits, only not looked at yet. `navigator diff {proposal.id}` shows it" in refused
+    command.run("diff", proposal.id)
+    assert room.reading().proposal(proposal.id).seen
+    said = approval_lines(room.reading(), room.reading().proposal(proposal.id))
+    assert not any("not seen" in line for line in said)
+    done = command.run("approve", "--all-reviewed", "--yes").stdout
     assert "landed on" in done and "Of 1 approved" not in done
 
 

@@ -74,8 +74,8 @@ WAITING = task(1, S.AWAITING_REVIEW)
         ("a landing waits until it is due", snap(task(1, S.APPROVED)), (Stop("Nothing is left to do."),)),
         (
             "the developer's decision is not waited for",
-            snap(task(1, S.AWAITING_APPROVAL)),
-            (Stop("Nothing is left to do; 1 task waits for your decision."),),
+            snap(task(1, S.AWAITING_APPROVAL), for_you=36),
+            (Stop("36 wait for you."),),
         ),
         ("a review needs its model", snap(WAITING), (SwapTo(R),)),
         ("a review is made", snap(WAITING, resident=R), (ReviewTask("T1"),)),
@@ -352,7 +352,7 @@ def test_a_role_out_of_reach_is_waited_for_and_one_given_up_is_not() -> None:
     later = snap(task(1), unreachable={G: NOW + 12})
     assert next_actions(later, NOW) == (Sleep(NOW + 12),)
     never = snap(task(1), unreachable={G: math.inf})
-    assert next_actions(never, NOW) == (Stop("The generator does not answer; 1 task waits for it."),)
+    assert next_actions(never, NOW) == (Stop("The generator cannot be used; 1 task waits for it."),)
     stays = snap(task(1), unreachable={G: math.inf}, until="")
     assert next_actions(stays, NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
 

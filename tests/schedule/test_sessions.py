@@ -57,7 +57,7 @@ def test_a_session_makes_at_most_two_swaps_a_round_and_one(
     extra = 0 if resident is Role.GENERATOR else 1
     assert len(session.swaps) <= 2 * session.largest_round + 1 + extra
     assert all(live.state is TaskState.AWAITING_APPROVAL for live in session.tasks.values())
-    assert session.stopped == f"Nothing is left to do; {_wait(count)} for your decision."
+    assert session.stopped == "Nothing is left to do."
 
 
 def _wait(count: int) -> str:
@@ -171,7 +171,7 @@ def test_a_role_that_was_given_up_does_not_keep_the_others_from_their_work(
     states = {live.state for live in session.tasks.values()}
     if lost is Role.GENERATOR:
         assert states == {TaskState.QUEUED}
-        assert session.stopped == f"The generator does not answer; {_wait(count)} for it."
+        assert session.stopped == f"The generator cannot be used; {_wait(count)} for it."
     elif lost is Role.REVIEWER:
         assert states <= {TaskState.AWAITING_REVIEW, TaskState.AWAITING_APPROVAL}
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from navigator.figures.revisions import NOT_LOOKED
+from navigator.figures.revisions import landed as fates
 from navigator.model.models import CheckResult, Decision, Finding, Landing, Proposal, Review, Task
 from navigator.model.outcomes import Fate, FateCount, FindingTotals, RepeatCount, RevisionCount
 from navigator.model.states import (
@@ -217,7 +219,34 @@ def test_landed_proposals_are_counted_by_verdict_and_fate(
         FateCount(fate=""),
         FateCount(fate="unknown", reason="not on main", looked=f"look {made[3].id}"),
         FateCount(verdict=Verdict.APPROVE, fate="kept", looked="a later look"),
-        FateCount(verdict=Verdict.APPROVE, fate="undone", looked=f"look {made[2].id}"),
+        FateCount(verdict=Verdict.APPROVE, fate="undone", how="undone", looked=f"look {made[2].id}"),
         FateCount(verdict=Verdict.REVISE, fate="reverted", how="named", looked=f"look {made[0].id}"),
     ]
     assert sum(row.n for row in store.read.fate_counts("2026-11-12")) == 3
+
+
+def test_what_was_undone_counts_once_the_others_were_looked_at(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
+    """Three of 27 were undone: the rate is never 3 of 3."""
+    made = [landed(store, task, answer, APPROVE, f"2026-11-{day:02}") for day in range(1, 28)]
+    with store.transaction() as tx:
+        for one in made[:3]:
+            tx.set_landing(one.id, Landing(state=LandingState.UNDONE, at="2026-11-28"))
+    before = fates(store.read.fate_counts())
+    assert (before.reverted.n, before.how, before.unknown) == (0, {"undone": 3}, {NOT_LOOKED: 27})
+    with store.transaction() as tx:
+        for one in made[3:]:
+            tx.set_fate(Fate(proposal_id=one.id, commit="c", fate="kept", at="2026-11-29"))
+    after = fates(store.read.fate_counts())
+    assert (after.reverted.k, after.reverted.n, after.unknown) == (3, 27, {})
+
+
+def test_where_all_was_undone_nothing_is_left_to_look_at(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
+    made = landed(store, task, answer, APPROVE, "2026-11-01")
+    with store.transaction() as tx:
+        tx.set_landing(made.id, Landing(state=LandingState.UNDONE, at="2026-11-28"))
+    found = fates(store.read.fate_counts()).reverted
+    assert (found.k, found.n) == (1, 1)

@@ -128,7 +128,7 @@ def answered(state: StatePaths) -> StatePaths:
 
 @pytest.fixture
 def opened(make_app: AppMaker, answered: StatePaths) -> Callable[..., Any]:
-    """Opened from the deck with enter: the row before the last is the scan, the last the report."""
+    """Opened from the deck with enter: the last row failed; before it stand the scan and the report."""
 
     @asynccontextmanager
     async def open_it(*keys: str, size: tuple[int, int] = (140, 50)) -> AsyncIterator[Opened]:
@@ -136,7 +136,7 @@ def opened(make_app: AppMaker, answered: StatePaths) -> Callable[..., Any]:
         async with app.run_test(size=size) as pilot:
             await loaded(pilot)
             await until(pilot, lambda: bool(app.screen.query_one("#inbox").rows))  # type: ignore[attr-defined]
-            await pilot.press("G", *keys, "enter")
+            await pilot.press("G", "k", *keys, "enter")
             await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and app.screen.answer is not None)
             yield pilot, app, app.screen
 
@@ -285,7 +285,7 @@ async def test_approving_a_scan_on_the_deck_does_not_throw_its_suggestions_away(
     async with app.run_test(size=(140, 50)) as pilot:
         await loaded(pilot)
         await until(pilot, lambda: bool(app.screen.query_one("#inbox").rows))  # type: ignore[attr-defined]
-        await pilot.press("G", "k", "a")
+        await pilot.press("G", "k", "k", "a")
         await until(pilot, lambda: isinstance(app.screen, SuggestionsScreen))
     assert all(one.state == "open" for one in reader(answered).suggestions("T181"))
 
@@ -321,7 +321,9 @@ def test_pictures(
 ) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
-        keys = {"report": ["G", "enter"], "suggestions": ["G", "k", "enter"], "deck": ["G"]}[name]
+        keys = {"report": ["G", "k", "enter"], "suggestions": ["G", "k", "k", "enter"], "deck": ["G", "k"]}[
+            name
+        ]
         await pilot.press(*keys)
         if name != "deck":
             await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and app.screen.answer is not None)

@@ -15,9 +15,11 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.landing.commits import unknown_person
 from navigator.model.states import DecisionKind, ProposalState, TaskState
+from navigator.sheet.marks import facts_of
 from navigator.store.database import open_writer
 from navigator.tui.app import NavigatorApp
 from navigator.tui.messages import DecideAll
+from navigator.tui.review import batch
 from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.rows import RowList
@@ -65,9 +67,9 @@ async def test_it_lists_what_it_leaves_out_and_why(reviewing: Reviewing) -> None
         dialog = await asked(at)
         assert dialog.taken == []
         assert reasons(dialog) == {
-            "P2": "REVISE",
+            "P2": "the reviewer says REVISE",
             "P3": "not seen",
-            "P4": "needs confirmation: makefile Makefile",
+            "P4": "to confirm: Makefile: touches Makefile",
             "P5": "not seen",
         }
         assert "Nothing to approve" in words(dialog)
@@ -221,12 +223,15 @@ async def test_it_opens_at_its_top(tmp_path: Path) -> None:
         assert listed.scroll_y == 0
 
 
-async def test_overlaps_say_what_to_do(reviewing: Reviewing) -> None:
+async def test_overlaps_say_what_to_do(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        batch, "facts_of", lambda *given: [replace(of, overlaps=("P31",)) for of in facts_of(*given)]
+    )
+
     async with opened(reviewing, "P3") as at:
         before = at.app.snapshot.seq
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
         await at.until(lambda: at.app.snapshot.seq > before, "the mark, in the app's snapshot")
-        at.app.snapshot = replace(at.app.snapshot, overlaps={"P3": ("P31",)})
         dialog = BatchDialog(DecideAll(DecisionKind.APPROVE, [("P3", at.proposal("P3").tree)]))
         at.app.push_screen(dialog)
         await at.until(lambda: dialog._stage == "asking", "the dialog's list")

@@ -13,9 +13,11 @@ from navigator.cascade.stages.check_dispatch import check
 from navigator.config.paths import StatePaths
 from navigator.model.models import Proposal
 from navigator.model.states import ProposalState, TaskState
+from navigator.sheet.marks import Facts
+from navigator.sheet.waiting import row_head
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
-from navigator.tui.deck.rows import flags_of, waiting_word
+from navigator.tui.deck.rows import flags_of
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.review.split import SplitDialog
@@ -36,7 +38,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def part_of(at: Driver, parent: str) -> Proposal:
-    (part,) = (one for one in at.read().proposals() if one.parent == parent)
+    (part,) = (one for one in at.read().proposals() if one.parent == parent and one.attempt == 0)
     return part
 
 
@@ -132,8 +134,8 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         assert "Make H2 of P2 a separate proposal?" in words
         assert "Nothing is approved yet: it opens next; you approve it separately." in words
         assert "H2  billing/totals.py" in words
-        assert "The rest (H1) is written again on top of it, with your note and 1 comment." in words
-        assert "The checks run again on it. P2 was reviewed as a whole (REVISE)." in words
+        assert "The rest (H1) becomes a proposal too; with a note and 1 comment it is written again." in words
+        assert "The checks run again on both. P2 was reviewed as a whole (REVISE)." in words
         assert "ctrl+s make it" in words and "enter new line" in words
         await at.type("plainer")
         await at.press("ctrl+s")
@@ -142,7 +144,7 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         await at.drawn(part.id)
         assert part.hunks == ("H2",)
         head = plain(at)
-        assert "◪ part of P2, reviewed as a whole (REVISE there)" in head
+        assert "◪ PART" in head and "part of P2, reviewed as a whole (REVISE there)" in head
         assert at.read().task(part.task_id).state is TaskState.AWAITING_APPROVAL
         task = at.read().task(reviewing.task)
         assert task.state is TaskState.QUEUED
@@ -175,7 +177,7 @@ async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewin
         await at.type("a thought")
         await at.press("ctrl+x")
         assert "✗ The rest (H2) is dropped: T1 ends as rejected." in said(dialog)
-        assert "write the rest again" in said(dialog)
+        assert "keep the rest" in said(dialog)
         await at.press("escape")
         await at.until(lambda: at.app.screen is at.screen, "Review again")
         assert at.screen.diff.chosen == {"H1"}, "leaving decides nothing"
@@ -245,5 +247,6 @@ async def test_the_deck_says_what_is_a_part(reviewing: Reviewing) -> None:
         part = part_of(at, "P2")
     (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])
     assert card.parent == "P2"
-    assert waiting_word(card)[0] == "◪ PART"
-    assert ("part of P2", "muted") in flags_of(card, {}, short=False)
+    facts = Facts.of_card(card)
+    assert str(row_head(card, facts)) == "◪ PART"
+    assert ("part of P2", "muted") in flags_of(card, facts, short=False)

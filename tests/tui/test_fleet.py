@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 
 from navigator.client.status import ServerLook
 from navigator.config.paths import StatePaths
-from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings
+from navigator.config.settings import GeneratorSettings, ReviewerSettings, Settings, SwapSettings
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.swap import look_at_servers
@@ -89,6 +89,18 @@ def test_only_the_configured_servers_are_asked(server: str, empty_state: StatePa
 def test_a_server_with_another_model_is_not_called_ready(server: str, empty_state: StatePaths) -> None:
     looks = ready(settings(server, server), empty_state)
     assert looks[1].state == "other" and "35B" in looks[1].served
+
+
+def test_a_server_of_the_other_role_has_no_problem_where_models_are_swapped(
+    server: str, empty_state: StatePaths
+) -> None:
+    swap = SwapSettings.model_validate({"strategy": "command", "command": {"argv": ("true",)}})
+    for reviewer in (server, CLOSED):
+        chosen = settings(server, reviewer).model_copy(update={"swap": swap})
+        assert [(look.state, look.problem, look.remedy) for look in ready(chosen, empty_state)] == [
+            ("ready", "", ""),
+            ("not loaded", "", ""),
+        ]
 
 
 def test_a_rehearsal_that_does_not_run_is_not_loaded(empty_state: StatePaths) -> None:

@@ -10,9 +10,10 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.model.models import Landing, Task
 from navigator.model.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
+from navigator.sheet.marks import overlapping, places_of
 from navigator.store.database import open_reader, open_writer
 from navigator.store.writes.writer import Store
-from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, LiveStatus, overlaps_of, short_model
+from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, LiveStatus, short_model
 from navigator.tui.data.feed import Follower
 from tests.tui import world
 
@@ -31,11 +32,10 @@ def test_a_day_is_sorted_into_its_lists(state: StatePaths) -> None:
     snapshot = looked(Follower(open_reader(state.database)))
     assert len(snapshot.projects) == 24
     assert [card.project for card in snapshot.inbox][:2] == ["billing", "dune-loader"]
-    assert snapshot.inbox[-1].report
+    assert snapshot.inbox[-2].report and snapshot.inbox[-1].state is TaskState.FAILED
     assert {card.state for card in snapshot.ended} == {
         TaskState.LANDED,
         TaskState.REJECTED,
-        TaskState.FAILED,
         TaskState.CANCELLED,
     }
     assert snapshot.work[0].state is TaskState.GENERATING
@@ -45,7 +45,11 @@ def test_a_day_is_sorted_into_its_lists(state: StatePaths) -> None:
     assert (loader.queued, loader.work, loader.waiting) == (0, 1, 2)
     assert loader.rate is not None and (loader.rate.n, loader.rate.revise) == (26, 7)
     revise = next(card for card in snapshot.inbox if card.verdict is Verdict.REVISE)
-    assert (revise.blocking, revise.findings, revise.confirm) == (1, 2, ("packaging:pyproject.toml",))
+    assert (revise.blocking, revise.findings, [item[:2] for item in revise.confirm]) == (
+        1,
+        2,
+        [("packaging", "pyproject.toml")],
+    )
     overlapping = {name for names in snapshot.overlaps.values() for name in names}
     assert len(overlapping) == 2
 
@@ -144,7 +148,7 @@ def test_yesterdays_ends_leave_the_picture_at_midnight(
     monkeypatch.setattr("navigator.tui.clock.midnight", lambda: "2026-11-21T00:00:00.000Z")
     after = looked(follower)
     assert not after.ended
-    assert len(after.inbox) == 8
+    assert len(after.inbox) == 9
 
 
 def test_a_card_is_found_by_either_name(state: StatePaths) -> None:
@@ -159,9 +163,9 @@ def test_three_on_one_path_overlap_each_other(state: StatePaths) -> None:
     three = [
         replace(card, proposal=name, task=f"T{name[1:]}", paths=("a", "b")) for name in ("P9", "P10", "P2")
     ]
-    assert overlaps_of(three)["P2"] == ("P9", "P10")
+    assert overlapping(places_of(three))["P2"] == ("P9", "P10")
     elsewhere = replace(three[0], project_id=card.project_id + 1)
-    assert "P9" not in overlaps_of([elsewhere, *three[1:]])
+    assert "P9" not in overlapping(places_of([elsewhere, *three[1:]]))
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     assert "BOTH RESIDENT" in text_of(snapshot, both, 120)[0]
     down = {"both_resident": True, "problems": {"reviewer": "No server answers at 127.0.0.1:9."}}
     first, second = text_of(snapshot, LiveStatus(conductor="here", status=down), 120)[:2]
-    assert first.startswith("✗ REVIEWER NOT ANSWERING") and "review in" not in first
+    assert first.startswith("✗ REVIEWER NOT USABLE") and "review in" not in first
     assert second == "reviewer server: No server answers at 127.0.0.1:9."
     assert "GPU empty" in text_of(snapshot, LiveStatus(conductor="here", status={"resident": None}), 120)[0]
 

@@ -166,7 +166,7 @@ def test_first_run(
 def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int]) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
-        await pilot.press("G", "enter")
+        await pilot.press("G", "k", "enter")
         await until(pilot, lambda: getattr(app.screen, "answer", None) is not None)
         await pilot.press("i")
         await until(pilot, lambda: getattr(app.screen, "_held", None) is not None)

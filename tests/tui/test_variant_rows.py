@@ -8,8 +8,8 @@ import pytest
 
 from navigator.cascade.views.variants import best_first
 from navigator.model.states import TaskState, Verdict
+from navigator.sheet.marks import overlapping, places_of
 from navigator.store.reads.cards import Card
-from navigator.tui.data.deck_snapshot import overlaps_of
 from navigator.tui.deck.filtering import CARD_ORDERS, in_order
 from navigator.tui.deck.rows import flags_of, work_word
 
@@ -47,7 +47,7 @@ ROWS = [
     card(2, variant=1, verdict=Verdict.REVISE, blocking=1, added=2, **GROUP),
     card(3, added=9),
     card(4, variant=2, added=30, **GROUP),
-    card(5, variant=3, added=20, failed_check="tests", tests="failed", **GROUP),
+    card(5, variant=3, added=20, failed=("tests",), tests="failed", **GROUP),
 ]
 
 
@@ -67,13 +67,13 @@ def test_a_filter_that_hides_the_best_shows_the_others() -> None:
 
 
 def test_variants_of_one_task_do_not_overlap_one_another_but_others_do() -> None:
-    met = overlaps_of(ROWS[1:])
+    met = overlapping(places_of(ROWS[1:]))
     assert met["P3"] == ("P2", "P4", "P5") and met["P4"] == ("P3",)
 
 
 def test_a_row_says_which_variant_it_is_and_what_a_queued_task_waits_for() -> None:
-    assert ("best 2/3", "good") in flags_of(ROWS[3], {}, short=False, best=True)
-    assert ("variant 1/3", "muted") in flags_of(ROWS[1], {}, short=False)
+    assert ("best 2/3", "good") in flags_of(ROWS[3], None, short=False, best=True)
+    assert ("variant 1/3", "muted") in flags_of(ROWS[1], None, short=False)
     queued = card(6, state=TaskState.QUEUED, waits=(("T1", TaskState.REVIEWING),))
     assert work_word(queued) == ("… after T1", "muted")
     stuck = replace(queued, waits=(("T1", TaskState.REVIEWING), ("T3", TaskState.REJECTED)))

@@ -93,12 +93,16 @@ def looks_of(settings: Settings, kind: TaskKind) -> int:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A change in another project, which the task comes after; `text` is its diff."""
+    """A change that the files shown do not have; `text` is its diff.
+
+    It is one in another project, which the task comes after, or (`sent_back`) the task's own earlier one.
+    """
 
     project: str
     proposal: str
     title: str
     text: str
+    sent_back: bool = False
 
 
 def prompt_for(
@@ -114,7 +118,7 @@ def prompt_for(
 
     Args:
         aim: tokens of context that are aimed at, where not the usual; the server's room may be less.
-        elsewhere: changes in other projects that the task comes after.
+        elsewhere: changes that the files do not have: in other projects before, or the one that was sent back.
 
     Raises:
         NavigatorError: the task's text leaves no room for files.
@@ -193,6 +197,7 @@ def _render(
         blocks=[*shared_blocks(context, key), *own_blocks(context, key), *elsewhere_blocks(elsewhere, key)],
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
+        sent_back=any(one.sent_back for one in elsewhere),
     )
     if changes:
         user, version = in_its_way(deps.prompts, task, user, version)
@@ -243,9 +248,15 @@ def own_blocks(context: Context, key: str) -> list[str]:
 
 
 def elsewhere_blocks(elsewhere: Sequence[Elsewhere], key: str) -> list[str]:
-    """What was changed in other projects: nothing of it can be edited here."""
+    """What the files do not have: changes in other projects, and the task's own one that was sent back."""
     return [
-        data_block("change-elsewhere", key, one.text, project=one.project, title=one.title)
+        data_block(
+            "sent-back" if one.sent_back else "change-elsewhere",
+            key,
+            one.text,
+            project=one.project,
+            title=one.title,
+        )
         for one in elsewhere
     ]
 

@@ -23,7 +23,8 @@ from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
 from navigator.model.models import Finding, Project, Proposal, Task
-from navigator.model.states import ReproductionOutcome, Role
+from navigator.model.states import DecisionKind, ReproductionOutcome, Role
+from navigator.store.reads.reader import Reader
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
     """
     project = deps.project(task.project_id)
     before = changes_before(deps.reader, task.id) if task.after else []
-    elsewhere = await _elsewhere(deps, project, before)
+    elsewhere = await _elsewhere(deps, project, task, before)
     async with deps.project_lock(project.id):
         ground = await _pinned(deps, project, task, before)
         task, source = ground.task, ground.source
@@ -87,7 +88,7 @@ async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere
     before; raises as `gather`."""
     project = deps.project(task.project_id)
     before = changes_before(deps.reader, task.id) if task.after else []
-    elsewhere = await _elsewhere(deps, project, before)
+    elsewhere = await _elsewhere(deps, project, task, before)
     async with deps.project_lock(project.id):
         return await _pinned(deps, project, task, before), elsewhere
 
@@ -138,18 +139,29 @@ def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, wr
     )
 
 
-async def _elsewhere(deps: Dependencies, project: Project, before: Sequence[Proposal]) -> list[Elsewhere]:
-    """The changes in other projects that a task comes after."""
+async def _elsewhere(
+    deps: Dependencies, project: Project, task: Task, before: Sequence[Proposal]
+) -> list[Elsewhere]:
+    """The changes in other projects that a task comes after, and the one that the developer sent back."""
     found = []
-    for change in before:
-        if change.project_id == project.id:
+    sent = sent_back(deps.reader, task)
+    for change in (*before, *([sent] if sent else [])):
+        if change.project_id == project.id and change is not sent:
             continue
         other = deps.project(change.project_id)
         async with deps.project_lock(other.id):
             private = await asyncio.to_thread(deps.private, other)
             text = await asyncio.to_thread(change_text, other, private, change)
-        found.append(Elsewhere(other.name, change.id, change.title, text))
+        found.append(Elsewhere(other.name, change.id, change.title, text, sent_back=change is sent))
     return found
+
+
+def sent_back(reader: Reader, task: Task) -> Proposal | None:
+    """The change of the attempt before, where the developer sent it back: the new attempt starts from it."""
+    for proposal in reversed(reader.proposals(task_id=task.id)):
+        if proposal.attempt == task.attempt - 1 and proposal.decision is not None:
+            return proposal if proposal.decision.kind is DecisionKind.SEND_BACK else None
+    return None
 
 
 def _base_of_others(deps: Dependencies, task: Task) -> str:

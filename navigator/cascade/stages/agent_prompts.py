@@ -29,6 +29,7 @@ def first(deps: Dependencies, ground: Ground, elsewhere: Sequence[Elsewhere] = (
         task=task_block(task, key),
         note=data_block("note", key, task.note) if task.note else "",
         elsewhere=elsewhere_blocks(elsewhere, key),
+        sent_back=any(one.sent_back for one in elsewhere),
         conventions=conventions,
         check=safe_line(project.check),
         may_report=task.kind in EITHER_KINDS,

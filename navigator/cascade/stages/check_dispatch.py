@@ -9,7 +9,6 @@ from navigator.cascade.stages.checking import run_checks
 from navigator.cascade.stages.proving import settle
 from navigator.cascade.stages.testing import of_round, try_proposal, untested
 from navigator.cascade.stages.write import write
-from navigator.cascade.views.inbox import open_proposal
 from navigator.checks.grammar import GrammarGate
 from navigator.checks.policy import check_policy
 from navigator.checks.syntax import syntax_check
@@ -59,7 +58,7 @@ async def check_part(deps: Dependencies, task_id: str) -> None:
     task = deps.reader.task(task_id)
     if task.state is not TaskState.CHECKING:
         return
-    proposal = open_proposal(deps.reader, task.id)
+    proposal = deps.reader.open_proposal(task.id)
     project = deps.project(task.project_id)
     async with deps.project_lock(project.id):
         private = await asyncio.to_thread(deps.private, project)
@@ -78,7 +77,7 @@ async def check_existing(deps: Dependencies, task: Task) -> None:
     """
     if task.state is not TaskState.CHECKING:
         return
-    proposal = open_proposal(deps.reader, task.id)
+    proposal = deps.reader.open_proposal(task.id)
     if proposal.review is not None:
         await settle(deps, task, proposal)
         return

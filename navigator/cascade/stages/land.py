@@ -123,19 +123,20 @@ async def _in_turn(deps: Dependencies, task: Task, patience: float | None) -> As
     """One landing of a project at a time, from its plan to its end.
 
     Raises:
-        TestsDue: the one under way takes longer than `patience` seconds.
+        TestsDue: the tests of another one run, and `patience` is not None.
     """
     lock = deps.landing_lock(task.project_id)
+    turn = asyncio.ensure_future(lock.acquire())
+    tests = asyncio.ensure_future(deps.landing_tests(task.project_id).wait())
     try:
-        await asyncio.wait_for(lock.acquire(), patience)
-    except TimeoutError:
-        raise TestsDue(
-            f"The project's tests run for another landing in {task.project}.", hint="It lands after that one."
-        ) from None
-    try:
+        await asyncio.wait([turn] if patience is None else [turn, tests], return_when=asyncio.FIRST_COMPLETED)
+        if not turn.done():
+            raise TestsDue(f"It lands after another one in {task.project}, whose tests run now.")
         yield
     finally:
-        lock.release()
+        tests.cancel()
+        if not turn.cancel() and not turn.cancelled():
+            lock.release()
 
 
 def _tests_are_due(deps: Dependencies, proposal: Proposal, plan: LandingPlan) -> bool:
@@ -158,10 +159,14 @@ async def _why_not_on(deps: Dependencies, task: Task, plan: LandingPlan, patienc
         # Twice: its parent may not have been tested either.
         if known is not None and 2 * known.seconds > patience:
             raise TestsDue(
-                f"{plan.branch} has moved on since the base: the project's tests run on the result first.",
-                hint="It lands when they pass.",
+                f"{plan.branch} has moved on since the base: it lands once the project's tests pass on the result."
             )
-    results = await run_checks(deps, project, plan.parent, plan.tree, task=task, keep=True)
+    under_way = deps.landing_tests(project.id)
+    under_way.set()
+    try:
+        results = await run_checks(deps, project, plan.parent, plan.tree, task=task, keep=True)
+    finally:
+        under_way.clear()
     failed = [result for result in results if result.outcome is CheckOutcome.FAILED]
     if not failed:
         return ""

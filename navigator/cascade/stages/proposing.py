@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.prompts.material import Ground
+from navigator.cascade.prompts.material import Ground, sent_back
 from navigator.cascade.stages.checking import UNTESTED
 from navigator.cascade.stages.choosing import put_away_as_same
 from navigator.cascade.stages.drafting import Draft
 from navigator.cascade.stages.testing import keep
 from navigator.model.models import Proposal
-from navigator.model.states import NO_CHANGE_NEEDED, EditCode, TaskState
-from navigator.model.text import cut_title
+from navigator.model.states import EditCode, TaskState
+from navigator.model.text import cut_title, safe_line
 
 _TITLE = 72
 
@@ -41,7 +41,9 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str =
         tree=made.tree,
         written_by=ground.writer,
         way=way,
-        title=title_of(task.text),
+        title=title_of(_said_first(made.prose) if sent_back(deps.reader, task) else "")
+        or title_of(task.text)
+        or "change",
         summary=made.prose,
         edits=made.edits,
         policy=made.policy,
@@ -65,15 +67,20 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str =
 
 
 def title_of(text: str) -> str:
-    """The first line of a task's text, at most 72 characters."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "change")
+    """The first line of a text, at most 72 characters; "" where there is none."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return cut_title(line, _TITLE)
+
+
+def _said_first(prose: str) -> str:
+    """The first sentence of what a writer says of its change: another attempt may do more than its task's first line says."""
+    return safe_line(prose.strip().partition("\n")[0].partition(". ")[0].rstrip("."))
 
 
 def no_change(deps: Dependencies, ground: Ground, reason: str) -> None:
     """NO_CHANGE is an answer: in round 0 to the task, later to the reviewer, whose proposal stays open."""
     task = ground.task
-    who = NO_CHANGE_NEEDED if task.round == 0 else f"The {ground.writer.value} keeps its change"
+    who = "No change is needed" if task.round == 0 else f"The {ground.writer.value} keeps its change"
     with deps.store.transaction() as tx:
         tx.event("no_change", task_id=task.id, data={"code": EditCode.NO_OP.value, "round": task.round})
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=f"{who}: {reason}")

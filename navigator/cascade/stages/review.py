@@ -27,7 +27,6 @@ from navigator.cascade.stages.proving import held_of
 from navigator.cascade.stages.reproducing import Talk, ask_tests, planned
 from navigator.cascade.stages.review_looking import SEQS, look_first
 from navigator.cascade.stages.subject import Subject, gather_subject, leaving_messages
-from navigator.cascade.views.inbox import open_proposal
 from navigator.client.client import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.client.names import same_base
@@ -92,7 +91,7 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
         ServingError: the reviewer did not answer; the task is back in awaiting_review.
     """
     task = deps.reader.task(task_id)
-    proposal = open_proposal(deps.reader, task_id)
+    proposal = deps.reader.open_proposal(task_id)
     if role is not Role.REVIEWER:
         await _read_beside(deps, task, proposal, role)
         return
@@ -177,7 +176,7 @@ class Planned:
 
 async def prepare_review(deps: Dependencies, task_id: str) -> tuple[Hashable, Planned]:
     """What the review of a task's proposal begins with, and the key under which it is found; nothing is asked or stored."""
-    task, proposal = deps.reader.task(task_id), open_proposal(deps.reader, task_id)
+    task, proposal = deps.reader.task(task_id), deps.reader.open_proposal(task_id)
     subject = await gather_subject(deps, task, proposal, Role.REVIEWER)
     plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, Role.REVIEWER))
     return _plan_key(deps, task, proposal), Planned(subject, plan)

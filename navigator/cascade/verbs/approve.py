@@ -16,21 +16,19 @@ from navigator.cascade.verbs.deciding import (
     DecisionRow,
     not_waiting,
 )
-from navigator.cascade.views.inbox import (
-    item_key,
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Landing, Project, Proposal, utc_now
+from navigator.model.states import DecisionKind, LandingState, TaskState
+from navigator.sheet.base import tips
+from navigator.sheet.marks import (
+    Facts,
+    Kind,
+    Mark,
+    facts_of,
+    marks,
     shared_items,
     to_confirm,
     unconfirmed,
-    waiting_proposals,
-)
-from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.models import Landing, PolicyItem, Project, Proposal, utc_now
-from navigator.model.states import (
-    CheckOutcome,
-    DecisionKind,
-    LandingState,
-    TaskState,
-    Verdict,
 )
 
 if TYPE_CHECKING:
@@ -81,8 +79,9 @@ class Approve(Decide[ApproveArgs]):
 
     def question(self, reader: Reader, args: ApproveArgs) -> Question:
         shown = [reader.proposal(entry.id) for entry in args.proposals]
-        missing = {proposal.id: _unconfirmed(reader, proposal, args) for proposal in shown}
-        items = tuple(_item(proposal, item) for proposal in shown for item in missing[proposal.id])
+        items = tuple(
+            _item(proposal, item) for proposal in shown for item in _unconfirmed(reader, proposal, args)
+        )
         if len(shown) == 1:
             title = f"Approve {shown[0].id}  {shown[0].title}?"
             return Question(title, tuple(approval_lines(reader, shown[0])), "approve", items=items)
@@ -95,18 +94,26 @@ class Approve(Decide[ApproveArgs]):
     def confirmed(self, deps: Dependencies, proposal: Proposal, args: ApproveArgs) -> tuple[str, ...]:
         missing = _unconfirmed(deps.reader, proposal, args)
         if missing:
-            options = " ".join(f"--confirm {item_key(proposal, item)!r}" for item in missing)
+            options = " ".join(f"--confirm {f'{proposal.id}:{item.key}'!r}" for item in missing)
             raise Conflict(
                 f"{proposal.id} has items that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
-        return tuple(f"{item.rule}:{item.path}" for item in to_confirm(proposal))
+        return tuple(item.key for item in to_confirm(Facts.of(proposal)))
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         if tx.read.task(proposal.task_id).state is not TaskState.APPROVED:
             tx.set_task_state(proposal.task_id, TaskState.APPROVED)
         tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
         put_away_others(tx, proposal)
+
+    def one_by_one(self, reader: Reader, args: ApproveArgs) -> list[ApproveArgs]:
+        """The same approvals, each on its own, so that a face can say how far it is; a name that several share confirms none."""
+        shared = shared_items(Facts.of(reader.proposal(entry.id)) for entry in args.proposals)
+        confirm = tuple(key for key in args.confirm if key not in shared)
+        return [
+            args.model_copy(update={"proposals": (entry,), "confirm": confirm}) for entry in args.proposals
+        ]
 
     async def perform(self, deps: Dependencies, args: ApproveArgs) -> Decided:
         rows = (await super().perform(deps, args)).decisions
@@ -119,7 +126,7 @@ class Approve(Decide[ApproveArgs]):
                 row.id, f"landed on {row.branch} as {row.commit[:12]}{moved}", hint=merge_hint(row.branch)
             )
         if row.landing is LandingState.PENDING:
-            return Told(row.id, f"approved; it has not landed yet: {row.reason}", "warning")
+            return Told(row.id, f"approved, not landed yet: {row.reason}", "warning")
         return Told(row.id, f"approved, but the landing was refused: {row.reason}", "error")
 
 
@@ -145,77 +152,34 @@ async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
     return row.model_copy(update=update)
 
 
-# Policy items that are confirmed individually
+# What is confirmed individually
 
 
-def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[PolicyItem]:
-    if not to_confirm(proposal):
-        return []
+def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[Mark]:
     others = [reader.proposal(entry.id) for entry in args.proposals] if len(args.proposals) > 1 else []
-    return unconfirmed(proposal, args.confirm, shared_items(others))
+    return unconfirmed(Facts.of(proposal), args.confirm, shared_items(map(Facts.of, others)))
 
 
-def _item(proposal: Proposal, item: PolicyItem) -> ConfirmItem:
-    rule = item.rule.replace("_", " ")
-    what = _SAID.get(item.rule, f"changes {item.path}").format(item.path)
-    return ConfirmItem(
-        item_key(proposal, item), f"{proposal.id} {what}", (item.detail or rule, f"rule: {rule}")
-    )
-
-
-_SAID = {
-    "failed": "fails the check {}",
-    "unreviewed": "is not reviewed",
-    "overruled": "has verdict APPROVE, although the reviewer said REVISE",
-    "final": "has verdict APPROVE, although the final model said REVISE",
-}
-"""What an item is about, where it is not a path that the change touches."""
+def _item(proposal: Proposal, item: Mark) -> ConfirmItem:
+    rule = item.key.partition(":")[0].replace("_", " ")
+    return ConfirmItem(f"{proposal.id}:{item.key}", f"{proposal.id} {item.words}", (f"rule: {rule}",))
 
 
 # What to know before approving
 
 
 def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
-    """Where a proposal goes, and what speaks against it. Reads the repository: call it in a thread."""
+    """Where a proposal goes, and what bears on the decision. Reads the repository: call it in a thread."""
     project = reader.project(proposal.project_id)
     lines = [f"{project.name}   +{proposal.added} −{proposal.removed}   tree {proposal.tree[:12]}"]
     lines += _where(project, proposal.batch)
-    lines += review_lines(reader, proposal)
-    lines += _variant_lines(reader, proposal)
-    lines += [f"⚠ failed check: {check.name}" for check in proposal.failed_checks]
-    lines += [
-        f"⚠ tests: {check.outcome.value.replace('_', ' ')}"
-        for check in proposal.checks
-        if check.name == "tests" and check.outcome in (CheckOutcome.UNTESTED, CheckOutcome.FAILED_BEFORE)
-    ]
-    waiting = {one.id: one for one in waiting_proposals(reader, project.name)}
-    overlaps = waiting[proposal.id].overlaps if proposal.id in waiting else ()
-    if overlaps:
-        lines.append(f"⚠ overlaps {', '.join(overlaps)}: the one that lands second may become stale")
-    if not proposal.seen:
-        lines.append("⚠ you have not looked at all of it")
-    return lines
-
-
-def _variant_lines(reader: Reader, proposal: Proposal) -> list[str]:
-    """Which other variants of its task the approval puts away."""
+    (known,) = facts_of(reader, [proposal], tips(reader, {project.id}))
+    lines += [mark.words if mark.kind is Kind.PART else f"⚠ {mark.words}" for mark in marks(known)]
     others = open_variants(reader, proposal.variant_of, besides=proposal.task_id)
-    if not others:
-        return []
-    names = [f"{task.id} ({task.state.value.replace('_', ' ')})" for task in others]
-    return [f"puts away the other variants: {', '.join(names)}"]
-
-
-def review_lines(reader: Reader, proposal: Proposal) -> list[str]:
-    """What the reviewer said, where it was not a plain APPROVE."""
-    if proposal.parent:
-        whole = reader.proposal(proposal.parent)
-        said = f"{whole.review.verdict.value} there" if whole.review else "not reviewed there"
-        return [f"part of {proposal.parent}, reviewed as a whole ({said})"]
-    if proposal.review is None:
-        return ["⚠ not reviewed"]
-    verdict = proposal.review.verdict
-    return [] if verdict is Verdict.APPROVE else [f"⚠ the reviewer says {verdict.value}"]
+    if others:
+        names = [f"{other.id} ({other.state.value.replace('_', ' ')})" for other in others]
+        lines.append(f"puts away the other variants: {', '.join(names)}")
+    return lines
 
 
 def _nobody(projects: Iterable[Project]) -> list[str]:

@@ -18,6 +18,7 @@ from navigator.model.bounds import require_bounded
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Model
 from navigator.model.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
+from navigator.model.text import plural as plural
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -326,8 +327,3 @@ def controls(deps: Dependencies) -> Controls:
     if deps.conductor is None:
         raise NoConductor("No conductor is running.", hint=START)
     return deps.conductor
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 task`, `3 tasks`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

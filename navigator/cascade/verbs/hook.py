@@ -10,6 +10,19 @@ from navigator.model.models import Model
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.git.facts import RepoFacts
+
+
+def take_hook(facts: RepoFacts) -> tuple[str, bool]:
+    """Remove Navigator's hook; where it was, and whether an earlier hook is back in its place.
+
+    Raises:
+        NavigatorError: there is none, or it cannot be removed.
+    """
+    from navigator.git.hook import hook_state, remove_hook
+
+    kept = hook_state(facts).kept
+    return str(remove_hook(facts).path), kept
 
 
 class HookArgs(Model):
@@ -32,19 +45,18 @@ class _HookVerb(Verb[HookArgs, HookDone]):
     installs: ClassVar[bool]
 
     async def perform(self, deps: Dependencies, args: HookArgs) -> HookDone:
-        project = deps.reader.project(args.project)
+        project = deps.reader.project(args.project, removed=not self.installs)
         folder = deps.paths.commits / str(project.id)
 
         def change() -> tuple[str, bool]:
             from navigator.git.facts import read_facts
-            from navigator.git.hook import hook_state, install_hook, remove_hook
+            from navigator.git.hook import install_hook
 
             facts = read_facts(project.path)
             if self.installs:
                 state = install_hook(facts, folder)
                 return str(state.path), state.kept
-            kept = hook_state(facts).kept
-            return str(remove_hook(facts).path), kept
+            return take_hook(facts)
 
         path, kept = await asyncio.to_thread(change)
         with deps.store.transaction() as tx:

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from navigator.cascade.verbs.base import Question, Told, Verb, plural
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Model, Project
-from navigator.model.standing import LOOP_TASK_STATES
+from navigator.model.standing import FOR_DEVELOPER, LOOP_TASK_STATES
+from navigator.model.states import ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
     from navigator.git.facts import RepoFacts
+    from navigator.sheet.waiting import Waiting
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Transaction
 
 Landing = Literal["branch", "current"]
 
@@ -192,14 +196,28 @@ class RemoveProjectsArgs(Model):
     names: tuple[str, ...]
 
 
+class RemovedProject(Model):
+    """One of them.
+
+    `cancelled`: the tasks that waited for the developer. `hook`: where its hook was, "" where it had none; `problem`: why it is
+    still there.
+    """
+
+    name: str
+    cancelled: tuple[str, ...] = ()
+    hook: str = ""
+    problem: str = ""
+
+
 class RemovedProjects(Model):
-    """Their names."""
+    """Their names, and what went with each."""
 
     removed: tuple[str, ...] = ()
+    projects: tuple[RemovedProject, ...] = ()
 
 
 class RemoveProjects(Verb[RemoveProjectsArgs, RemovedProjects]):
-    """The repositories are not changed, and their history stays in the store."""
+    """Of the repositories nothing is changed but Navigator's hook, which goes; what waits is cancelled; the history stays."""
 
     name = "project.remove"
     args = RemoveProjectsArgs
@@ -208,7 +226,7 @@ class RemoveProjects(Verb[RemoveProjectsArgs, RemovedProjects]):
 
     def refuse(self, reader: Reader, args: RemoveProjectsArgs) -> NavigatorError | None:
         for name in args.names:
-            busy = reader.tasks(states=LOOP_TASK_STATES, project=reader.project(name).name)
+            busy = reader.tasks(states=LOOP_TASK_STATES - FOR_DEVELOPER, project=reader.project(name).name)
             if busy:
                 return Conflict(
                     f"{name} has {plural(len(busy), 'unfinished task')}.",
@@ -217,22 +235,79 @@ class RemoveProjects(Verb[RemoveProjectsArgs, RemovedProjects]):
         return None
 
     def question(self, reader: Reader, args: RemoveProjectsArgs) -> Question:
-        lines = ("The repositories are not changed. Tasks and figures stay in the database.",)
-        return Question(f"Remove {', '.join(args.names)} from Navigator?", lines, "remove")
+        lines = [f"{item.id}  {item.card.project}  {item.card.title}" for item in _waiting(reader, args)]
+        if lines:
+            lines.insert(0, f"{plural(len(lines), 'task')} waiting for you will be cancelled:")
+        lines.append("A hook of Navigator's is removed; nothing else in the repositories is changed.")
+        lines.append("Tasks and figures stay in the database.")
+        return Question(f"Remove {', '.join(args.names)} from Navigator?", tuple(lines), "remove")
 
     async def perform(self, deps: Dependencies, args: RemoveProjectsArgs) -> RemovedProjects:
         self.require(deps.reader, args)
         projects = [deps.reader.project(name) for name in args.names]
+        waiting = _waiting(deps.reader, args)
+        done = []
         with deps.store.transaction() as tx:
+            for item in waiting:
+                _cancel(tx, item.card)
             for project in projects:
                 tx.remove_project(project.id)
         for project in projects:
+            hook, problem = await asyncio.to_thread(_without_hook, project)
             # A hook that is still there then notes nothing.
             shutil.rmtree(deps.paths.commits / str(project.id), ignore_errors=True)
-        return RemovedProjects(removed=tuple(project.name for project in projects))
+            cancelled = tuple(item.card.task for item in waiting if item.card.project_id == project.id)
+            done.append(RemovedProject(name=project.name, cancelled=cancelled, hook=hook, problem=problem))
+        return RemovedProjects(removed=tuple(one.name for one in done), projects=tuple(done))
 
     def tell(self, result: RemovedProjects) -> list[Told]:
-        return [Told(name, "removed") for name in result.removed]
+        return [
+            Told(one.name, "; ".join(_went(one)), "warning" if one.problem else "information")
+            for one in result.projects
+        ]
+
+
+def _waiting(reader: Reader, args: RemoveProjectsArgs) -> list[Waiting]:
+    """What waits for the developer in the projects named."""
+    from navigator.sheet.waiting import waiting
+
+    return [item for name in dict.fromkeys(args.names) for item in waiting(reader, reader.project(name).name)]
+
+
+def _cancel(tx: Transaction, card: Card) -> None:
+    """End a task that waits; an approval whose landing was refused is taken back first."""
+    if card.state is TaskState.APPROVED:
+        tx.set_proposal_state(card.proposal, ProposalState.OPEN)
+        tx.set_task_state(card.task, TaskState.AWAITING_APPROVAL)
+    tx.set_task_state(card.task, TaskState.CANCELLED, reason="its project was removed")
+
+
+def _without_hook(project: Project) -> tuple[str, str]:
+    """Remove the project's hook, if it has one: where it was, and why it is still there."""
+    from navigator.cascade.verbs.hook import take_hook
+    from navigator.git.facts import read_facts
+    from navigator.git.hook import hook_state
+
+    if not Path(project.path).exists():
+        return "", ""
+    try:
+        facts = read_facts(project.path)
+        return (take_hook(facts)[0], "") if hook_state(facts).installed else ("", "")
+    except NavigatorError as error:
+        return "", str(error)
+
+
+def _went(one: RemovedProject) -> list[str]:
+    said = ["removed"]
+    if one.cancelled:
+        said.append(f"cancelled {', '.join(one.cancelled)}")
+    if one.hook:
+        said.append(f"its hook is removed ({one.hook})")
+    if one.problem:
+        said.append(
+            f"its hook may still be there: {one.problem} `navigator hook remove {one.name}` tries again"
+        )
+    return said
 
 
 def in_settings(project: Project, key: str) -> Conflict | None:

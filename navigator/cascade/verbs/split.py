@@ -1,11 +1,11 @@
-"""Split: some hunks of a proposal become one of their own; the rest is written again on top of it, or dropped."""
+"""Split: some hunks of a proposal become one of their own, and the rest another; with a note the rest is written again."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from navigator.cascade.verbs.base import NoteField, Question, Subject, SubjectVerb, Told
@@ -21,12 +21,21 @@ from navigator.cascade.views.parts import (
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import AppliedEdit, Decision, Model, PolicyItem, Proposal, Task, Usage, utc_now
-from navigator.model.states import CheckOutcome, DecisionKind, PolicyAction, Rung, TaskState
+from navigator.model.states import (
+    CheckOutcome,
+    DecisionKind,
+    PolicyAction,
+    ProposalState,
+    Rung,
+    TaskState,
+)
 from navigator.model.text import cut_title
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
     from navigator.git.hunks import Chosen
+    from navigator.git.private import PrivateRepo
+    from navigator.model.models import Project
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -38,8 +47,8 @@ _TITLE = 72
 class SplitArgs(Model):
     """Which hunks of which proposal, by the labels that `navigator diff` shows.
 
-    `tree` must be the proposal's, where it is given. `note` is for the attempt that writes the rest; with `drop_rest`,
-    which rejects the rest instead, it is kept with that decision.
+    `tree` must be the proposal's, where it is given. With a `note`, or comments on lines that are not chosen, the rest is written
+    again; with `drop_rest` it is rejected, and the note is kept with that decision.
     """
 
     proposal: str
@@ -50,11 +59,12 @@ class SplitArgs(Model):
 
 
 class Rest(Model):
-    """The task of what was not chosen: its state, and the labels."""
+    """The task of what was not chosen: its state, the labels, and its proposal where it became one."""
 
     task: str
     state: TaskState
     hunks: tuple[str, ...] = ()
+    proposal: str = ""
 
 
 class SplitDone(Model):
@@ -67,18 +77,26 @@ class SplitDone(Model):
 
 @dataclass(frozen=True)
 class Built:
-    """The part as it is in the private repository; `base` is the commit that the rest is written on, "" for none."""
+    """The part as it is in the private repository; `base` is the commit that holds it, for a rest that is written on it.
+
+    `rest` is what was not chosen, and `rest_base` the commit it is on: the proposal's own base where it touches no file of the
+    part, so that each can land alone, else the one that holds the part. None where the rest is dropped.
+    """
 
     chosen: Chosen
     files: list[FileDiff]
     part_files: list[FileDiff]
     policy: tuple[PolicyItem, ...]
     base: str
+    rest: Chosen | None = None
+    rest_base: str = ""
+    rest_files: Sequence[FileDiff] = ()
+    rest_policy: tuple[PolicyItem, ...] = ()
 
 
 class Split(SubjectVerb[SplitArgs, SplitDone]):
-    """The part is a task of its own: it goes through every check again and then waits for its own approval, but is not
-    reviewed again. What is left becomes a new attempt of the first task. All of it is one transaction."""
+    """The part is a task of its own: it goes through every check again and then waits for its own approval; its review is that of
+    the whole, and `escalate` has it read. What is left becomes a new attempt of the first task. All of it is one transaction."""
 
     name = "split"
     args = SplitArgs
@@ -108,7 +126,7 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         shown = reader.proposal(args.proposal)
         said = shown.review.verdict.value if shown.review is not None else "not reviewed"
         lines = (
-            f"The checks run again on it. The reviewer read {shown.id} as a whole ({said}).",
+            f"The checks run again on it and on the rest, which becomes a proposal too. {shown.id} was read as a whole ({said}).",
             "Nothing is approved yet: it opens next; you approve it separately.",
         )
         title = f"Make a proposal of {', '.join(args.hunks)} of {shown.id}?"
@@ -127,14 +145,23 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
             if args.drop_rest:
                 _drop_rest(tx, parent, part, built, args.note)
             else:
-                _send_rest_on(tx, parent, part, built, args.note)
+                _go_on_with_rest(tx, parent, part, built, args.note)
+        rest = deps.reader.task(parent.task_id)
         if not deps.conducting:
             await check_now(deps, part.task_id)
-        rest = deps.reader.task(parent.task_id)
+            if rest.state is TaskState.CHECKING:
+                await check_now(deps, rest.id)
+                rest = deps.reader.task(rest.id)
+        kept = deps.reader.proposals({ProposalState.OPEN}, task_id=rest.id)
         return SplitDone(
             part=deps.reader.proposal(part.id),
             task=deps.reader.task(part.task_id),
-            rest=Rest(task=rest.id, state=rest.state, hunks=built.chosen.rest),
+            rest=Rest(
+                task=rest.id,
+                state=rest.state,
+                hunks=built.chosen.rest,
+                proposal=kept[-1].id if kept else "",
+            ),
         )
 
     def tell(self, result: SplitDone) -> list[Told]:
@@ -152,6 +179,8 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         left = ", ".join(rest.hunks)
         if rest.state is TaskState.REJECTED:
             return [*told, Told(rest.task, f"{left} dropped")]
+        if rest.proposal:
+            return [*told, Told(rest.proposal, f"is the rest of {part.parent}: {left}")]
         return [*told, Told(rest.task, f"rewrites {left} on top of {part.id}")]
 
 
@@ -180,7 +209,32 @@ def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest
         message = f"Part of {parent.id}: {', '.join(chosen.labels)}\n"
         base = commit_part(private, chosen.tree, parent.base_commit, message)
     files = private.diff(parent.base_commit, parent.tree)
-    return Built(chosen, files, private.diff(parent.base_commit, chosen.tree), policy, base)
+    made = Built(chosen, files, private.diff(parent.base_commit, chosen.tree), policy, base)
+    return made if drop_rest else _with_rest(private, project, parent, made)
+
+
+def _with_rest(private: PrivateRepo, project: Project, parent: Proposal, made: Built) -> Built:
+    """The same with what was not chosen."""
+    from navigator.checks.policy import check_policy
+    from navigator.git.hunks import ChoiceRefused, build_part
+
+    base = parent.base_commit
+    try:
+        rest = build_part(private, base, parent.tree, made.chosen.rest)
+        alone = set(made.chosen.paths).isdisjoint(rest.paths)
+    except ChoiceRefused:
+        alone = False  # it needs the part
+    if not alone:
+        base = made.base
+        raw = private.raw_diff(base, parent.tree)
+        paths = tuple(dict.fromkeys(change.path for change in raw))
+        rest = replace(made.chosen, tree=parent.tree, paths=paths)
+    rest = replace(rest, labels=made.chosen.rest, rest=made.chosen.labels)
+    raw = private.raw_diff(base, rest.tree)
+    policy = check_policy(raw, private.tree_entries(base).keys(), private.read_blob, project=project)
+    private.keep(part_name(parent.id, rest.tree), rest.tree, base)
+    files = private.diff(base, rest.tree)
+    return replace(made, rest=rest, rest_base=base, rest_files=files, rest_policy=tuple(policy))
 
 
 def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str = "", title: str = "") -> Proposal:
@@ -208,23 +262,39 @@ def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str = "", 
         reason=reason or f"part of {parent.id}: {', '.join(chosen.labels)}",
         note=part_note(parent, built.files, chosen.labels),
     )
+    said = part_title(parent, title or f"part of {parent.id}")
+    return _derived(tx, parent, made, chosen, built.part_files, built.policy, said)
+
+
+def _derived(
+    tx: Transaction,
+    parent: Proposal,
+    task: Task,
+    chosen: Chosen,
+    files: Sequence[FileDiff],
+    policy: Sequence[PolicyItem],
+    title: str,
+    base: str = "",
+) -> Proposal:
+    """Add a proposal of some hunks of another one to a task that is in its checks."""
     return tx.add_proposal(
         parent.model_copy(
             update={
                 "id": "",
-                "task_id": made.id,
-                "attempt": 0,
+                "task_id": task.id,
+                "attempt": task.attempt,
                 "round": 0,
+                "base_commit": base or parent.base_commit,
                 "tree": chosen.tree,
                 "parent": parent.id,
                 "hunks": chosen.labels,
-                "title": part_title(parent, title or f"part of {parent.id}"),
+                "title": title,
                 "edits": _edits(parent, chosen.paths),
-                "policy": built.policy,
+                "policy": tuple(policy),
                 "checks": (),
                 "overlaps": (),
-                "added": sum(file.added for file in built.part_files),
-                "removed": sum(file.removed for file in built.part_files),
+                "added": sum(file.added for file in files),
+                "removed": sum(file.removed for file in files),
                 "seen": False,
                 "usage": Usage(),
                 "created": "",
@@ -257,12 +327,26 @@ def _drop_rest(tx: Transaction, parent: Proposal, part: Proposal, built: Built, 
     _record(tx, parent, part, built)
 
 
-def _send_rest_on(tx: Transaction, parent: Proposal, part: Proposal, built: Built, note: str) -> None:
-    """A new attempt on top of the part: its note lists what was taken and what was not, then quotes the developer's note."""
+def _go_on_with_rest(tx: Transaction, parent: Proposal, part: Proposal, built: Built, note: str) -> None:
+    """A new attempt: the rest as it is, or, where the developer says something about it, written again on top of the part.
+
+    Then its note lists what was taken and what was not, and quotes the developer's note.
+    """
     unsent = tx.read.comments(task_id=parent.task_id, sent=False)
     going = comments_on_rest(parent, unsent, built.files, built.chosen.labels)
     words = "\n".join([note.strip(), *map(comment_text, going)]).strip()
     tx.mark_comments_sent(comment["id"] for comment in going)
+    if not words and built.rest is not None:
+        task = tx.new_attempt(parent.task_id, note=part_note(parent, built.files, built.chosen.rest))
+        tx.set_task_base(task.id, built.rest_base)
+        if built.rest_base != parent.base_commit:
+            remember_part_base(tx, built.rest_base, part.id, "")
+        said = f"the rest of {parent.id}: {', '.join(built.chosen.rest)}"
+        tx.set_task_state(task.id, TaskState.CHECKING, reason=said)
+        title = part_title(parent, f"the rest of {parent.id}")
+        _derived(tx, parent, task, built.rest, built.rest_files, built.rest_policy, title, built.rest_base)
+        _record(tx, parent, part, built)
+        return
     full = rest_note(parent, built.files, built.chosen.labels, words, part=part.id)
     tx.new_attempt(parent.task_id, note=full)
     tx.set_task_base(parent.task_id, built.base)

@@ -5,9 +5,20 @@ from __future__ import annotations
 import time
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.views.inbox import batch_name, open_proposal
 from navigator.model.models import utc_now
 from navigator.model.standing import LOOP_TASK_STATES
+from navigator.store.reads.reader import Reader
+
+
+def batch_name(reader: Reader, now: str) -> str:
+    """The next batch's name: the day and letters, `2026-11-20-a` … `-z`, `-aa`."""
+    day = now[:10]
+    number = sum(batch.name.startswith(f"{day}-") for batch in reader.batches()) + 1
+    letters = ""
+    while number:
+        number, digit = divmod(number - 1, 26)
+        letters = chr(ord("a") + digit) + letters
+    return f"{day}-{letters}"
 
 
 class Batches:
@@ -28,7 +39,7 @@ class Batches:
             if not self.name:
                 self.name = batch_name(tx.read, utc_now())
                 tx.add_batch(self.name)
-            tx.set_batch([open_proposal(tx.read, task_id).id], self.name)
+            tx.set_batch([tx.read.open_proposal(task_id).id], self.name)
 
     def end(self) -> None:
         """What is reviewed from now on belongs to another batch."""

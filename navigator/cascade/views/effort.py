@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from navigator.model.models import tests_outcome
-from navigator.model.states import NO_CHANGE_NEEDED, REPRODUCED, CheckOutcome, TaskState, Verdict
+from navigator.model.states import REPRODUCED, CheckOutcome, Verdict
+from navigator.sheet.marks import Facts, to_confirm
 
 if TYPE_CHECKING:
     from navigator.model.models import Proposal
@@ -105,8 +106,6 @@ def _count(number: int, noun: str) -> str:
 
 def effort_of(proposal: Proposal) -> Effort:
     """Of a proposal as the store has it."""
-    from navigator.cascade.views.inbox import to_confirm
-
     findings = proposal.review.findings if proposal.review else ()
     proofs = (one.reproduction for one in findings if one.reproduction is not None)
     return Effort(
@@ -117,7 +116,7 @@ def effort_of(proposal: Proposal) -> Effort:
         reproduced=sum(proof.outcome in REPRODUCED for proof in proofs),
         tests=tests_outcome(proposal.checks),
         failed=bool(proposal.failed_checks),
-        confirm=len(to_confirm(proposal)),
+        confirm=len(to_confirm(Facts.of(proposal))),
     )
 
 
@@ -130,14 +129,14 @@ def effort_of_card(card: Card) -> Effort:
         findings=card.blocking,
         reproduced=card.reproduced,
         tests=CheckOutcome(card.tests) if card.tests else None,
-        failed=bool(card.failed_check),
-        confirm=len(card.confirm),
+        failed=bool(card.failed),
+        confirm=len(to_confirm(Facts.of_card(card))),
     )
 
 
 def card_seconds(card: Card) -> float:
     """The estimate for any row of the deck: a report is read, suggestions are chosen from."""
-    if card.state is TaskState.APPROVED or card.reason.startswith(NO_CHANGE_NEEDED):
+    if (not card.open and card.proposal) or card.no_change:
         return DECIDING
     if card.proposal:
         return effort_of_card(card).seconds
@@ -154,17 +153,13 @@ def card_why(card: Card) -> str:
 
 
 def by_effort(cards: Iterable[Card]) -> list[Card]:
-    """The shortest first; what lands by itself last."""
-    return sorted(cards, key=lambda card: (_lands(card), card_seconds(card), card.number))
+    """The shortest first; what stopped comes last."""
+    return sorted(cards, key=lambda card: (card.waiting_order[0], card_seconds(card), card.number))
 
 
 def by_proposal_effort(proposals: Sequence[Proposal]) -> list[Proposal]:
     """The same for proposals."""
     return sorted(proposals, key=lambda one: effort_of(one).seconds)
-
-
-def _lands(card: Card) -> bool:
-    return card.state is TaskState.APPROVED and card.landing != "refused"
 
 
 def about(seconds: float) -> str:

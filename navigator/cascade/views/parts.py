@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from navigator.model.diff import FileDiff, Hunk, choices, what_happens
+from navigator.model.ids import PART_BASE
 from navigator.model.models import Proposal, Task
 from navigator.model.standing import LIVE_TASK_STATES
 from navigator.model.states import LandingState, TaskState
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
-_KEY = "part-base:"
 _MOST_LINES = 200
 """Changed lines of the hunks that were not taken which a note quotes at most."""
 
@@ -28,7 +28,7 @@ def kept_name(proposal: Proposal) -> str:
     """The name under which the private repository keeps a proposal's tree."""
     if proposal.existing:
         return change_name(proposal.base_commit, proposal.tree)
-    if proposal.parent and proposal.attempt == 0:
+    if proposal.parent:
         return part_name(proposal.parent, proposal.tree)
     return f"{proposal.task_id}-{proposal.attempt}-{proposal.round}"
 
@@ -52,11 +52,11 @@ def remember_part_base(tx: Transaction, commit: str, part: str, words: str, *, l
     Args:
         linked: it is no part, but the change of a task that comes before.
     """
-    tx.set_meta(_KEY + commit, {"part": part, "words": words} | ({"linked": True} if linked else {}))
+    tx.set_meta(PART_BASE + commit, {"part": part, "words": words} | ({"linked": True} if linked else {}))
 
 
 def _part_record(reader: Reader, commit: str) -> dict[str, Any] | None:
-    return reader.meta(_KEY + commit, dict) if commit else None
+    return reader.meta(PART_BASE + commit, dict) if commit else None
 
 
 def part_at_base(reader: Reader, commit: str) -> Proposal | None:

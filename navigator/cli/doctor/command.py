@@ -19,7 +19,6 @@ import click
 from navigator import __version__
 from navigator.cli import output
 from navigator.cli.session import state_paths
-from navigator.client.names import same_model
 from navigator.client.status import ServerLook
 from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import Settings, load_settings
@@ -335,28 +334,24 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
     if strategy.embedded:
         return
     looks = look_at_servers(settings, paths)
-    up = any(look.state == "ready" for look in looks if look.role is not Role.FINAL)
     for look in looks:
-        yield _server(
-            settings, look, swapped=strategy.restarts_servers and look.role is not Role.FINAL, up=up
-        )
+        yield _server(look, swapped=strategy.restarts_servers and look.role is not Role.FINAL)
 
 
-def _server(settings: Settings, look: ServerLook, *, swapped: bool, up: bool) -> Check:
-    """One role's server. `swapped`: it is right that it is down while the other one is up."""
+def _server(look: ServerLook, *, swapped: bool) -> Check:
+    """One role's server. `swapped`: a swap starts it."""
     name = look.role.value
     if look.state == "ready":
         return Check(name, "ok", f"{look.address} serves {look.served or 'a model it does not name'}")
     if look.state in ("asleep", "not loaded"):
-        return Check(name, "ok", f"{look.address}: {look.state}; a swap loads it")
-    others = [
-        settings.server(role).model for role in (Role.GENERATOR, Role.REVIEWER) if role is not look.role
-    ]
-    if swapped and look.state == "other" and any(same_model(model, look.served) for model in others):
-        return Check(name, "ok", f"{look.address} serves {look.served} now; a swap changes it")
+        now = f"{look.address}: {look.state}; a swap loads it"
+        if look.served:
+            now = f"{look.address} serves {look.served} now; a swap changes it"
+        elif look.down:
+            now = f"not running at {look.address}; a swap starts it"
+        return Check(name, "ok", now)
     if swapped and look.state == "silent":
-        state: Literal["ok", "warn"] = "ok" if up else "warn"
-        return Check(name, state, f"not running at {look.address}; a swap starts it")
+        return Check(name, "warn", f"not running at {look.address}; a swap starts it")
     if look.state in ("loading", "paused", "unsure"):
         return Check(name, "warn", look.problem or f"{look.address}: {look.state}", look.remedy)
     return Check(name, "missing", look.problem or f"{look.address}: {look.state}", look.remedy)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
+from navigator.model.text import plural
 from navigator.swap import strategy_class
 from navigator.swap.base import ROLES, Check
 
@@ -143,7 +144,7 @@ def _model(settings: Settings, role: Role) -> Iterator[Check]:
     profile = _profile_for(server.model)
     label = f"{role.value} files"
     if files:
-        yield Check(label, "ok", f"{_size(total_bytes(files))} in {len(files)} files, {where}")
+        yield Check(label, "ok", f"{_size(total_bytes(files))} in {plural(len(files), 'file')}, {where}")
     else:
         hint = f"Run `hf download {server.model}`, or set model_dirs under [swap.read_ahead] to the folder of your models."
         yield Check(label, "warn", f"no weight files of {server.model} found", hint)

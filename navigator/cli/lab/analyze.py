@@ -16,6 +16,7 @@ from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.estimates import estimates
 from navigator.lab.speculation.runs import COLUMNS, RunTable, read_runs
 from navigator.model.errors import UsageError
+from navigator.model.text import plural
 
 _SHOWN_BAD = 20
 
@@ -132,7 +133,10 @@ def _not_checked(table: RunTable, facts: Facts) -> list[str]:
 
 def _tell(file: Path, table: RunTable, found: list[Finding], facts: Facts) -> None:
     read = ", ".join(f"{name} from {column}" for name, column in table.columns.items() if name != column)
-    output.say(f"{file}: {len(table.runs)} runs" + (f", {len(table.bad)} rows left out" if table.bad else ""))
+    output.say(
+        f"{file}: {plural(len(table.runs), 'run')}"
+        + (f", {plural(len(table.bad), 'row')} left out" if table.bad else "")
+    )
     if read:
         output.prose(f"Read: {read}.")
     for bad in table.bad[:_SHOWN_BAD]:

@@ -16,6 +16,7 @@ from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.comparing.arms import ARMS, USUAL
 from navigator.model import patterns
 from navigator.model.errors import UsageError
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
@@ -259,9 +260,9 @@ def tell(done: Finished) -> None:
     paired = ("pair", "only the first", "only the second", "difference", "95 %", "p", "p, all pairs")
     output.emit(output.table(paired, map(_pair_row, done.pairs), right=(1, 2, 3, 4, 5, 6)))
     output.say()
-    swaps = "1 swap" if done.swaps == 1 else f"{done.swaps} swaps"
     output.say(
-        f"{swaps} for the whole comparison ({output.duration(done.swap_seconds)}). p: exact McNemar test; the last column allows"
+        f"{plural(done.swaps, 'swap')} for the whole comparison ({output.duration(done.swap_seconds)}). p: exact"
+        " McNemar test; the last column allows"
         " for the number of pairs (Holm)."
     )
 

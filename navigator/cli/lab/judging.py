@@ -12,6 +12,7 @@ from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.judging.tally import Duel, Judge, Tally, judge_is_usable, tally
 from navigator.lab.judging.votes import Item, Vote, read_votes
 from navigator.model.errors import UsageError
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
@@ -108,10 +109,10 @@ def tell(result: Judged) -> None:
     if found.agreement.n:
         output.say(f"All judges agreed on {_share(found.agreement)} of the pairs that several saw.")
     if found.incomplete:
-        output.say(f"{found.incomplete} pairs were seen in one order only; they are left out.")
+        output.say(f"{plural(found.incomplete, 'pair')} left out: seen in one order only.")
     if result.unreadable:
         output.say(
-            f"{result.unreadable} answers were no verdict and were not counted; the same command asks those again."
+            f"{plural(result.unreadable, 'answer')} without a verdict, not counted; the same command asks again."
         )
 
 

@@ -18,6 +18,7 @@ from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_pl
 from navigator.lab.speculation.measuring.progress import RANDOM, note_progress
 from navigator.lab.speculation.runs import read_runs
 from navigator.model.states import Role
+from navigator.model.text import plural
 
 
 @click.command()
@@ -147,4 +148,4 @@ def _tell(random: bool, costs: list[Estimate], found: list[Finding], results: Pa
         output.say(f"{finding.severity}: {finding.kind}: {finding.subject}: {finding.arithmetic}")
     output.say(f"Results: {results}")
     if left:
-        output.say(f"{left} starts are left: run the command again.")
+        output.say(f"{plural(left, 'start')} to go: run the command again.")

@@ -10,6 +10,7 @@ from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.lab.comparing.arms import ARMS
 from navigator.lab.comparing.journal import Journal
 from navigator.lab.runs import Plot, Point, Recorder
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.lab.comparing.result import PairResult
@@ -71,11 +72,11 @@ def sentence(done: Finished) -> str:
     if not shown:
         widest = max(done.pairs, key=lambda pair: abs(pair.difference))
         return (
-            f"No two arms are shown to differ on {widest.n} tasks; the largest difference is {_size(widest)},"
+            f"No two arms are shown to differ on {plural(widest.n, 'task')}; the largest difference is {_size(widest)},"
             f" {widest.first} against {widest.second}."
         )
     words = [f"{pair.first} against {pair.second} {_size(pair)}" for pair in shown]
-    return f"Shown to differ on {shown[0].n} tasks: {'; '.join(words)}."
+    return f"Shown to differ on {plural(shown[0].n, 'task')}: {'; '.join(words)}."
 
 
 def _size(pair: PairResult) -> str:

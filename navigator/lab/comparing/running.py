@@ -14,6 +14,7 @@ from navigator.lab.comparing.replay import judged_tree
 from navigator.lab.comparing.turns import Turns
 from navigator.model.errors import Conflict, MissingPart
 from navigator.model.states import CheckOutcome, Role
+from navigator.model.text import plural
 from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import prepare
@@ -160,4 +161,4 @@ class Comparison:
                 seconds=round(done.seconds, 3),
             )
         )
-        self.report(f"tested {len(self.turns.journal.runs)} results")
+        self.report(f"tested {plural(len(self.turns.journal.runs), 'result')}")

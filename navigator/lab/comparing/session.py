@@ -14,6 +14,7 @@ from navigator.lab.comparing.running import Comparison
 from navigator.lab.comparing.turns import Turns, simulated
 from navigator.model.errors import UsageError
 from navigator.model.states import Role
+from navigator.model.text import plural
 
 MOST_SWAPS = 4
 """Of a whole comparison."""
@@ -96,7 +97,7 @@ async def compare(
         else await _swaps(deps, arms, actors, rounds, begun=bool(journal.turns))
     )
     journal.agree(plan)
-    report(f"at most {most} swaps")
+    report(f"at most {plural(most, 'swap')}")
     running = Comparison(turns, tasks, arms, rounds, most, report)
     try:
         await running.run()

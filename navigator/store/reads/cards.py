@@ -10,13 +10,28 @@ import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from navigator.model.ids import number_of, proposal_id, task_id
+from navigator.model.ids import PART_BASE, number_of, proposal_id, task_id
 from navigator.model.json_text import read_json
-from navigator.model.standing import LIVE_TASK_STATES, Standing, standing
-from navigator.model.states import CheckOutcome, PolicyAction, TaskState, Verdict
+from navigator.model.standing import (
+    FOR_DEVELOPER,
+    LIVE_TASK_STATES,
+    Standing,
+    standing,
+    waits_for_developer,
+)
+from navigator.model.states import CheckOutcome, PolicyAction, Role, TaskKind, TaskState, Verdict
 from navigator.store.reads.queries import LINKED, MET, Queries
 
 _CHUNK = 500
+
+
+def _said(role: Role, proposal: str = "a.id", order: str = "DESC", besides: str = "") -> str:
+    """The verdict of a role's newest, or first, reading of a proposal, as a subquery."""
+    return (
+        f"(SELECT verdict FROM reviews WHERE proposal_id = {proposal} AND role = '{role.value}'{besides}"
+        f" ORDER BY id {order} LIMIT 1)"
+    )
+
 
 _CARDS = f"""
 SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
@@ -26,9 +41,13 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        CASE WHEN t.after <> '[]' THEN
            (SELECT group_concat(o.id || ' ' || o.state) FROM {LINKED} WHERE NOT {MET}) END AS waits,
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
-       a.seen, a.round AS proposal_round, a.parent,
+       a.seen, a.round AS proposal_round, a.parent, t.base,
+       CASE WHEN EXISTS (SELECT 1 FROM meta WHERE key = '{PART_BASE}' || a.base_commit) THEN '' ELSE a.base_commit END AS made_on,
        t.ref AS of_change,
-       r.verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
+       r.verdict, r.stated_verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
+       {_said(Role.REVIEWER, order="ASC", besides=" AND id <> r.id")} AS first_verdict,
+       {_said(Role.FINAL)} AS final_verdict, {_said(Role.GENERATOR)} AS own_verdict,
+       {_said(Role.REVIEWER, "a.parent")} AS whole_verdict,
        (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
        l.state AS landing, l.ref,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
@@ -38,7 +57,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
   LEFT JOIN proposals a ON a.id = (
        SELECT max(id) FROM proposals WHERE task_id = t.id AND attempt = t.attempt AND state <> 'superseded')
   LEFT JOIN reviews r ON r.id = (
-       SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role <> 'generator')
+       SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')
   LEFT JOIN landings l ON l.id = (SELECT max(id) FROM landings WHERE proposal_id = a.id)
  WHERE p.removed = 0
 """
@@ -55,13 +74,16 @@ class Card:
         variant_of: the first of its task's `variants`, of which it is number `variant`; "" where it is written once.
         proposal: its id, or "".
         proposal_round: the round it is from; the task's own is later where a revision came to nothing.
-        verdict: of its newest review; None while it has none.
+        base: the task's own base, or ""; `made_on` the commit its proposal was made on, "" where that holds another proposal.
+        verdict: of its reviewer's newest reading; None while it has none. `stated`: what that reading said itself; `first`,
+            `final`, `own`, `whole`: the reviewer's first one where it read again, the final model's, the writer's, and that of
+            the proposal it is a part of.
         advice: its REVISE sent nothing back, because the exam found its reviewer no better than chance.
         findings: how many of them block (blocker or major, anchored), and how many there are.
-        confirm: policy items that the developer must confirm, as `RULE:PATH`.
+        confirm, refused: policy items that the developer must confirm, or that are refused: rule, path, words.
         tests: what the project's tests said, or "".
         reproduced: findings that a test reproduced.
-        failed_check: the name of the first check that said no, or "".
+        failed: the names of the checks that said no; `lost_tests`: the tests ran on its base, and not on it.
         report: the task ended in words: a report, or an answer that asks for no change.
         report_length: its characters; 0 for the answer that no change is needed.
         suggestions: how many tasks a scan proposes that were neither accepted nor dismissed.
@@ -97,7 +119,14 @@ class Card:
     open: bool = False
     tree: str = ""
     batch: str = ""
+    base: str = ""
+    made_on: str = ""
     verdict: Verdict | None = None
+    stated: Verdict | None = None
+    first: Verdict | None = None
+    final: Verdict | None = None
+    own: Verdict | None = None
+    whole: Verdict | None = None
     self_review: bool = False
     advice: bool = False
     blocking: int = 0
@@ -105,10 +134,12 @@ class Card:
     added: int = 0
     removed: int = 0
     paths: tuple[str, ...] = ()
-    confirm: tuple[str, ...] = ()
+    confirm: tuple[tuple[str, str, str], ...] = ()
+    refused: tuple[tuple[str, str, str], ...] = ()
     tests: str = ""
     reproduced: int = 0
-    failed_check: str = ""
+    failed: tuple[str, ...] = ()
+    lost_tests: bool = False
     seen: bool = False
     parent: str = ""
     change: str = ""
@@ -119,6 +150,22 @@ class Card:
     def standing(self) -> Standing:
         """What it waits for, and its phase; the settings say which role writes it."""
         return standing(self.state, blocked=bool(self.waits))
+
+    @property
+    def for_you(self) -> bool:
+        """Whether it waits for the developer."""
+        return waits_for_developer(self.state, self.landing)
+
+    @property
+    def waiting_order(self) -> tuple[bool, str, int]:
+        """The order of what waits: what is to be decided or read, oldest first, then what stopped."""
+        return self.state in (TaskState.FAILED, TaskState.STALE), self.since, self.number
+
+    @property
+    def no_change(self) -> bool:
+        """Whether the answer was that no change is needed."""
+        read = self.state is TaskState.AWAITING_APPROVAL and self.kind != TaskKind.SCAN
+        return read and not (self.proposal or self.report_length or self.suggestions)
 
     @property
     def existing(self) -> bool:
@@ -135,11 +182,24 @@ class CardReads(Queries):
     """Cards over one connection."""
 
     def cards(self, since: str) -> list[Card]:
-        """Every live task, and those that ended at or after the UTC time `since`; in the order they were given."""
-        words = ", ".join(f"'{state.value}'" for state in sorted(LIVE_TASK_STATES))
+        """Every live task, what waits for the developer, and what ended at or after the UTC time `since`; in the order they
+        were given."""
+        words = _quoted(LIVE_TASK_STATES | FOR_DEVELOPER)
         live = f"SELECT id FROM tasks WHERE state IN ({words}) UNION SELECT id FROM tasks WHERE since >= ?"
         found = self._all(f"{_CARDS} AND t.id IN ({live}) ORDER BY t.id", since)
         return [_card(row) for row in found]
+
+    def waiting_since(self) -> list[str]:
+        """Since when (UTC) each task that waits for the developer does, without reading more of it."""
+        found = self._all(
+            "SELECT t.state, t.since, coalesce((SELECT l.state FROM landings l JOIN proposals a ON a.id = l.proposal_id"
+            " WHERE a.task_id = t.id ORDER BY l.id DESC LIMIT 1), '') AS landing FROM tasks t"
+            " JOIN projects p ON p.id = t.project_id WHERE p.removed = 0"
+            f" AND t.state IN ({_quoted(FOR_DEVELOPER | {TaskState.APPROVED})})"
+        )
+        return sorted(
+            row["since"] for row in found if waits_for_developer(TaskState(row["state"]), row["landing"])
+        )
 
     def cards_of(self, tasks: Collection[str]) -> list[Card]:
         """The cards of these tasks, whatever their state."""
@@ -154,6 +214,10 @@ class CardReads(Queries):
     def data_version(self) -> int:
         """A number that changes when another connection has committed."""
         return int(self._one("PRAGMA data_version"))
+
+
+def _quoted(states: Collection[TaskState]) -> str:
+    return ", ".join(f"'{state.value}'" for state in sorted(states))
 
 
 def _card(row: sqlite3.Row) -> Card:
@@ -188,14 +252,22 @@ def _card(row: sqlite3.Row) -> Card:
     if proposal is None:
         return Card(**common)
     blocking, findings = _findings(row["findings"])
+    failed, lost_tests = _failed(row["checks"])
     return Card(
         **common,
+        base=row["base"],
+        made_on=row["made_on"],
+        verdict=_verdict(row["verdict"]),
+        stated=_verdict(row["stated_verdict"]),
+        first=_verdict(row["first_verdict"]),
+        final=_verdict(row["final_verdict"]),
+        own=_verdict(row["own_verdict"]),
+        whole=_verdict(row["whole_verdict"]),
         proposal=proposal_id(proposal),
         proposal_round=row["proposal_round"],
         open=row["proposal_state"] == "open",
         tree=row["tree"],
         batch=row["batch"],
-        verdict=Verdict(row["verdict"]) if row["verdict"] else None,
         self_review=bool(row["self_review"]),
         advice=bool(row["advice"]),
         blocking=blocking,
@@ -203,10 +275,12 @@ def _card(row: sqlite3.Row) -> Card:
         added=row["added"],
         removed=row["removed"],
         paths=tuple(dict.fromkeys(edit["path"] for edit in read_json(row["edits"]))),
-        confirm=_to_confirm(row["policy"]),
+        confirm=_policy(row["policy"], PolicyAction.CONFIRM),
+        refused=_policy(row["policy"], PolicyAction.REFUSE),
         tests=row["tests"],
         reproduced=row["reproduced"],
-        failed_check=_failed(row["checks"]),
+        failed=failed,
+        lost_tests=lost_tests,
         seen=bool(row["seen"]),
         parent=proposal_id(row["parent"]) if row["parent"] else "",
         landing=row["landing"] or "",
@@ -226,15 +300,25 @@ def _findings(text: str | None) -> tuple[int, int]:
     return sum(item["severity"] in ("blocker", "major") and item["anchored"] for item in found), len(found)
 
 
-def _to_confirm(text: str) -> tuple[str, ...]:
+def _verdict(word: str | None) -> Verdict | None:
+    return Verdict(word) if word else None
+
+
+def _policy(text: str, action: PolicyAction) -> tuple[tuple[str, str, str], ...]:
     if text == "[]":
         return ()
-    asked = PolicyAction.CONFIRM.value
-    return tuple(f"{item['rule']}:{item['path']}" for item in read_json(text) if item["action"] == asked)
+    found = [item for item in read_json(text) if item["action"] == action.value]
+    return tuple((item["rule"], item["path"], item.get("detail", "")) for item in found)
 
 
-def _failed(text: str) -> str:
-    failed = CheckOutcome.FAILED.value
-    if failed not in text:
-        return ""
-    return next((str(check["name"]) for check in read_json(text) if check["outcome"] == failed), "")
+def _failed(text: str) -> tuple[tuple[str, ...], bool]:
+    """The names of the checks that failed, and whether the base could be tested and the change could not."""
+    failed, untested = CheckOutcome.FAILED.value, CheckOutcome.UNTESTED.value
+    if failed not in text and untested not in text:
+        return (), False
+    checks = read_json(text)
+    ran = (CheckOutcome.PASSED.value, failed)
+    return (
+        tuple(str(check["name"]) for check in checks if check["outcome"] == failed),
+        any(check["outcome"] == untested and check.get("before") in ran for check in checks),
+    )

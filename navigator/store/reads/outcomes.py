@@ -73,18 +73,27 @@ class OutcomeReads(Queries):
         return from_rows(RepeatCount, self._all(_REPEATS, since))
 
     def fate_counts(self, since: str = "") -> list[FateCount]:
-        """Landed proposals by verdict and by what became of them; a landing's time is that of the first."""
+        """Landed proposals by verdict and by what became of them; a landing's time is that of the first.
+
+        One that was undone is known to be so at once, and the others only when somebody looks. So it counts once its project was
+        looked at after it landed, or where nothing else stands that could be looked at: else the rate would begin at 100 %.
+        """
         return from_rows(
             FateCount,
             self._all(
-                f"SELECT {_VERDICT} AS verdict, CASE WHEN l.undone THEN 'undone' ELSE coalesce(f.fate, '') END AS fate,"
-                " CASE WHEN l.undone THEN '' ELSE coalesce(f.how, '') END AS how,"
+                "WITH l AS (SELECT proposal_id, max(state = 'undone') AS undone, min(at) AS at FROM landings"
+                " WHERE state IN ('landed', 'undone') GROUP BY proposal_id HAVING min(at) >= ?),"
+                " looks AS (SELECT t.project_id, coalesce(max(f.at), '') AS at, sum(NOT l.undone) AS standing"
+                " FROM l JOIN proposals a ON a.id = l.proposal_id JOIN tasks t ON t.id = a.task_id"
+                " LEFT JOIN fates f ON f.proposal_id = l.proposal_id GROUP BY 1)"
+                f" SELECT {_VERDICT} AS verdict, CASE WHEN NOT l.undone THEN coalesce(f.fate, '')"
+                " WHEN looks.at >= l.at OR looks.standing = 0 THEN 'undone' ELSE '' END AS fate,"
+                " CASE WHEN l.undone THEN 'undone' ELSE coalesce(f.how, '') END AS how,"
                 " CASE WHEN l.undone THEN '' ELSE coalesce(f.reason, '') END AS reason,"
                 " coalesce(min(f.at), '') AS looked, count(*) AS n"
-                " FROM (SELECT proposal_id, max(state = 'undone') AS undone FROM landings"
-                " WHERE state IN ('landed', 'undone') GROUP BY proposal_id HAVING min(at) >= ?) l"
-                " JOIN proposals a ON a.id = l.proposal_id LEFT JOIN fates f ON f.proposal_id = l.proposal_id"
-                " GROUP BY 1, 2, 3, 4",
+                " FROM l JOIN proposals a ON a.id = l.proposal_id JOIN tasks t ON t.id = a.task_id"
+                " JOIN looks ON looks.project_id = t.project_id"
+                " LEFT JOIN fates f ON f.proposal_id = l.proposal_id GROUP BY 1, 2, 3, 4",
                 since,
             ),
         )

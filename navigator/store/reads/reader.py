@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
-from navigator.model.errors import NotFound
+from navigator.model.errors import Conflict, NotFound
 from navigator.model.ids import number_of
 from navigator.model.json_text import read_json
 from navigator.model.models import (
@@ -28,6 +28,7 @@ from navigator.model.records import AgentTurn, Batch, Comment, EditFailure, Jour
 from navigator.model.standing import ENDED_TASK_STATES
 from navigator.model.states import ProposalState, Role, SuggestionState, TaskState, Verdict
 from navigator.store.reads.agents import AgentReads
+from navigator.store.reads.cards import CardReads
 from navigator.store.reads.costs import CostReads
 from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads
@@ -74,7 +75,15 @@ _FLAGS = ("counted", "withdrawn")
 
 
 class Reader(
-    LedgerReads, LoopReads, StatisticsReads, OutcomeReads, CostReads, ExamReads, AgentReads, LookReads
+    CardReads,
+    LedgerReads,
+    LoopReads,
+    StatisticsReads,
+    OutcomeReads,
+    CostReads,
+    ExamReads,
+    AgentReads,
+    LookReads,
 ):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
@@ -91,15 +100,15 @@ class Reader(
         found = self._all(f"SELECT * FROM projects{where} ORDER BY name, id")
         return from_rows(Project, found)
 
-    def project(self, name_or_id: str | int) -> Project:
-        """One project by name or number; a removed one by number only.
+    def project(self, name_or_id: str | int, *, removed: bool = False) -> Project:
+        """One project by name or number; a removed one by number only, or where `removed` allows it and no other has the name.
 
         Raises:
             NotFound: there is none.
         """
         by_id = isinstance(name_or_id, int)
-        where = "id = ?" if by_id else "name = ? AND removed = 0"
-        found = self._all(f"SELECT * FROM projects WHERE {where}", name_or_id)
+        where = "id = ?" if by_id else f"name = ?{'' if removed else ' AND removed = 0'}"
+        found = self._all(f"SELECT * FROM projects WHERE {where} ORDER BY removed, id DESC", name_or_id)
         if not found:
             raise NotFound(
                 f"There is no project {name_or_id!r}.", hint="`navigator project list` names them."
@@ -296,20 +305,31 @@ class Reader(
         """
         tasks = self._by_state("tasks")
         proposals = self._by_state("proposals")
-        swaps = self.swaps(1)
+        swaps, waiting = self.swaps(1), self.waiting_since()
         return {
             "tasks": {state.value: tasks.get(state.value, 0) for state in TaskState},
             "proposals": {state.value: proposals.get(state.value, 0) for state in ProposalState},
-            "waiting": tasks.get(TaskState.AWAITING_APPROVAL.value, 0),
-            "oldest_wait": self._one(
-                "SELECT min(since) FROM tasks WHERE state = ?", TaskState.AWAITING_APPROVAL.value
-            ),
+            "waiting": len(waiting),
+            "oldest_wait": waiting[0] if waiting else None,
             "unreviewed": self._open_with(f"r.verdict = '{Verdict.UNREVIEWED.value}'"),
             "advice": self._open_with("r.advice <> ''"),
             "last_swap": swaps[0].model_dump(mode="json", by_alias=True) if swaps else None,
             "resident": self.meta("resident", str),
             "last_seq": self.last_seq(),
         }
+
+    def open_proposal(self, task_id: str) -> Proposal:
+        """The one open proposal of a task.
+
+        Raises:
+            Conflict: it has none.
+        """
+        found = self.proposals({ProposalState.OPEN}, task_id=task_id)
+        if not found:
+            raise Conflict(
+                f"{task_id} has no open proposal.", hint=f"`navigator task show {task_id}` shows its history."
+            )
+        return found[-1]
 
     def states_by_project(self) -> dict[int, dict[str, int]]:
         """How many tasks of each project are in each state: {project's number: {state: n}}, without zeros."""

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from navigator.model.standing import ENDED_TASK_STATES, LOOP_TASK_STATES, Needs
+from navigator.model.standing import ENDED_TASK_STATES, Needs
 from navigator.model.states import TaskState
 from navigator.schedule.forecast import PUBLISHED, Figures
+from navigator.sheet.marks import Facts, overlapping, places_of
+from navigator.sheet.waiting import card_facts
 
 if TYPE_CHECKING:
     from navigator.figures.rates import RateRow
@@ -53,11 +55,12 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Figured:
-    """What is counted rarely, because counting it reads everything: rates, measured figures."""
+    """What is counted rarely, because counting it reads everything: rates, measured figures, where the bases are."""
 
     rates: Mapping[str, RateRow] = field(default_factory=dict)
     figures: Figures = PUBLISHED
     finish: Finish | None = None
+    tips: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,10 @@ class DeckSnapshot:
     def ended_counts(self) -> dict[TaskState, int]:
         """How many ended today, by state."""
         return dict(Counter(card.state for card in self.ended))
+
+    def facts(self, card: Card) -> Facts | None:
+        """What is known of a row's proposal; None where it has none."""
+        return card_facts(card, self.overlaps, self.figured.tips)
 
     def card(self, identifier: str) -> Card | None:
         """The card of a task or a proposal, if it is in the picture."""
@@ -175,15 +182,15 @@ def make_snapshot(
     work: list[Card] = []
     ended: list[Card] = []
     for card in cards:
-        if card.state in LOOP_TASK_STATES:
-            work.append(card)
-            counts[card.project_id, "queued" if card.state is TaskState.QUEUED else "work"] += 1
+        if card.for_you:
+            inbox.append(card)
+            counts[card.project_id, "waiting"] += 1
         elif card.state in ENDED_TASK_STATES:
             ended.append(card)
         else:
-            inbox.append(card)
-            counts[card.project_id, "waiting"] += 1
-    inbox.sort(key=attrgetter("since", "number"))
+            work.append(card)
+            counts[card.project_id, "queued" if card.state is TaskState.QUEUED else "work"] += 1
+    inbox.sort(key=attrgetter("waiting_order"))
     work.sort(key=lambda card: (_eagerness(card), -card.priority, card.number))
     ended.sort(key=attrgetter("since", "number"), reverse=True)
     return DeckSnapshot(
@@ -195,36 +202,13 @@ def make_snapshot(
         inbox=tuple(inbox),
         work=tuple(work),
         ended=tuple(ended),
-        overlaps=overlaps_of(inbox),
+        overlaps=overlapping(places_of(inbox)),
         swaps=swaps,
         resident=resident,
         resident_at=resident_at,
         figured=figured,
         rehearsal=rehearsal,
     )
-
-
-def overlaps_of(cards: Iterable[Card]) -> dict[str, tuple[str, ...]]:
-    """Which open proposals of a project touch a common path."""
-    holders: dict[tuple[int, str], list[Card]] = {}
-    for card in cards:
-        if card.open and not card.existing:
-            for path in card.paths:
-                holders.setdefault((card.project_id, path), []).append(card)
-    met: dict[str, set[str]] = {}
-    for sharing in holders.values():
-        if len(sharing) > 1:
-            for card in sharing:
-                met.setdefault(card.proposal, set()).update(
-                    other.proposal
-                    for other in sharing
-                    if other is not card and not (card.variant_of and other.variant_of == card.variant_of)
-                )
-    return {
-        name: tuple(sorted(others, key=lambda other: int(other[1:])))
-        for name, others in met.items()
-        if others
-    }
 
 
 def _project_row(project: Project, counts: Counter[tuple[int, str]], figured: Figured) -> ProjectRow:

@@ -102,7 +102,7 @@ class Follower:
         touched |= {card.task for card in self._cards.values() if not touched.isdisjoint(card.after)}
         for card in self._cards_in.cards_of(touched):
             touched.discard(card.task)
-            if card.state in self._live_states or card.since >= midnight:
+            if card.for_you or card.state in self._live_states or card.since >= midnight:
                 self._cards[card.task] = card
             else:
                 self._cards.pop(card.task, None)
@@ -129,10 +129,11 @@ class Follower:
 
 
 def count_figures(reader: Reader) -> Figured:
-    """The revise rates by project, and the figures that forecasts are made from."""
+    """The revise rates by project, the figures that forecasts are made from, and where the bases are now."""
     from navigator.cascade.views.figures import measured_figures
     from navigator.config.settings import load_settings
     from navigator.figures.rates import revise_rate
+    from navigator.sheet.base import tips
 
     tables = revise_rate(reader.verdict_counts("project"))
     settings = load_settings()
@@ -141,6 +142,7 @@ def count_figures(reader: Reader) -> Figured:
         {row.group: row for row in tables.rows},
         figures,
         _finish(reader, settings, figures, names),
+        tips(reader),
     )
 
 

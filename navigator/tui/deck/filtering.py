@@ -9,31 +9,33 @@ from typing import TYPE_CHECKING
 
 from navigator.cascade.views.effort import by_effort
 from navigator.cascade.views.variants import leaders, spread
-from navigator.model.states import Verdict
+from navigator.model.states import TaskState, Verdict
+from navigator.sheet.marks import Facts, Kind, marks
 from navigator.tui.data.deck_snapshot import ProjectRow
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
 
-Overlaps = Mapping[str, tuple[str, ...]]
-
 _VERDICT_ORDER = {Verdict.APPROVE: 0, Verdict.REVISE: 1, Verdict.UNREVIEWED: 2, None: 3}
 
-IS: dict[str, Callable[[Card, Overlaps], bool]] = {
+IS: dict[str, Callable[[Card, frozenset[Kind]], bool]] = {
     "approve": lambda card, _: card.verdict is Verdict.APPROVE,
     "revise": lambda card, _: card.verdict is Verdict.REVISE,
     "unreviewed": lambda card, _: card.verdict is Verdict.UNREVIEWED,
     "report": lambda card, _: card.report and not card.suggestions,
     "suggestions": lambda card, _: card.suggestions > 0,
-    "policy": lambda card, _: bool(card.confirm),
-    "failed": lambda card, _: bool(card.failed_check),
-    "overlap": lambda card, overlaps: card.proposal in overlaps,
-    "unseen": lambda card, _: bool(card.proposal) and not card.seen,
-    "advice": lambda card, _: card.advice,
+    "policy": lambda _, kinds: Kind.CONFIRM in kinds,
+    "failed": lambda card, kinds: Kind.FAILED in kinds or card.state is TaskState.FAILED,
+    "overlap": lambda _, kinds: Kind.OVERLAP in kinds,
+    "overruled": lambda _, kinds: bool(kinds & {Kind.OVERRULED, Kind.FINAL}),
+    "moved": lambda _, kinds: Kind.MOVED in kinds,
+    "unseen": lambda _, kinds: Kind.UNSEEN in kinds,
+    "advice": lambda _, kinds: Kind.ADVICE in kinds,
     "existing": lambda card, _: card.existing,
     "variant": lambda card, _: card.variants > 1,
-    "self": lambda card, _: card.self_review,
+    "self": lambda _, kinds: Kind.SELF in kinds,
     "refused": lambda card, _: card.landing == "refused",
+    "stale": lambda card, _: card.state is TaskState.STALE,
 }
 """The words after `is:`."""
 
@@ -49,12 +51,13 @@ class Query:
     def __bool__(self) -> bool:
         return bool(self.words or self.projects or self.properties)
 
-    def admits(self, card: Card, overlaps: Overlaps) -> bool:
-        """Whether a task is shown."""
+    def admits(self, card: Card, facts: Facts | None) -> bool:
+        """Whether a task is shown; `facts` are its proposal's."""
         name = card.project.casefold()
         if not all(project in name for project in self.projects):
             return False
-        if not all(any(test(card, overlaps) for test in _tests(word)) for word in self.properties):
+        kinds = frozenset(mark.kind for mark in marks(facts)) if facts and self.properties else frozenset()
+        if not all(any(test(card, kinds) for test in _tests(word)) for word in self.properties):
             return False
         if not self.words:
             return True
@@ -82,7 +85,7 @@ def parse_query(text: str) -> Query:
     return Query(tuple(words), tuple(filter(None, projects)), tuple(filter(None, properties)))
 
 
-def _tests(word: str) -> list[Callable[[Card, Overlaps], bool]]:
+def _tests(word: str) -> list[Callable[[Card, frozenset[Kind]], bool]]:
     """The properties that begin with `word`, so that a filter narrows while it is typed."""
     return [test for name, test in IS.items() if name.startswith(word)]
 

@@ -8,11 +8,12 @@ from navigator.cascade.views.effort import about, card_seconds, card_why
 from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
 from navigator.figures.intervals import percent_of
 from navigator.model.standing import Needs
-from navigator.model.states import NO_CHANGE_NEEDED, TaskState, Verdict
+from navigator.model.states import TaskState, Verdict
+from navigator.sheet.marks import Facts, labels
+from navigator.sheet.waiting import Waiting, row_head
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
 from navigator.tui.data.meter import CHARS_PER_TOKEN
-from navigator.tui.deck.filtering import Overlaps
 from navigator.tui.widgets.cells import (
     Piece,
     clip,
@@ -29,13 +30,6 @@ from navigator.tui.widgets.strip_text import coarse
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
 
-VERDICTS = {
-    Verdict.APPROVE: ("✓ APPROVE", "good"),
-    Verdict.REVISE: ("↺ REVISE", "warn"),
-    Verdict.UNREVIEWED: ("? UNREVIEWED", "warn"),
-}
-"""Glyph and word of a verdict, and the style that helps."""
-
 WORK = {
     TaskState.QUEUED: ("· queued", "faint"),
     TaskState.GENERATING: ("▸ writing", "accent"),
@@ -44,13 +38,12 @@ WORK = {
     TaskState.REVIEWING: ("▸ in review", "accent"),
     TaskState.REVISING: ("↺ to revise", "muted"),
     TaskState.FINAL_REVIEW: ("▸ last review", "accent"),
-    TaskState.STALE: ("! stale", "warn"),
+    TaskState.APPROVED: ("▸ landing", "accent"),
 }
 
 ENDED = {
     TaskState.LANDED: ("✓ landed", "good"),
     TaskState.REJECTED: ("✗ rejected", "muted"),
-    TaskState.FAILED: ("! failed", "bad"),
     TaskState.CANCELLED: ("– cancelled", "muted"),
     TaskState.UNDONE: ("↶ undone", "muted"),
     TaskState.DONE: ("✓ read", "muted"),
@@ -151,21 +144,22 @@ def effort_words(card: Card) -> str:
 
 
 def draw_waiting(
-    card: Card, width: int, overlaps: Overlaps, *, timed: bool = False, best: bool = False
+    card: Card, width: int, facts: Facts | None, *, timed: bool = False, best: bool = False
 ) -> list[Piece]:
-    """What waits for the user, in one line: who, what the reviewer says, what it is, what to mind, how much.
+    """What waits for the user, in one line: who, what the strictest reader says, what it is, what to mind, how much.
 
     Args:
+        facts: what is known of its proposal; None where it has none.
         timed: say how long it may take to decide, too, where there is room.
         best: it is the best of the variants of its task that wait.
     """
     short = width < NARROW
-    word, style = waiting_word(card)
+    first = row_head(card, facts)
     unseen = bool(card.proposal) and not card.seen
-    head = _head(card, "•" if unseen else " ", card.proposal or card.task, short)
+    head = _head(card, "•" if unseen else " ", Waiting(card, facts).id, short)
     round_ = f" r{card.proposal_round}" if card.proposal and card.verdict is not Verdict.UNREVIEWED else ""
     tail: list[Piece] = []
-    for flag in flags_of(card, overlaps, short=short, best=best):
+    for flag in flags_of(card, facts, short=short, best=best):
         tail += [("  ", ""), flag]
     if card.proposal:
         tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
@@ -178,8 +172,8 @@ def draw_waiting(
     tail = cropped(tail, max(2, room - 8))
     return [
         *head,
-        (word, style),
-        (fit(round_, _VERDICT - length([(word, "")])), "faint"),
+        (str(first), first.tone),
+        (fit(round_, _VERDICT - length([(str(first), "")])), "faint"),
         (fit(card.title, room - length(tail)), "strong" if unseen else ""),
         *tail,
     ]
@@ -195,46 +189,18 @@ def _head(card: Card, mark: str, identifier: str, short: bool) -> list[Piece]:
     ]
 
 
-def waiting_word(card: Card) -> tuple[str, str]:
-    """The state of a waiting task, in a word with its sign, and a style."""
-    if card.landing == "refused":
-        return "! NOT LANDED", "bad"
-    if card.state is TaskState.APPROVED:
-        return "▸ LANDING", "accent"
-    if not card.proposal and card.suggestions:
-        return f"◇ CHOOSE {card.suggestions}", "accent"
-    if not card.proposal:
-        return (
-            ("≡ NO CHANGE", "muted") if card.reason.startswith(NO_CHANGE_NEEDED) else ("≡ REPORT", "accent")
-        )
-    if card.failed_check and card.verdict is not Verdict.UNREVIEWED:
-        return "✗ CHECKS", "bad"
-    if card.verdict is None:
-        return ("◪ PART", "accent") if card.parent else ("? UNREVIEWED", "warn")
-    return VERDICTS[card.verdict]
-
-
-def flags_of(card: Card, overlaps: Overlaps, *, short: bool, best: bool = False) -> list[Piece]:
-    """What a batch key would leave out, and why, in words."""
-    flags: list[Piece] = [(f"part of {card.parent}", "muted")] if card.parent else []
+def flags_of(card: Card, facts: Facts | None, *, short: bool, best: bool = False) -> list[Piece]:
+    """What else there is to mind, in words: the marks, which of the variants it is, its batch."""
+    flags: list[Piece] = []
     if card.variants > 1:
         place = f"{'' if short else 'variant '}{card.variant}/{card.variants}"
         flags.append((f"best {card.variant}/{card.variants}" if best else place, "good" if best else "muted"))
-    if card.existing:
-        flags.append(("existing" if short else f"existing: {clip(card.change, 24)}", "muted"))
-    if card.failed_check:
-        flags.append((f"✗ {card.failed_check}", "bad"))
-    if card.confirm:
-        flags.append((f"⚠ {len(card.confirm)}" if short else f"⚠ {len(card.confirm)} to confirm", "warn"))
-    if card.proposal in overlaps:
-        others = overlaps[card.proposal]
-        more = f" +{len(others) - 1}" if len(others) > 1 else ""
-        flags.append((f"{'∩' if short else 'overlaps '}{others[0]}{more}", "warn"))
-    if card.advice:
-        flags.append(("advice" if short else "advice only", "warn"))
-    if card.self_review:
-        flags.append(("self" if short else "self-reviewed", "muted"))
-    return flags
+    if facts is None:
+        return [*flags, (clip(card.reason, 40), "muted")] if card.reason and not short else flags
+    if card.existing and not short:
+        flags.append((clip(card.change, 24), "muted"))
+    flags += labels(facts, short=short)
+    return [*flags, (card.batch, "faint")] if card.batch and not short else flags
 
 
 def work_word(card: Card) -> tuple[str, str]:
@@ -271,12 +237,7 @@ def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
 def draw_ended(card: Card, width: int) -> list[Piece]:
     """What ended today."""
     word, style = ENDED[card.state]
-    if card.state is TaskState.LANDED:
-        note = card.landing_ref.removeprefix("refs/heads/")
-    elif card.state is TaskState.FAILED:
-        note = card.reason
-    else:
-        note = ""
+    note = card.landing_ref.removeprefix("refs/heads/") if card.state is TaskState.LANDED else ""
     head = [*_head(card, " ", card.proposal or card.task, width < NARROW), (fit(word, _VERDICT), style)]
     room = width - length(head)
     shown = clip(note, min(room // 2, 40)) if room >= 40 else ""

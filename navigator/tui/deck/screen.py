@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from navigator.cascade.views.variants import best_first
-from navigator.model.states import NO_CHANGE_NEEDED, DecisionKind, TaskKind, TaskState
+from navigator.model.states import DecisionKind, TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
@@ -174,7 +174,7 @@ class DeckScreen(NavScreen):
     def _admitted(self, cards: tuple[Card, ...]) -> list[Card]:
         if not self._query:
             return list(cards)
-        return [card for card in cards if self._query.admits(card, self._snapshot.overlaps)]
+        return [card for card in cards if self._query.admits(card, self._snapshot.facts(card))]
 
     def _set_short(self, name: str, cards: list[Card], most: int) -> None:
         """A list as high as its rows need, up to its share."""
@@ -240,7 +240,7 @@ class DeckScreen(NavScreen):
     def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
         timed = self._card_order == "effort"
         return draw.draw_waiting(
-            card, width, self._snapshot.overlaps, timed=timed, best=card.task in self._best
+            card, width, self._snapshot.facts(card), timed=timed, best=card.task in self._best
         )
 
     def _draw_work(self, card: Card, width: int) -> list[Piece]:
@@ -484,4 +484,4 @@ def page_of(card: Card) -> str:
         return ""
     if card.suggestions or (card.kind == TaskKind.SCAN.value and card.state is TaskState.DONE):
         return "suggestions"
-    return "" if card.reason.startswith(NO_CHANGE_NEEDED) else "report"
+    return "" if card.no_change else "report"

@@ -12,7 +12,7 @@ from navigator.client.status import ServerLook
 from navigator.figures.swaps import swap_stats, usual_swap
 from navigator.model.models import Swap
 from navigator.model.states import Role
-from navigator.model.text import safe_line
+from navigator.model.text import plural, safe_line
 from navigator.schedule.forecast import best_batch, between, break_even, forecast
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
@@ -98,7 +98,7 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
                 (held, "strong"),
                 (" loaded", ""),
                 (f"   strategy {status.get('strategy')}", "muted"),
-                (f"   {live.streams} streams" if live.streams else "   idle", "muted"),
+                (f"   {plural(live.streams, 'stream')}" if live.streams else "   idle", "muted"),
                 (f"   until {status.get('until')}" if status.get("until") else "", "muted"),
             ],
             width,
@@ -289,7 +289,7 @@ def _forecast(view: FleetView, width: int) -> list[Line]:
 def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
     """The newest swaps, each with its phases."""
     lines: list[Line] = [
-        [("HISTORY", "title"), (f"   {len(swaps)} swaps, newest first" if swaps else "", "muted")],
+        [("HISTORY", "title"), (f"   {plural(len(swaps), 'swap')}, newest first" if swaps else "", "muted")],
         [],
     ]
     if not swaps:

@@ -50,7 +50,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("review_now", "r", "review now", "Load the reviewer now instead of waiting for the batch to fill.", "FP"),
         ("filter", "/", "filter",
          "Show only what matches: words, project:NAME, is:WORD (approve, revise, unreviewed, report, suggestions, policy, failed,"
-         " overlap, unseen, advice, existing, variant, self, refused).", "FP"),
+         " overlap, overruled, moved, unseen, advice, existing, variant, self, refused, stale).", "FP"),
         ("sort", "s", "sort", "Change the order.", "FP"),
         ("mark_seen", "m", "seen", "Mark the proposal as seen, or as not seen.", "P"),
         ("escalate", "E", "escalate",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from navigator.cascade.verbs.approve import Approve, ApproveArgs, destination
-from navigator.cascade.verbs.base import Subject, Told
+from navigator.cascade.verbs.base import Level, Subject, Told
 from navigator.cascade.verbs.deciding import DecideArgs, Pinned, require_tree
 from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
 from navigator.cascade.verbs.reject import Reject
@@ -21,6 +22,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Proposal
 from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
+from navigator.sheet.marks import Facts, Kind, facts_of, left_out
 from navigator.store.reads.reader import Reader
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.messages import DecideAll
@@ -31,15 +33,13 @@ from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 
 NOT_SEEN = "not seen"
-OVERLAPS = "overlaps "
-"""How the reason begins for one that changes a path that another changes too."""
 _OUTCOME_FROM = 26
 """The cell at which the outcome for a proposal begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One proposal of the request. `reason` says why it cannot be decided on here; "" for none."""
+    """One proposal of the request. `reason` says why it cannot be decided on here; "" for none. `mark` is what leaves it out."""
 
     id: str
     tree: str
@@ -50,6 +50,7 @@ class Candidate:
     included: bool = False
     added: int = 0
     removed: int = 0
+    mark: Kind | None = None
 
     @property
     def left_out(self) -> str:
@@ -66,7 +67,7 @@ class BatchLine:
     end: str = ""
     candidate: Candidate | None = None
     outcome: str = ""
-    well: bool = True
+    level: Level = "information"
     under: bool = False
 
 
@@ -124,11 +125,10 @@ class BatchDialog(Dialog):
     async def _look(self) -> None:
         import asyncio
 
-        overlaps = self.app.snapshot.overlaps
         kind, pairs = self._kind, self._pairs
 
         def read(reader: Reader) -> tuple[list[Candidate], list[Proposal]]:
-            return candidates(reader, kind, pairs, overlaps)
+            return candidates(reader, kind, pairs)
 
         try:
             found, proposals = await self.app.feed.read(read)
@@ -156,7 +156,7 @@ class BatchDialog(Dialog):
         self.query_one("#question", PieceLines).show(self._question)
         self.query_one("#notes", PieceLines).show(self._notes)
         self.query_one("#answer", PieceLines).show(self._answer)
-        rows = self._result_rows() if self._stage == "done" else self._rows()
+        rows = self._result_rows() if self._stage in ("working", "done") else self._rows()
         listed = self.query_one("#rows", RowList)
         listed.set_rows(rows)
         listed.styles.height = self._height(len(rows))
@@ -174,12 +174,14 @@ class BatchDialog(Dialog):
         count = len(self.taken)
         noun = "proposal" if count == 1 else "proposals"
         if self._stage == "working":
-            return [[(f"{count} {noun} …", "strong")], []]
+            return [[(f"{len(self._outcomes)} of {count} {noun} …", "strong")], []]
         if self._stage == "done":
             done = "landed" if self._kind is DecisionKind.APPROVE else "rejected"
-            well = sum(told.level == "information" for told in self._outcomes.values())
-            bad = len(self._outcomes) - well
-            return [[(f"{well} {done}" + (f", {bad} not {done}" if bad else ""), "strong")], []]
+            how = Counter(told.level for told in self._outcomes.values())
+            said = [f"{how['information']} {done}"]
+            said += [f"{how['warning']} approved, to land after tests"] if how["warning"] else []
+            said += [f"{how['error']} not {done}"] if how["error"] else []
+            return [[(", ".join(said), "strong")], []]
         per: dict[str, int] = {}
         for candidate in self.taken:
             per[candidate.project] = per.get(candidate.project, 0) + 1
@@ -205,12 +207,13 @@ class BatchDialog(Dialog):
     def _result_rows(self) -> list[BatchLine]:
         rows: list[BatchLine] = []
         for candidate in self._facts.candidates:
-            if candidate.id not in self._outcomes:
+            told = self._outcomes.get(candidate.id)
+            if told is None:
+                if self._stage == "working" and not candidate.left_out:
+                    rows.append(BatchLine(candidate.id, candidate=candidate))
                 continue
-            told = self._outcomes[candidate.id]
             first, *more = self._wrapped(told.text)
-            well = told.level == "information"
-            rows.append(BatchLine(candidate.id, candidate=candidate, outcome=first, well=well))
+            rows.append(BatchLine(candidate.id, candidate=candidate, outcome=first, level=told.level))
             rows += [BatchLine(f"{candidate.id}/{n}", text=text, under=True) for n, text in enumerate(more)]
         return rows
 
@@ -233,7 +236,7 @@ class BatchDialog(Dialog):
             )
             words = f"not seen: {mark} marks one as seen, {one} includes one, {every} includes all of them"
             lines.append([(words, "warn")])
-        if any(candidate.left_out.startswith(OVERLAPS) for candidate in self.left_out):
+        if any(candidate.mark is Kind.OVERLAP for candidate in self.left_out):
             key = keys.shown("review.approve")
             words = f"overlaps: approve one separately ({key}); the other is then written again on top of it"
             lines.append([(words, "warn")])
@@ -328,19 +331,27 @@ class BatchDialog(Dialog):
     @work(exclusive=True)
     async def _decide(self, taken: Sequence[Candidate]) -> None:
         self._show()
-        pinned = tuple(Pinned(id=candidate.id, tree=candidate.tree) for candidate in taken)
-        try:
-            if self._kind is DecisionKind.APPROVE:
-                told = await send(self.app, Approve(), ApproveArgs(proposals=pinned))
-            else:
-                told = await send(self.app, Reject(), DecideArgs(proposals=pinned))
-        except NavigatorError as error:
-            self.app.toast(str(error), "error")
-            self._stage = "asking"
-        else:
-            self._outcomes = {one.id: one for one in told}
-            self._stage = "done"
+        for candidate in taken:
+            pinned = (Pinned(id=candidate.id, tree=candidate.tree),)
+            try:
+                if self._kind is DecisionKind.APPROVE:
+                    told = await send(self.app, Approve(), ApproveArgs(proposals=pinned))
+                else:
+                    told = await send(self.app, Reject(), DecideArgs(proposals=pinned))
+            except NavigatorError as error:
+                self.app.toast(str(error), "error")
+                break
+            self._outcomes |= {one.id: one for one in told}
+            self._show()
+        self._stage = "done" if self._outcomes else "asking"
         self._show()
+
+
+_OUTCOMES: dict[Level, Piece] = {
+    "information": ("✓ ", "good"),
+    "warning": ("▸ ", "accent"),
+    "error": ("⚠ ", "warn"),
+}
 
 
 def _draw(row: BatchLine, width: int) -> list[Piece]:
@@ -351,7 +362,7 @@ def _draw(row: BatchLine, width: int) -> list[Piece]:
         return justified([(row.text, "heading")], [(row.end, "muted")], width)
     head: list[Piece] = [(fit(candidate.id, 6), "accent" if not candidate.left_out else "muted")]
     if row.outcome:
-        sign = ("✓ ", "good") if row.well else ("⚠ ", "warn")
+        sign = _OUTCOMES[row.level]
         name = clip(candidate.project, 16)
         return [
             *head,
@@ -374,36 +385,21 @@ def _draw(row: BatchLine, width: int) -> list[Piece]:
 
 
 def candidates(
-    reader: Reader,
-    kind: DecisionKind,
-    pairs: Sequence[tuple[str, str]],
-    overlaps: Mapping[str, tuple[str, ...]],
+    reader: Reader, kind: DecisionKind, pairs: Sequence[tuple[str, str]]
 ) -> tuple[list[Candidate], list[Proposal]]:
     """Each proposal of the request, as it is now. Runs in a thread."""
-    found: list[Candidate] = []
-    proposals: list[Proposal] = []
-    for identifier, tree in pairs:
-        proposal = reader.proposal(identifier)
-        known = proposal.model_copy(update={"overlaps": overlaps.get(proposal.id, ())})
-        proposals.append(known)
-        found.append(
-            Candidate(
-                proposal.id,
-                tree,
-                proposal.project,
-                proposal.title,
-                _reason(reader, kind, known, tree),
-                proposal.seen,
-                added=proposal.added,
-                removed=proposal.removed,
-            )
-        )
+    proposals = [reader.proposal(identifier) for identifier, _ in pairs]
+    found = []
+    for proposal, of, (_, tree) in zip(proposals, facts_of(reader, proposals), pairs, strict=True):
+        reason, mark = _reason(reader, kind, proposal, of, tree)
+        about = (proposal.id, tree, proposal.project, proposal.title, reason, proposal.seen)
+        found.append(Candidate(*about, added=proposal.added, removed=proposal.removed, mark=mark))
     return found, proposals
 
 
-def _reason(reader: Reader, kind: DecisionKind, proposal: Proposal, tree: str) -> str:
-    from navigator.cascade.views.inbox import why_left_out
-
+def _reason(
+    reader: Reader, kind: DecisionKind, proposal: Proposal, of: Facts, tree: str
+) -> tuple[str, Kind | None]:
     verb = Approve() if kind is DecisionKind.APPROVE else Reject()
     on = Subject.of(reader, proposal)
     refusal = verb.refuse_one(on)
@@ -413,9 +409,10 @@ def _reason(reader: Reader, kind: DecisionKind, proposal: Proposal, tree: str) -
         except NavigatorError as error:
             refusal = error
     if refusal is not None:
-        return refusal.message.removeprefix(f"{proposal.id} ").rstrip(".")
+        return refusal.message.removeprefix(f"{proposal.id} ").rstrip("."), None
     # One that is approved already was looked at: only its landing is tried again.
-    return why_left_out(proposal) if kind is DecisionKind.APPROVE and on.waiting else ""
+    mark = left_out(of, unseen=True) if kind is DecisionKind.APPROVE and on.waiting else None
+    return (mark.words, mark.kind) if mark else ("", None)
 
 
 def _facts_of(

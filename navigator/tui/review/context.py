@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ from navigator.cascade.views.variants import Standing, standings
 from navigator.model.models import Finding, Project, Proposal, Review, Task
 from navigator.model.records import Look
 from navigator.model.states import ProposalState, Role, TaskState, Verdict
+from navigator.sheet.marks import Facts, facts_of
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.diff.model import Comment, FindingNote, Side
 
@@ -57,7 +58,7 @@ class ReviewContext:
     Attributes:
         drafts: unfinished comments of this task by key.
         met: by (proposal id, index of the finding) what the next review said about it: met or not, and why.
-        whole: the proposal that this task's first one is a part of.
+        facts: by proposal, what is known of it.
         worth: by proposal whose review says REVISE, what the exam says of such a verdict.
         variants: all variants of the task, the best first; empty where it is written once.
         agents: by proposal that a coding agent wrote, in words, what it did.
@@ -72,7 +73,7 @@ class ReviewContext:
     unfinished: tuple[DraftComment, ...] = ()
     drafts: Mapping[str, str] = field(default_factory=dict)
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
-    whole: Proposal | None = None
+    facts: Mapping[str, Facts] = field(default_factory=dict)
     mended: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Sequence[Look]] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
@@ -92,6 +93,10 @@ class ReviewContext:
         kept = [v for v in self.versions if v.state is not ProposalState.SUPERSEDED]
         opened = [v for v in kept if v.state is ProposalState.OPEN]
         return (opened or kept or list(self.versions))[-1]
+
+    def known(self, shown: Proposal, overlaps: Sequence[str] = ()) -> Facts:
+        """What is known of a proposal, with what overlaps it now."""
+        return replace(self.facts.get(shown.id) or Facts.of(shown), overlaps=tuple(overlaps))
 
     @property
     def waiting(self) -> bool:
@@ -113,10 +118,12 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
     from navigator.cascade.views.agents import agent_words, turns_of
     from navigator.cascade.views.looks import looks_of
     from navigator.cascade.views.repairs import mended_words
+    from navigator.sheet.base import tips
 
     with reader.snapshot():
         found = reader.proposal(proposal)
         task = reader.task(found.task_id)
+        project = reader.project(found.project_id)
         versions = tuple(reader.proposals(task_id=task.id))
         drafts = {
             key: text
@@ -125,13 +132,13 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
         }
         return ReviewContext(
             task,
-            reader.project(found.project_id),
+            project,
             versions,
             tuple(_saved(row) for row in reader.comments(task_id=task.id)),
             tuple(made for key, text in drafts.items() if (made := _unfinished(key, text)) is not None),
             drafts,
             _met(versions),
-            next((reader.proposal(version.parent) for version in versions if version.parent), None),
+            {of.id: of for of in facts_of(reader, versions, tips(reader, {project.id}))},
             {version.id: words for version in versions if (words := mended_words(reader, version))},
             {version.id: looks for version in versions if (looks := looks_of(reader, version))},
             _worth(reader, versions),

@@ -19,6 +19,7 @@ from navigator.cascade.views.variants import standing_lines
 from navigator.model.models import Proposal, Review
 from navigator.model.states import PolicyAction
 from navigator.model.text import safe_text
+from navigator.sheet.marks import marks
 from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.review.words import why_it_waits
@@ -106,12 +107,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
     if shown.own_review is not None:
         yield _own_review(shown.own_review)
-    if overlaps:
-        touch = "touch" if len(overlaps) > 1 else "touches"
-        yield (
-            "overlaps",
-            f"{', '.join(overlaps)} {touch} the same paths; the one that lands second may become stale.",
-        )
+    if found := marks(context.known(shown, overlaps)):
+        yield "marks", "\n".join(mark.words for mark in found)
     effort = effort_of(shown)
     yield "effort", f"{about(effort.seconds)} to read and decide, estimated from: {effort.why}"
     written = (

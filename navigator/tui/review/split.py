@@ -80,7 +80,9 @@ class SplitDialog(NoteDialog):
                 "Nothing is approved yet: it opens next; you approve it separately.", classes="later"
             )
             yield Static("", classes="rest")
-            yield WritingArea(self._text, placeholder="a note for the rest (optional)")
+            yield WritingArea(
+                self._text, placeholder="a note for the rest: it is then written again (optional)"
+            )
             yield Static("", classes="answer")
 
     def on_mount(self) -> None:
@@ -92,10 +94,10 @@ class SplitDialog(NoteDialog):
         named = ", ".join(self._rest[:8]) + (" …" if len(self._rest) > 8 else "")
         if self.drop_rest:
             said = f"✗ The rest ({named}) is dropped: {self._shown.task_id} ends as rejected."
-            other = "write the rest again"
+            other = "keep the rest"
         else:
             along = {0: "", 1: " and 1 comment"}.get(self._comments, f" and {self._comments} comments")
-            said = f"↺ The rest ({named}) is written again on top of it, with your note{along}."
+            said = f"↺ The rest ({named}) becomes a proposal too; with a note{along} it is written again."
             other = "drop the rest"
         self.query_one(".rest", Static).update(Content(safe_text(said)))
         answer = (
@@ -193,8 +195,8 @@ def chosen_lines(files: Sequence[FileDiff], chosen: Collection[str]) -> list[str
 
 def _reviewed_as_a_whole(shown: Proposal) -> str:
     if shown.review is None:
-        return f"The checks run again on it. {shown.id} was not reviewed."
-    return f"The checks run again on it. {shown.id} was reviewed as a whole ({shown.review.verdict.value})."
+        return f"The checks run again on both. {shown.id} was not reviewed."
+    return f"The checks run again on both. {shown.id} was reviewed as a whole ({shown.review.verdict.value})."
 
 
 def _going_along(

@@ -20,8 +20,8 @@ from navigator.model.states import (
     Verdict,
 )
 from navigator.model.text import safe_line
+from navigator.sheet.marks import Kind, head, marks
 from navigator.tui.data.deck_snapshot import short_model
-from navigator.tui.deck.rows import VERDICTS
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length
 
@@ -54,41 +54,23 @@ class QueuePosition:
 
 def title_line(context: ReviewContext, shown: Proposal, width: int) -> list[Piece]:
     """Id, project and title; the verdict and the checks at the right."""
-    said = part_pieces(shown, context.whole) if shown.parent else verdict_pieces(shown.review, shown.round)
+    verdict = head(context.known(shown))
+    used = f" ({shown.round} round{'s' if shown.round > 1 else ''} used)" if shown.round else ""
     end = [
-        *said,
+        (str(verdict), verdict.tone),
+        (used, "muted"),
         ("   ", ""),
         *checks_pieces(shown.checks, width >= WIDE),
     ]
     if length(end) > width * 2 // 3:
         end = cropped(end, width * 2 // 3)
-    head: list[Piece] = [
+    about: list[Piece] = [
         (shown.id, "accent"),
         (f" {clip(shown.project, 24)}", "muted"),
         (" · ", "faint"),
         (safe_line(shown.title), "strong"),
     ]
-    return justified(head, end, width)
-
-
-def verdict_pieces(review: Review | None, round: int = 0) -> list[Piece]:
-    """`✗ REVISE (2 rounds used)`."""
-    if review is None:
-        return [("… not reviewed", "muted")]
-    used = f" ({round} round{'s' if round > 1 else ''} used)" if round else ""
-    return [VERDICTS[review.verdict], (used, "muted")]
-
-
-def part_words(shown: Proposal, whole: Proposal | None) -> str:
-    """`part of P7, reviewed as a whole (REVISE there)`."""
-    read = whole.review if whole is not None else None
-    there = f"{read.verdict.value} there" if read is not None else "not reviewed there"
-    return f"part of {shown.parent}, reviewed as a whole ({there})"
-
-
-def part_pieces(shown: Proposal, whole: Proposal | None) -> list[Piece]:
-    """What a part shows instead of a verdict: it has none of its own."""
-    return [("◪ ", "accent"), (part_words(shown, whole), "")]
+    return justified(about, end, width)
 
 
 def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
@@ -206,10 +188,12 @@ def warning_lines(
         for check in shown.failed_checks
     ]
     lines += _review_lines(shown.review, context.worth.get(shown.id, ""))
-    notes: list[Piece] = []
-    if shown.review is not None and shown.review.self_review:
-        notes.append(("self-reviewed: the model that wrote it reviewed it", "warn"))
-    notes += [(_beside(name, review), "warn") for name, review in _others(shown)]
+    notes: list[Piece] = [
+        (mark.words, mark.tone)
+        for mark in marks(context.known(shown, overlaps))
+        if mark.kind not in _SHOWN_OTHERWISE
+    ]
+    notes += [(_beside(name, review), "muted") for name, review in _others(shown)]
     if wrote := context.agents.get(shown.id):
         notes.append((wrote, "muted"))
     if shown.entropy_mean is not None:
@@ -220,11 +204,6 @@ def warning_lines(
         notes.append((looked, "muted"))
     if mended := context.mended.get(shown.id):
         notes.append((mended, "muted"))
-    if overlaps:
-        notes.append((f"overlaps {', '.join(overlaps)}", "warn"))
-    if shown.review is not None and _disagrees(shown.review):
-        said = shown.review.stated_verdict
-        notes.append((f"the reviewer stated {said.value if said else ''}", "muted"))
     if shown.review is not None and shown.review.parts > 1:
         notes.append((f"reviewed in {shown.review.parts} parts", "muted"))
     if notes:
@@ -233,6 +212,13 @@ def warning_lines(
             joined += [("   ", ""), note] if joined else [note]
         lines.append(joined)
     return [cropped([(safe_line(text), style) for text, style in line], width) for line in lines]
+
+
+_SHOWN_OTHERWISE = frozenset(
+    {Kind.REFUSED, Kind.CONFIRM, Kind.FAILED, Kind.REVISE, Kind.UNREVIEWED, Kind.UNTESTED, Kind.ADVICE}
+    | {Kind.EXISTING, Kind.VARIANT, Kind.UNSEEN, Kind.OWN}
+)
+"""Marks that the title, the line of rounds or a line of their own shows with more words."""
 
 
 def _variant_lines(context: ReviewContext) -> list[list[Piece]]:
@@ -281,10 +267,6 @@ def _beside(name: str, review: Review) -> str:
     count = len(review.findings)
     findings = f", {count} finding{'s' if count > 1 else ''}" if count else ""
     return f"{name}: {review.verdict.value}{findings}"
-
-
-def _disagrees(review: Review) -> bool:
-    return review.stated_verdict is not None and review.stated_verdict is not review.verdict
 
 
 def _first_line(text: str) -> str:

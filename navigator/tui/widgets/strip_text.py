@@ -113,7 +113,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
         )
     failed = _failed_servers(live)
     if failed:
-        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT ANSWERING", "bad")]
+        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad")]
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
     if live.streams:
         speed = live.chars_per_second / CHARS_PER_TOKEN

@@ -6,7 +6,7 @@ import ast
 import posixpath
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import libcst as cst
@@ -72,6 +72,12 @@ def plan_work(prompt: WritingPrompt) -> Work:
     left_out: list[str] = []
     for rule in rules:
         files = _files_for(rule, prompt, asked, left_out)
+        if files and rule.creates and prompt.note:
+            # The note asks for a test besides: what the task asked for is made again with it.
+            before = plan_work(replace(prompt, note=""))
+            made = {file.path for file in files}
+            files = (*(file for file in before.files if file.path not in made), *files)
+            rule = before.rule or rule
         if files:
             return Work(rule, _within_budget(rule, files, prompt.marker))
     names = ", ".join(sorted(prompt.files)[:4])

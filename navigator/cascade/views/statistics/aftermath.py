@@ -9,6 +9,7 @@ from navigator.figures.agreement import Retest
 from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.figures.revisions import FindingsMet, Landed, Revisions
 from navigator.model.states import Verdict
+from navigator.model.text import plural
 
 _HOW = {
     "named": "named by the commit that reverts it",
@@ -49,7 +50,7 @@ def finding_table(found: tuple[FindingsMet, ...]) -> Iterable[Table]:
         "FINDINGS MET",
         SHARE_COLUMNS,
         rows,
-        about=f"{sum(row.revisions for row in found):,} revisions, as their next review says",
+        about=f"{plural(sum(row.revisions for row in found), 'revision')}, as the next review says",
         notes=tuple(
             _notes(
                 sum(row.met.n for row in found),

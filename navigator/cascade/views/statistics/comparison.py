@@ -111,8 +111,8 @@ def comparison_document(found: RateComparison) -> dict[str, Any]:
         "first": asdict(found.first),
         "second": asdict(found.second),
         "difference": found.found.difference,
-        "low": found.found.low,
-        "high": found.found.high,
+        "low": None if found.found.difference is None else found.found.low,
+        "high": None if found.found.difference is None else found.found.high,
         "p": found.found.p,
         "p_missing": found.found.p_missing,
     }

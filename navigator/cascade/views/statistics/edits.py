@@ -7,12 +7,13 @@ from dataclasses import asdict
 
 from navigator.cascade.views.statistics.page import SHARE_COLUMNS, StatisticsPage, Table, bars, share_rows
 from navigator.figures.outcomes import EditStats, edit_stats
+from navigator.model.text import plural
 
 
 def _edit_tables(edits: EditStats) -> Sequence[Table]:
     if not edits.clean_first.n:
         return ()
-    rounds = f"{edits.repaired:,} repaired, {edits.lost:,} lost, of {edits.clean_first.n:,} rounds that asked for edits"
+    rounds = f"{edits.repaired:,} repaired, {edits.lost:,} lost, of {plural(edits.clean_first.n, 'round')} that asked for edits"
     return (
         Table(
             "EDITS",

@@ -30,6 +30,7 @@ from navigator.figures.agreement import Retest, retest
 from navigator.figures.outcomes import Outcomes, VerdictDecisions, outcomes
 from navigator.figures.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
 from navigator.figures.revisions import FindingsMet, Landed, Revisions, findings_met, landed, revisions
+from navigator.model.text import plural
 from navigator.store.reads.reader import Reader
 
 _DECISION_COLUMNS = (
@@ -131,9 +132,9 @@ def _quality_tables(quality: ReviewQuality, own: SelfReviews) -> Iterable[Table]
                 ("later rounds with a reversal", quality.reversed),
             )
         )
-        about = f"{quality.readings:,} reviews, {quality.in_parts:,} of them in parts"
+        about = f"{plural(quality.readings, 'review')}, {quality.in_parts:,} in parts"
         remarks = (
-            (f"{quality.remarks:,} remarks of later rounds, which do not count",) if quality.remarks else ()
+            (f"{plural(quality.remarks, 'remark')} of later rounds, not counted",) if quality.remarks else ()
         )
         yield Table("REVIEW QUALITY", SHARE_COLUMNS, rows, about=about, notes=(*few_notes(rows), *remarks))
     if own.agreed.n or own.unread:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -24,6 +24,7 @@ from navigator.figures.changes import Watched
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.figures.rates import ASSUMED_RATE, RateRow, RateTables, revise_rate, verdicts_needed
 from navigator.model.records import VersionCount
+from navigator.model.text import plural
 from navigator.store.reads.reader import Reader
 
 WEEKS = 12
@@ -34,6 +35,7 @@ WEEKS = 12
 class Rates:
     """The revise rate as a whole, by a property and by week (groups are Mondays), and what changed when.
 
+    `own` is of changes that the writer's own base model reviewed (strategy `adapter`).
     `existing` is of changes that Navigator did not write. `versions` and `watched` are of all verdicts, whatever time is asked
     about.
     """
@@ -43,6 +45,7 @@ class Rates:
     weeks: RateTables
     by: str
     existing: RateTables
+    own: RateTables = field(default_factory=lambda: RateTables(()))
     versions: tuple[VersionCount, ...] = ()
     watched: tuple[Watched, ...] = ()
 
@@ -64,6 +67,7 @@ def _read_rates(reader: Reader, question: Question) -> Rates:
         weeks=revise_rate(row.model_copy(update={"group": row.week}) for row in counts),
         by=question.by,
         existing=revise_rate(reader.verdict_counts(since=question.since, existing=True), whole=True),
+        own=revise_rate(counts, whole=True, own=True),
         versions=tuple(versions),
         watched=watched(reader, versions),
     )
@@ -86,13 +90,17 @@ def _rate_tables(found: Rates) -> Sequence[Table]:
     whole, grouped, weeks, existing = (
         table.rows for table in (found.whole, found.grouped, found.weeks, found.existing)
     )
-    others = (_existing_table(existing),) if existing else ()
-    if not whole:
-        return others
-    row = whole[0]
+    own = _table("SELF-REVIEWS", found.own.rows, "first verdicts of the writer's own model")
+    changes = _table("EXISTING CHANGES", existing, "first verdicts on changes that Navigator did not write")
+    others = (*own, *changes)
     left = ", ".join(
-        f"{count} {why.replace('_', ' ')}" for why, count in sorted(found.whole.excluded.items())
+        plural(count, why.replace("_", "-")) if why == "self_review" else f"{count} {why.replace('_', ' ')}"
+        for why, count in sorted(found.whole.excluded.items())
     )
+    if not whole:
+        none = Table("REVISE RATE", empty=f"no first-round verdict counts; not counted: {left}")
+        return (*((none,) if left else ()), *others)
+    row = whole[0]
     changed = facts(found.watched)
     rows = (_rate_row("all", row),)
     notes = (*few_notes(rows), *((f"not counted: {left}",) if left else ()))
@@ -115,15 +123,12 @@ def _rate_tables(found: Rates) -> Sequence[Table]:
     return (*tables, *others, weekly)
 
 
-def _existing_table(rows: Sequence[RateRow]) -> Table:
+def _table(title: str, rows: Sequence[RateRow], about: str) -> Iterable[Table]:
+    """A rate of its own, beside the revise rate; nothing where nothing was counted."""
     shown = tuple(_rate_row("all", row) for row in rows)
-    return Table(
-        "EXISTING CHANGES",
-        _RATE_COLUMNS,
-        shown,
-        about="first verdicts on changes that Navigator did not write; not part of the rate above",
-        notes=few_notes(shown),
-    )
+    if shown:
+        about += "; not part of the revise rate"
+        yield Table(title, _RATE_COLUMNS, shown, about=about, notes=few_notes(shown))
 
 
 def _rate_row(label: str, row: RateRow, *, goal: bool = True) -> Row:
@@ -219,6 +224,7 @@ def _rate_document(found: Rates) -> dict[str, Any]:
         "rows": [asdict(row) for row in found.grouped.rows],
         "excluded": found.grouped.excluded,
         "existing": [asdict(row) for row in found.existing.rows],
+        "self_reviews": [asdict(row) for row in found.own.rows],
         "weeks": [asdict(row) for row in found.weeks.rows],
         "marks": [{"at": at, "label": label} for at, label in marks(found.versions)],
         "changes": [document(one) for one in found.watched],

@@ -1,0 +1,197 @@
+"""What each way of approving does with each kind of proposal: one table, which docs/approving.md shows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from navigator.cascade.stages.land import TestsDue, land
+from navigator.cascade.verbs.approve import Approve, ApproveArgs
+from navigator.cascade.verbs.deciding import Pinned
+from navigator.config.paths import StatePaths
+from navigator.mcp.tools import Tools
+from navigator.model.models import CheckResult, Review
+from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, Verdict
+from navigator.sheet.base import tips
+from navigator.sheet.marks import Kind, batch_choice, facts_of, marks
+from navigator.tui.review.batch import candidates
+from tests.cascade.splitting import SplitBench, git
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/approving.md"
+ASKS, BY_NAME, LANDS, TAKES, LEAVES, REFUSES = (
+    "asks",
+    "asks, by name",
+    "lands",
+    "takes",
+    "leaves out",
+    "refuses",
+)
+
+
+def seen(bench: SplitBench, proposal: str) -> None:
+    bench.act("seen", ids=[proposal])
+
+
+def reviewed(
+    role: Role, verdict: Verdict, stated: Verdict | None = None
+) -> Callable[[SplitBench, str], None]:
+    def read(bench: SplitBench, proposal: str) -> None:
+        seen(bench, proposal)
+        with bench.world() as world, world.store.transaction() as tx:
+            tx.add_review(
+                proposal, Review(role=role, verdict=verdict, stated_verdict=stated or verdict, model="m")
+            )
+
+    return read
+
+
+def failing(bench: SplitBench, proposal: str) -> None:
+    seen(bench, proposal)
+    with bench.world() as world, world.store.transaction() as tx:
+        tx.set_checks(proposal, [CheckResult(name="tests", outcome=CheckOutcome.FAILED)])
+
+
+def overlapped(bench: SplitBench, proposal: str) -> None:
+    seen(bench, proposal)
+    bench.waiting(verdict=Verdict.APPROVE)
+
+
+def moved(bench: SplitBench, proposal: str) -> None:
+    seen(bench, proposal)
+    (bench.repository / "README.md").write_text("# Other\n")
+    git(bench.repository, "commit", "-qam", "Say more")
+
+
+def unlooked(bench: SplitBench, proposal: str) -> None:
+    """Nobody looked at it."""
+
+
+class Case(NamedTuple):
+    """A kind of proposal, and what becomes of it: asked at a terminal, by `--yes` without one, by a batch."""
+
+    name: str
+    make: Callable[[SplitBench, str], None]
+    kind: Kind | None
+    terminal: str
+    yes: str
+    batch: str
+    confirm: str = ""
+    pin: str = ""
+
+
+CASES = (
+    Case("clean and seen", seen, None, ASKS, LANDS, TAKES),
+    Case("not seen", unlooked, Kind.UNSEEN, ASKS, LANDS, LEAVES),
+    Case("a check failed", failing, Kind.FAILED, BY_NAME, REFUSES, LEAVES, "failed:tests"),
+    Case(
+        "UNREVIEWED",
+        reviewed(Role.REVIEWER, Verdict.UNREVIEWED),
+        Kind.UNREVIEWED,
+        BY_NAME,
+        REFUSES,
+        LEAVES,
+        "unreviewed:review",
+    ),
+    Case(
+        "overruled (said REVISE)",
+        reviewed(Role.REVIEWER, Verdict.APPROVE, Verdict.REVISE),
+        Kind.OVERRULED,
+        BY_NAME,
+        REFUSES,
+        LEAVES,
+        "overruled:review",
+    ),
+    Case(
+        "final REVISE",
+        reviewed(Role.FINAL, Verdict.REVISE),
+        Kind.FINAL,
+        BY_NAME,
+        REFUSES,
+        LEAVES,
+        "final:review",
+    ),
+    Case("REVISE", reviewed(Role.REVIEWER, Verdict.REVISE), Kind.REVISE, ASKS, LANDS, LEAVES),
+    Case("overlaps another", overlapped, Kind.OVERLAP, ASKS, LANDS, LEAVES),
+    Case("base moved", moved, Kind.MOVED, ASKS, LANDS, TAKES),
+    Case("another tree than the one seen", seen, None, REFUSES, REFUSES, LEAVES, pin="0" * 40),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = SplitBench(tmp_path, monkeypatch)
+    proposal = bench.waiting(verdict=Verdict.APPROVE)
+    case.make(bench, proposal)
+    tree = case.pin or bench.proposal(proposal).tree
+    args = ApproveArgs(proposals=(Pinned(id=proposal, tree=tree),))
+    with bench.desk.reading() as store:
+        (known,) = facts_of(store, [store.proposal(proposal)], tips(store))
+        assert {mark.kind for mark in marks(known)} >= ({case.kind} if case.kind else set())
+        items = Approve().question(store, args).items
+        assert [item.key for item in items] == ([f"{proposal}:{case.confirm}"] if case.confirm else [])
+        assert (case.terminal == BY_NAME) is bool(items)
+        if not case.pin:
+            taken = proposal in {one.id for one in batch_choice(store).taken}
+            assert taken is (case.batch == TAKES)
+        (candidate,), _ = candidates(store, DecisionKind.APPROVE, [(proposal, tree)])
+        assert (candidate.left_out == "") is (case.batch == TAKES)
+    refused = bench.desk.run("approve", proposal, "--tree", tree, codes=(1, 2))
+    assert b"nothing was done" in refused.stderr or (case.pin and b"has changed" in refused.stderr)
+    row = bench.act("approve", proposals=[{"id": proposal, "tree": tree}])["decisions"][0]
+    assert row["recorded"] is (case.yes == LANDS)
+    if case.confirm:
+        assert f"--confirm '{proposal}:{case.confirm}'" in row["reason"]
+        confirm = [f"{proposal}:{case.confirm}"]
+        row = bench.act("approve", proposals=[{"id": proposal, "tree": tree}], confirm=confirm)["decisions"][
+            0
+        ]
+    assert row["landing"] == (None if case.pin else LandingState.LANDED)
+
+
+def test_no_tool_of_mcp_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = SplitBench(tmp_path, monkeypatch)
+    names = Tools(StatePaths(bench.desk.root)).names
+    assert not any(
+        word in name for name in names for word in ("approve", "reject", "land", "undo", "confirm")
+    )
+
+
+def table() -> str:
+    """The table of docs/approving.md."""
+    lines = [
+        "| proposal | `approve P…` at a terminal, `a` in Review | `approve P… --yes` without one |"
+        " `--all-reviewed`, `A` and `a` on the Deck | MCP |",
+        "|---|---|---|---|---|",
+    ]
+    for case in CASES:
+        yes = f"{case.yes}; lands with `--confirm P…:{case.confirm}`" if case.confirm else case.yes
+        lines.append(f"| {case.name} | {case.terminal} | {yes} | {case.batch} | – |")
+    return "\n".join(lines)
+
+
+def test_the_page_shows_this_table() -> None:
+    assert table() in PAGE.read_text(encoding="utf-8")
+
+
+def test_a_landing_does_not_wait_for_the_tests_of_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a batch land one after the other: one whose turn comes later says so, and nothing has failed."""
+    bench = SplitBench(tmp_path, monkeypatch)
+    proposal = bench.waiting(verdict=Verdict.APPROVE)
+    with bench.world(alone=False) as world:
+        task = world.reader.task(world.reader.proposal(proposal).task_id)
+
+        async def behind() -> None:
+            async with world.landing_lock(task.project_id):
+                world.landing_tests(task.project_id).set()
+                with pytest.raises(TestsDue, match="lands after another one in code, whose tests run now"):
+                    await land(world, task.id, patience=3600)
+            world.landing_tests(task.project_id).clear()
+            await asyncio.wait_for(world.landing_lock(task.project_id).acquire(), 60)
+
+        asyncio.run(behind())
