@@ -37,7 +37,7 @@ def test_from_the_list_of_what_waits_to_undoing_twice(bench: LandingBench) -> No
     twice = bench.desk.run("undo", "--yes", first, codes=(1,)).stdout.decode()
     assert f"{first}  has already been undone." in twice
     bench.desk.run("reject", "--yes", second)
-    assert "No proposals are waiting" in bench.desk.run("proposals").stdout.decode()
+    assert "Nothing waits for you" in bench.desk.run("proposals").stdout.decode()
 
 
 def test_a_diff_as_a_document(bench: LandingBench) -> None:
