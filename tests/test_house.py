@@ -146,7 +146,7 @@ BUDGETS = {
     "context": 2_400,
     "git": 2_300,
     "model": 1_950,
-    "rehearsal": 1_700,
+    "rehearsal": 1_520,
     "figures": 1_650,
     "client": 1_600,
     "checks": 1_400,

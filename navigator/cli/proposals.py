@@ -114,7 +114,7 @@ def _show_waiting(items: Sequence[Waiting], *, timed: bool) -> None:
         notes = [about(card_seconds(card))] if timed else []
         notes += [f"variant {card.variant}/{card.variants}"] if card.variants > 1 else []
         notes += [words for words, _ in item.labels]
-        notes += ["not seen"] if facts is not None and not facts.seen else []
+        notes += ["not seen"] if card.open and not card.seen else []
         size = (f"+{card.added}", f"−{card.removed}") if card.proposal else ("", "")
         round_ = f"r{card.proposal_round}" if card.proposal else ""
         about_it = (item.id, card.project, row_head(card, facts).word, round_, card.batch)
@@ -277,7 +277,7 @@ def _show_review(proposal: Proposal, known: Facts, made: Sequence[str], worth: s
     for words in filter(None, (uncertainty_words(proposal), *made)):
         output.say(f"  {words}")
     for mark in marks(known):
-        if mark.kind is not Kind.REVISE:
+        if mark.kind not in (Kind.REVISE, Kind.UNSEEN):
             output.say(f"  {_SIGNS[mark.tone]} {safe_line(mark.words)}", fg=_COLOURS[mark.tone])
     readings = (proposal.final_review, proposal.review, proposal.first_review, proposal.own_review)
     found = [review for review in readings if review is not None]

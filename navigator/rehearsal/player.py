@@ -59,20 +59,19 @@ def answer(
 
 
 def _known(text: str, shown: str) -> SampleTask | None:
-    """The task of that text; of several, the one whose project's files are shown."""
+    """The task of that text; of several, the one most of whose project's files are shown, or most of their lines."""
     lines = set(shown.splitlines())
-    found = [
-        (sum(line in lines for name in project.files for line in _lines(project.files[name])), task)
-        for project in sample_projects()
-        for task in project.tasks
-        if task.text == text
-    ]
+    found = []
+    for project in sample_projects():
+        paths = [path for path in project.files if path in shown]
+        seen = sum(line in lines for path in paths for line in set(_lines(project.files[path])))
+        found += [((len(paths), seen), task) for task in project.tasks if task.text == text]
     named = [
         task
         for _, task in found
         if f"Project: {task.project}\n" in shown or f"git repository {task.project}," in shown
     ]
-    return named[0] if named else max(found, key=lambda one: one[0], default=(0, None))[1]
+    return named[0] if named else max(found, key=lambda one: one[0], default=((0, 0), None))[1]
 
 
 def _lines(data: bytes) -> list[str]:

@@ -116,7 +116,7 @@ def what_to_do(card: Card) -> str:
     if card.state is TaskState.APPROVED:
         return f"`navigator approve {proposal}` tries to land it again; `navigator undo {proposal}` takes the approval back"
     if card.state is TaskState.STALE:
-        return f"the next `navigator run` writes it again on the present files; `navigator task cancel {task}` drops it"
+        return f"The next `navigator run` writes it again on the present files; `navigator task cancel {task}` drops it"
     if card.state is TaskState.FAILED:
         return f"`navigator task retry {task}` tries again; `navigator task cancel {task}` drops it"
     if card.existing:

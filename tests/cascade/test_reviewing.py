@@ -300,7 +300,7 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
 ) -> None:
     """One model plays both roles: that is told by its name, not only by the role that wrote."""
     from navigator.figures.rates import revise_rate
-    from navigator.sheet.marks import batch_choice
+    from navigator.sheet.marks import Kind, batch_choice
 
     text = models.settings.replace(f'"{READER}"', '"scripted/writer"')
     room.config.write_text(text, encoding="utf-8")
@@ -314,7 +314,7 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     assert (review.verdict, review.self_review) == (Verdict.APPROVE, True)
     choice = batch_choice(room.read(), unseen=True)
     assert choice.taken == ()
-    assert [reason for _, reason in choice.left_out] == ["self-reviewed"]
+    assert [mark.kind for _, mark in choice.left_out] == [Kind.SELF]
     tables = revise_rate(room.read().verdict_counts())
     assert (tables.rows, tables.excluded) == ((), {"self_review": 1})
 

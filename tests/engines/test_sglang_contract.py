@@ -26,12 +26,12 @@ from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes, TimingModel
-from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.http import HttpServer
 from navigator.rehearsal.server.timing import Pace
 from navigator.rehearsal.server.tool_calls import ToolCall, call_text
 from tests.engines.sglang import CONTEXT, SglangServer, home, missing, sglang_server
+from tests.scripted.sglang import WholeApi
 from tests.scripted.writer.agent import Messages, has_tools
 
 pytestmark = [
@@ -218,7 +218,7 @@ async def rehearsing() -> AsyncIterator[str]:
     """A rehearsal at full time scale that needs no loading and has the tiny model's context."""
     times = StepTimes(load_seconds=0.0, decode=184.0, prefill=1e9)
     pace = Pace(TimingModel(times, times, times), 1.0)
-    api = Api(Role.GENERATOR, pace, long_or_fitting, context_tokens=CONTEXT)
+    api = WholeApi(Role.GENERATOR, pace, long_or_fitting, context_tokens=CONTEXT)
     await api.load()
     server = HttpServer(api)
     await server.start("127.0.0.1", 0)
@@ -463,7 +463,7 @@ async def test_an_abort_ends_a_request_in_order(real: SglangServer, stream: bool
 @contextlib.contextmanager
 def rehearsal_process() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A rehearsal as a process of its own; its address is known, the model not yet loaded."""
-    command = [sys.executable, "-m", "navigator.rehearsal", "--role", "generator", "--time-scale", "0.2"]
+    command = [sys.executable, "-m", "tests.scripted", "--role", "generator", "--time-scale", "0.2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:

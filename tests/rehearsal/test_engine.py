@@ -13,10 +13,10 @@ import pytest
 
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes, TimingModel
-from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion, Engine, EngineJob
 from navigator.rehearsal.server.http import HttpServer
 from navigator.rehearsal.server.timing import Pace
+from tests.scripted.sglang import WholeApi
 
 
 def pace(decode: float, prefill: float = 1e9, scale: float = 1.0) -> Pace:
@@ -34,8 +34,8 @@ def long_answer(*_: object) -> Completion:
 
 
 @asynccontextmanager
-async def serving(pace: Pace, **options: Any) -> AsyncIterator[tuple[httpx.AsyncClient, Api]]:
-    api = Api(Role.GENERATOR, pace, options.pop("brain", long_answer), **options)
+async def serving(pace: Pace, **options: Any) -> AsyncIterator[tuple[httpx.AsyncClient, WholeApi]]:
+    api = WholeApi(Role.GENERATOR, pace, options.pop("brain", long_answer), **options)
     await api.load()
     server = HttpServer(api)
     await server.start("127.0.0.1", 0)

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from navigator.model.states import Role
-from navigator.rehearsal.__main__ import parse_options
 from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.http import Request
 from navigator.rehearsal.server.timing import pace_of
+from tests.scripted.__main__ import parse_options
 
 GENERATOR = "rehearsal/Qwen3.5-35B-A3B"
 HELLO = [{"role": "user", "content": "hello"}]
@@ -440,58 +438,12 @@ async def test_sigterm_while_loading_exits_0() -> None:
         assert await server.process.wait() == 0
 
 
-async def test_it_goes_with_the_process_it_was_told_to_watch() -> None:
-    parent = await asyncio.create_subprocess_exec("sleep", "1000")
-    async with running("--time-scale", "0", "--parent", str(parent.pid)) as server:
-        await server.healthy()
-        parent.kill()
-        await parent.wait()
-
-        assert await server.process.wait() == 0
-
-
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="the kernel's parent death signal is Linux's"
-)
-async def test_it_dies_with_its_parent() -> None:
-    script = (
-        "import subprocess, sys, time\n"
-        "p = subprocess.Popen([sys.executable, '-m', 'navigator.rehearsal', '--role', 'generator', '--time-scale', '0',"
-        " '--die-with-parent'], stdout=subprocess.PIPE)\n"
-        "p.stdout.readline()\n"
-        "print(p.pid, flush=True)\n"
-        "time.sleep(1000)\n"
-    )
-    parent = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE
-    )
-    assert parent.stdout is not None
-    pid = int(await parent.stdout.readline())
-    parent.kill()
-    await parent.wait()
-
-    while _alive(pid):
-        await asyncio.sleep(0.02)
-
-
-def _alive(pid: int) -> bool:
-    """Whether a process runs; one that ended and waits for its parent to notice does not."""
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
         ["--role", "nobody"],
-        ["--role", "generator", "--host", "0.0.0.0"],
-        ["--role", "generator", "--host", "example.org"],
         ["--role", "generator", "--time-scale", "-1"],
         ["--role", "generator", "--fault-rate", "2"],
-        ["--role", "generator", "--max-running", "0"],
     ],
 )
 def test_wrong_use_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

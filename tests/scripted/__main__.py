@@ -5,6 +5,7 @@ Everything but the answers is `navigator.rehearsal`'s. The tests' environment na
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from navigator.model.states import Role
 from navigator.rehearsal import __main__ as rehearsal
 from navigator.rehearsal.server.api import Player
 from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.server.timing import pace_of
+from tests.scripted.sglang import WholeApi
 
 DEFAULT_FAULT_RATE = 0.35
 
@@ -94,6 +97,7 @@ def parse_options(arguments: Sequence[str] | None = None) -> Any:
     parser.add_argument(
         "--telling", action="store_true", help="probabilities are lower where a fault was planted"
     )
+    parser.add_argument("--context-tokens", type=int, default=131_072)
     options = rehearsal.parse_options(arguments, parser)
     if not 0 <= options.fault_rate <= 1:
         parser.error("--fault-rate has to be between 0 and 1")
@@ -105,10 +109,17 @@ def parse_options(arguments: Sequence[str] | None = None) -> Any:
 def main() -> None:
     """Entry point."""
     options = parse_options()
-    brain = make_brain(
-        Role(options.role), seed=options.seed, fault_rate=options.fault_rate, skill=options.skill
+    role = Role(options.role)
+    brain = make_brain(role, seed=options.seed, fault_rate=options.fault_rate, skill=options.skill)
+    api = WholeApi(
+        role,
+        pace_of(role, options.time_scale),
+        spoilt_while(options.garbage_while, brain),
+        context_tokens=options.context_tokens,
+        telling=options.telling,
+        seed=options.seed,
     )
-    rehearsal.run(options, spoilt_while(options.garbage_while, brain), telling=options.telling)
+    asyncio.run(rehearsal.serve(api, options.port))
 
 
 if __name__ == "__main__":

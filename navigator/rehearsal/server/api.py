@@ -14,14 +14,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from typing import Any
 
 from navigator.model.states import Role
-from navigator.rehearsal.server.chat_answer import Wording, token_ids
+from navigator.rehearsal.server.chat_answer import Wording
 from navigator.rehearsal.server.chat_request import (
     ChatBody,
     RequestProblem,
     json_body,
     misshapen,
     read_chat,
-    tokenize_texts,
 )
 from navigator.rehearsal.server.engine import Completion, Engine, EngineJob
 from navigator.rehearsal.server.http import Request, Response, json_response
@@ -31,13 +30,6 @@ from navigator.rehearsal.server.tool_calls import CallReader, ToolCall, calls_in
 
 HEALTH_SECONDS = 1.0
 """SGLang generates a token and looks a second later whether it came."""
-
-METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-FLUSHED = (
-    "Cache flushed.\nPlease check backend logs for more details. "
-    "(When there are running or waiting requests, the operation will not be performed.)\n"
-)
 
 THOUGHT = "The rehearsal works by rule; it does not think.\n"
 
@@ -94,12 +86,8 @@ class Api:
             "/v1/loads": {"GET": self._loads},
             "/server_info": {"GET": self._server_info},
             "/get_server_info": {"GET": self._server_info},
-            "/metrics": {"GET": self._metrics},
-            "/tokenize": {"POST": self._tokenize},
-            "/v1/tokenize": {"POST": self._tokenize},
             "/v1/chat/completions": {"POST": self._chat},
             "/abort_request": {"POST": self._abort},
-            "/flush_cache": {"POST": self._flush, "GET": self._flush},
         }
 
     async def load(self) -> None:
@@ -147,23 +135,6 @@ class Api:
     async def _server_info(self, request: Request) -> Response:
         return json_response(self._reports.server_info(ready=self.ready))
 
-    async def _metrics(self, request: Request) -> Response:
-        text = self._reports.metrics(ready=self.ready)
-        return Response(content_type=METRICS_TYPE, body=text.encode("utf-8"))
-
-    async def _tokenize(self, request: Request) -> Response:
-        texts = tokenize_texts(json_body(request))
-        several = isinstance(texts, list)
-        tokens = [token_ids(text) for text in ([texts] if isinstance(texts, str) else texts)]
-        counts = [len(ids) for ids in tokens]
-        return json_response(
-            {
-                "tokens": tokens if several else tokens[0],
-                "count": counts if several else counts[0],
-                "max_model_len": self._context,
-            }
-        )
-
     async def _abort(self, request: Request) -> Response:
         body = json_body(request)
         rid = body.get("rid")
@@ -174,12 +145,6 @@ class Api:
         elif rid:
             self.engine.abort(rid)
         return Response()
-
-    async def _flush(self, request: Request) -> Response:
-        if self.engine.running or self.engine.waiting:
-            return Response(status=400, body=b"Flush cache failed.\n")
-        self.engine.cache.clear()
-        return Response(body=FLUSHED.encode())
 
     async def _chat(self, request: Request) -> Response:
         body = read_chat(json_body(request), self._context)
@@ -198,7 +163,11 @@ class Api:
             parts[channel].append(piece)
         content, reasoning = ("".join(parts[channel]) for channel in ("content", "reasoning"))
         content, calls = calls_in(content) if body.tools else (content, [])
-        return json_response(wording.whole(content, reasoning, calls, meta_info=body.meta_info))
+        return json_response(self._ended(body, job, wording.whole(content, reasoning, calls)))
+
+    def _ended(self, body: ChatBody, job: EngineJob, answer: dict[str, Any]) -> dict[str, Any]:
+        """The whole answer of a job that ended; a place for what more a server says."""
+        return answer
 
     async def _streamed(self, body: ChatBody, job: EngineJob, wording: Wording) -> Response:
         """The status goes out with the first chunk, and that with the first token: as SGLang has it."""

@@ -23,8 +23,6 @@ FINGERPRINT = "rehearsal"
 END_TOKEN = 151_645
 """What an answer that ends normally stopped at; the number of Qwen3's `<|im_end|>`. Nothing reads it."""
 
-VOCABULARY = 248_320
-
 
 class Wording:
     """The wording of one answer.
@@ -45,9 +43,7 @@ class Wording:
         self._created = int(time.time())
         self._written = 0
 
-    def whole(
-        self, content: str, reasoning: str, calls: Sequence[ToolCall] = (), *, meta_info: bool
-    ) -> dict[str, Any]:
+    def whole(self, content: str, reasoning: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
         """The body of an answer that is not streamed."""
         job = self._job
         message: dict[str, Any] = {
@@ -65,8 +61,6 @@ class Wording:
             # As SGLang has it: null with calls here, and not in a stream.
             "matched_stop": None if calls else _matched(job),
         }
-        if meta_info:
-            choice["meta_info"] = self._meta_info()
         return {
             **self._head("chat.completion"),
             "choices": [choice],
@@ -141,29 +135,6 @@ class Wording:
     def _versions(self) -> list[dict[str, Any]]:
         return [{"version": "default", "start": 0, "end": self._job.completion_tokens}]
 
-    def _meta_info(self) -> dict[str, Any]:
-        """What `return_meta_info` adds (SGLang 0.5.23); seconds are those of the wall."""
-        job, clock = self._job, self._job.clock
-        writing = clock.finished - clock.first_token
-        ended = {"stop": {"matched": END_TOKEN}, "length": {"length": job.completion_tokens}}
-        return {
-            "id": job.rid,
-            "finish_reason": {"type": job.finish_reason, **ended.get(job.finish_reason, {})},
-            "prompt_tokens": job.prompt_tokens,
-            "weight_version": "default",
-            "num_retractions": 0,
-            "queue_time": clock.started - clock.queued,
-            "reasoning_tokens": job.reasoning_tokens,
-            "completion_tokens": job.completion_tokens,
-            "cached_tokens": job.cached_tokens,
-            "weight_versions": self._versions(),
-            "cached_tokens_details": {"device": job.cached_tokens, "host": 0},
-            "dp_rank": None,
-            "e2e_latency": clock.finished - clock.queued,
-            "first_token_latency": clock.first_token - clock.queued,
-            "decode_throughput": job.completion_tokens / writing if writing > 0 else 0.0,
-        }
-
     def _logprobs(self, text: str) -> dict[str, Any] | None:
         """Simulated ones, token by token: there is no model that has probabilities."""
         if self._top is None:
@@ -197,15 +168,6 @@ def token_texts(text: str) -> Iterator[str]:
     """The text cut as the estimate of its tokens counts it."""
     for start in range(0, len(text), CHARACTERS_PER_TOKEN):
         yield text[start : start + CHARACTERS_PER_TOKEN]
-
-
-def token_ids(text: str) -> list[int]:
-    """A number for each estimated token: the same text gives the same number. No tokenizer's numbers."""
-    return [
-        int.from_bytes(hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=4).digest())
-        % VOCABULARY
-        for token in token_texts(text)
-    ]
 
 
 def _simulated(token: str, position: int, top: int, doubt: float) -> dict[str, Any]:

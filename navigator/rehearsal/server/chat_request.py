@@ -101,7 +101,7 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
     if not isinstance(raw, list):
         raise misshapen("messages", "Field required" if raw is None else "Input should be a valid list")
     tools = _tools(body)
-    messages = _with_tools(tuple(_message(message) for message in raw), tools)
+    messages = _with_tools(tuple(read_message(message) for message in raw), tools)
     _typed(body, "model", str, "Input should be a valid string")
     stream = bool(_typed(body, "stream", bool, "Input should be a valid boolean"))
     options = _typed(body, "stream_options", dict, "Input should be a valid dictionary") or {}
@@ -145,24 +145,6 @@ def render(messages: Sequence[Mapping[str, str]]) -> str:
     return "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in messages)
 
 
-def tokenize_texts(body: Mapping[str, Any]) -> list[str] | str:
-    """What `/tokenize` is to count: one text, several, or messages rendered.
-
-    Raises:
-        RequestProblem: neither or both of `prompt` and `messages`, or of the wrong type.
-    """
-    prompt, messages = body.get("prompt"), body.get("messages")
-    if (prompt is None) == (messages is None):
-        raise misshapen("", "Value error, Exactly one of 'prompt' or 'messages' must be provided.")
-    if isinstance(messages, list):
-        return render([_message(message) for message in messages])
-    if isinstance(prompt, str):
-        return prompt
-    if isinstance(prompt, list) and all(isinstance(text, str) for text in prompt):
-        return list(prompt)
-    raise misshapen("prompt", "Input should be a valid string")
-
-
 def _require_room(tokens: int, limit: int | None, context: int) -> None:
     if tokens >= context:
         raise RequestProblem(
@@ -193,7 +175,12 @@ def _whole(body: Mapping[str, Any], field: str) -> int | None:
     return value
 
 
-def _message(message: object) -> dict[str, str]:
+def read_message(message: object) -> dict[str, str]:
+    """One message: its role and its text, calls of tools included.
+
+    Raises:
+        RequestProblem: it has not the right shape.
+    """
     role = message.get("role") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(role, str) or role.lower() not in ROLES:
         raise misshapen("messages.role", f"Value error, 'role' must be one of {', '.join(sorted(ROLES))}")

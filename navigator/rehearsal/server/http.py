@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server on asyncio and h11: keep-alive, chunked streams, a handler that is cancelled when its client goes."""
+"""A small HTTP/1.1 server on asyncio: keep-alive, chunked streams, a handler that is cancelled when its client goes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
-import h11
+from navigator.model import patterns
 
 MAX_BODY = 32 * 1024 * 1024
+MAX_HEAD = 64 * 1024
 READ_SIZE = 64 * 1024
+
+_FIRST = patterns.compile(r"([A-Z]+) ([!-~]+) HTTP/1\.([01])")
+_HEADER = patterns.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, read whole."""
+    """One request, read whole. `keep` says whether the connection stays open after it."""
 
     method: str
     path: str
     query: Mapping[str, list[str]]
     body: bytes
     content_type: str = ""
+    keep: bool = True
 
 
 @dataclass(slots=True)
@@ -45,8 +51,12 @@ def json_response(value: object, status: int = 200) -> Response:
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-class _TooLarge(Exception):
-    """The request's body is over the limit."""
+class _Refused(Exception):
+    """What came is no request that can be served."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class HttpServer:
@@ -79,9 +89,9 @@ class HttpServer:
             return
         self._connections.add(task)
         try:
-            await self._converse(reader, writer, task)
-        except (ConnectionError, h11.RemoteProtocolError, h11.LocalProtocolError, asyncio.CancelledError):
-            # The client went away, or did not speak HTTP: there is no one to answer.
+            await self._converse(_Incoming(reader, writer), writer, task)
+        except (ConnectionError, EOFError, asyncio.CancelledError):
+            # The client went away: there is no one to answer.
             return
         finally:
             self._connections.discard(task)
@@ -91,46 +101,30 @@ class HttpServer:
                 await writer.wait_closed()
 
     async def _converse(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, task: asyncio.Task[None]
+        self, incoming: _Incoming, writer: asyncio.StreamWriter, task: asyncio.Task[None]
     ) -> None:
-        connection = h11.Connection(h11.SERVER)
-        while True:
+        keep = True
+        while keep and self._server is not None and self._server.is_serving():
             try:
-                request = await _read_request(connection, reader, writer)
-            except (h11.RemoteProtocolError, _TooLarge) as error:
-                status = 413 if isinstance(error, _TooLarge) else 400
-                if connection.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-                    reply = json_response({"error": {"message": str(error), "code": status}}, status)
-                    reply.headers.append(("Connection", "close"))
-                    await _send(connection, writer, reply, head=False)
-                return
-            if request is None:
+                request = await incoming.request()
+            except _Refused as error:
+                reply = json_response({"error": {"message": str(error), "code": error.status}}, error.status)
+                reply.headers.append(("Connection", "close"))
+                await _send(writer, reply)
                 return
             self._busy.add(task)
-            finished = await self._answer(connection, reader, writer, request)
+            keep = await self._answer(incoming, writer, request) and request.keep
             self._busy.discard(task)
-            closing = self._server is None or not self._server.is_serving()
-            if not finished or closing or connection.our_state is not h11.DONE:
-                return
-            if connection.their_state is not h11.DONE:
-                return
-            connection.start_next_cycle()
 
-    async def _answer(
-        self,
-        connection: h11.Connection,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        request: Request,
-    ) -> bool:
+    async def _answer(self, incoming: _Incoming, writer: asyncio.StreamWriter, request: Request) -> bool:
         """Handle one request; False when the client went away before it had its answer."""
 
         async def handle() -> None:
             response = await self._handler(request)
-            await _send(connection, writer, response, head=request.method == "HEAD")
+            await _send(writer, response, head=request.method == "HEAD")
 
         work = asyncio.ensure_future(handle())
-        watch = asyncio.ensure_future(_client_gone(connection, reader))
+        watch = asyncio.ensure_future(incoming.gone())
         try:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
@@ -143,50 +137,78 @@ class HttpServer:
             await asyncio.gather(work, watch, return_exceptions=True)
 
 
-async def _client_gone(connection: h11.Connection, reader: asyncio.StreamReader) -> None:
-    """Return when the client closes; what it sends meanwhile belongs to its next request."""
-    while data := await reader.read(READ_SIZE):
-        connection.receive_data(data)
+class _Incoming:
+    """What a client sends, request by request."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._held = bytearray()
+
+    async def gone(self) -> None:
+        """Return when the client closes; what it sends meanwhile belongs to its next request."""
+        while data := await self._reader.read(READ_SIZE):
+            self._held += data
+
+    async def request(self) -> Request:
+        """The next one.
+
+        Raises:
+            _Refused: it cannot be read. EOFError: the client closed.
+        """
+        first, *lines = (await self._until(b"\r\n\r\n", MAX_HEAD)).decode("latin-1").split("\r\n")
+        head = _FIRST.fullmatch(first)
+        fields = [_HEADER.fullmatch(line) for line in lines]
+        if head is None or not all(fields):
+            raise _Refused("illegal request line or header")
+        headers = {one[1].lower(): one[2] for one in fields if one is not None}
+        if headers.get("expect", "").lower() == "100-continue":
+            self._writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        target = urlsplit(head[2])
+        return Request(
+            method=head[1],
+            path=target.path,
+            query=parse_qs(target.query),
+            body=await self._body(headers),
+            content_type=headers.get("content-type", ""),
+            keep=head[3] == "1" and headers.get("connection", "").lower() != "close",
+        )
+
+    async def _body(self, headers: Mapping[str, str]) -> bytes:
+        if "transfer-encoding" in headers:
+            raise _Refused("A body needs a Content-Length.", 411)
+        size = headers.get("content-length", "0")
+        if not (size.isascii() and size.isdigit()):
+            raise _Refused("bad Content-Length")
+        if len(size) > 12 or int(size) > MAX_BODY:
+            raise _Refused(f"The body is larger than {MAX_BODY} bytes.", 413)
+        return await self._exactly(int(size))
+
+    async def _until(self, mark: bytes, most: int) -> bytes:
+        while (at := self._held.find(mark)) < 0:
+            if len(self._held) > most:
+                raise _Refused("The head of the request is too large.", 431)
+            await self._more()
+        return self._take(at, len(mark))
+
+    async def _exactly(self, size: int) -> bytes:
+        while len(self._held) < size:
+            await self._more()
+        return self._take(size)
+
+    async def _more(self) -> None:
+        data = await self._reader.read(READ_SIZE)
+        if not data:
+            raise EOFError
+        self._held += data
+
+    def _take(self, size: int, mark: int = 0) -> bytes:
+        taken = bytes(self._held[:size])
+        del self._held[: size + mark]
+        return taken
 
 
-async def _read_request(
-    connection: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> Request | None:
-    head: h11.Request | None = None
-    body = bytearray()
-    while True:
-        event = connection.next_event()
-        if event is h11.NEED_DATA:
-            if connection.they_are_waiting_for_100_continue:
-                reply = connection.send(h11.InformationalResponse(status_code=100, headers=[]))
-                writer.write(reply or b"")
-            connection.receive_data(await reader.read(READ_SIZE))
-        elif isinstance(event, h11.Request):
-            head = event
-        elif isinstance(event, h11.Data):
-            body += event.data
-            if len(body) > MAX_BODY:
-                raise _TooLarge(f"The body is larger than {MAX_BODY} bytes.")
-        elif isinstance(event, h11.EndOfMessage) and head is not None:
-            target = urlsplit(head.target.decode("ascii"))
-            return Request(
-                method=head.method.decode("ascii"),
-                path=target.path,
-                query=parse_qs(target.query),
-                body=bytes(body),
-                content_type=_content_type(head),
-            )
-        else:
-            return None
-
-
-def _content_type(head: h11.Request) -> str:
-    return next((value.decode("latin-1") for name, value in head.headers if name == b"content-type"), "")
-
-
-async def _send(
-    connection: h11.Connection, writer: asyncio.StreamWriter, response: Response, *, head: bool
-) -> None:
+async def _send(writer: asyncio.StreamWriter, response: Response, *, head: bool = False) -> None:
     body = response.body
     headers = [("Server", "navigator-rehearsal"), *response.headers]
     if response.content_type:
@@ -195,22 +217,19 @@ async def _send(
         headers.append(("Content-Length", str(len(body))))
     else:
         headers.append(("Transfer-Encoding", "chunked"))
-    _write(connection, writer, h11.Response(status_code=response.status, headers=headers))
+    status = f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}"
+    lines = [status, *(f"{name}: {value}" for name, value in headers), "", ""]
+    writer.write("\r\n".join(lines).encode("latin-1"))
     if isinstance(body, bytes):
-        if not head:
-            _write(connection, writer, h11.Data(data=body))
+        writer.write(b"" if head else body)
     else:
         try:
             async for piece in body:
-                _write(connection, writer, h11.Data(data=piece))
+                writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"")
                 await writer.drain()
         finally:
             close = getattr(body, "aclose", None)
             if close is not None:
                 await close()
-    _write(connection, writer, h11.EndOfMessage())
+        writer.write(b"0\r\n\r\n")
     await writer.drain()
-
-
-def _write(connection: h11.Connection, writer: asyncio.StreamWriter, event: h11.Event) -> None:
-    writer.write(connection.send(event) or b"")

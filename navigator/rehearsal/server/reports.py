@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -118,7 +117,7 @@ class Reports:
     def server_info(self, *, ready: bool) -> dict[str, Any]:
         """`/server_info`: SGLang's fields that mean something here, and what is simulated and how."""
         engine = self._engine
-        startup = self._startup(ready=ready)
+        startup = self.startup(ready=ready)
         return {
             "rehearsal": True,
             "role": self._role.value,
@@ -151,47 +150,7 @@ class Reports:
             ],
         }
 
-    def metrics(self, *, ready: bool) -> str:
-        """`/metrics` in Prometheus' text format."""
-        engine = self._engine
-        lines: list[str] = []
-
-        def metric(name: str, kind: str, words: str, samples: Mapping[str, float]) -> None:
-            lines.extend((f"# HELP sglang:{name} {words}", f"# TYPE sglang:{name} {kind}"))
-            lines.extend(f"sglang:{name}{{{labels}}} {value!r}" for labels, value in samples.items())
-
-        common = f'engine_type="unified",model_name="{self._model}"'
-        rank = f'{common},moe_ep_rank="0",pp_rank="0",tp_rank="0"'
-        for name, words, value in (
-            ("num_running_reqs", "The number of running requests.", engine.running),
-            ("num_queue_reqs", "The number of requests in the waiting queue.", engine.waiting),
-            ("num_used_tokens", "The number of used tokens.", engine.cache.used_tokens),
-            ("token_usage", "The token usage.", engine.cache.usage),
-            ("cache_hit_rate", "The prefix cache hit rate.", engine.cache.hit_rate),
-            ("gen_throughput", "The generation throughput (token/s).", engine.throughput),
-            ("max_total_num_tokens", "Tokens that the cache can hold.", engine.cache.capacity_tokens),
-            ("weight_memory_usage_gb", "Memory of the weights in GB (simulated).", WEIGHT_GB[self._role]),
-        ):
-            metric(name, "gauge", words, {rank: float(value)})
-        startup = self._startup(ready=ready)
-        metric(
-            "startup_time_seconds",
-            "gauge",
-            "Engine startup duration by phase in seconds (simulated).",
-            {f'{common},phase="{phase}"': seconds for phase, seconds in startup.items()},
-        )
-        told = engine.totals
-        for name, words, count in (
-            ("prompt_tokens_total", "Number of prefill tokens processed.", told.prompt_tokens),
-            ("generation_tokens_total", "Number of generation tokens processed.", told.completion_tokens),
-            ("cached_tokens_total", "Number of cached prompt tokens.", told.cached_tokens),
-            ("num_requests_total", "Number of requests processed.", told.requests),
-            ("num_aborted_requests_total", "Number of requests aborted.", told.aborted),
-        ):
-            metric(name, "counter", words, {common: float(count)})
-        return "\n".join(lines) + "\n"
-
-    def _startup(self, *, ready: bool) -> dict[str, float]:
+    def startup(self, *, ready: bool) -> dict[str, float]:
         """Simulated seconds; the published figure is not broken down, so all of it is reported as loading."""
         seconds = self._pace.model.mid.load_seconds
         return {"load_weight": seconds, "scheduler_e2e": seconds} if ready else {}

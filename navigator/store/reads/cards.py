@@ -19,7 +19,15 @@ from navigator.model.standing import (
     standing,
     waits_for_developer,
 )
-from navigator.model.states import CheckOutcome, PolicyAction, Role, TaskKind, TaskState, Verdict
+from navigator.model.states import (
+    CheckOutcome,
+    LandingState,
+    PolicyAction,
+    Role,
+    TaskKind,
+    TaskState,
+    Verdict,
+)
 from navigator.store.reads.queries import LINKED, MET, Queries
 
 _CHUNK = 500
@@ -49,7 +57,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        {_said(Role.FINAL)} AS final_verdict, {_said(Role.GENERATOR)} AS own_verdict,
        {_said(Role.REVIEWER, "a.parent")} AS whole_verdict,
        (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
-       l.state AS landing, l.ref,
+       l.state AS landing, l.ref, l.reason AS why_refused,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
   FROM tasks t
@@ -236,7 +244,7 @@ def _card(row: sqlite3.Row) -> Card:
         "round": row["round"],
         "since": row["since"],
         "created": row["created"],
-        "reason": row["reason"],
+        "reason": row["reason"] or (row["landing"] == LandingState.REFUSED and row["why_refused"]) or "",
         "report": row["report_length"] > 0
         or (proposal is None and row["state"] == TaskState.AWAITING_APPROVAL),
         "report_length": row["report_length"],

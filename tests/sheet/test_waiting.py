@@ -1,0 +1,108 @@
+"""What waits for the developer: one list and one count for every face, and what goes with a project that is removed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from navigator.cascade.prompts.assemble import elsewhere_blocks
+from navigator.cascade.prompts.material import settle
+from navigator.cascade.stages.proposing import title_of
+from navigator.cascade.views.status import status_document
+from navigator.mcp.tools import Tools
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Decision, Landing
+from navigator.model.states import DecisionKind, LandingState, TaskState, Verdict
+from navigator.sheet.waiting import waiting
+from navigator.tui.data.feed import Follower
+from tests.cascade.splitting import SplitBench, git
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SplitBench:
+    return SplitBench(tmp_path, monkeypatch)
+
+
+def everything(bench: SplitBench) -> dict[str, str]:
+    """One of each kind that waits, by id, and one that waits for nobody."""
+    proposal, refused, lands = (bench.waiting(verdict=Verdict.APPROVE) for _ in range(3))
+    with bench.world() as world, world.store.transaction() as tx:
+        project = tx.read.project("code")
+        for held, state in ((refused, LandingState.REFUSED), (lands, LandingState.PENDING)):
+            tree = tx.read.proposal(held).tree
+            tx.add_decision(held, Decision(kind=DecisionKind.APPROVE, tree=tree))
+            tx.set_task_state(tx.read.proposal(held).task_id, TaskState.APPROVED)
+            tx.set_landing(held, Landing(state=state, reason="it is locked"))
+        failed, nothing = (tx.add_task(project.id, text).id for text in ("Fail", "Change nothing"))
+        for task in (failed, nothing):
+            tx.set_task_state(task, TaskState.GENERATING)
+        tx.set_task_state(failed, TaskState.FAILED, reason="no answer")
+        tx.set_task_state(nothing, TaskState.AWAITING_APPROVAL, reason="No change is needed: it is there")
+        stale = tx.read.proposal(lands).task_id
+        tx.set_task_state(stale, TaskState.STALE, reason="n.txt changed")
+    return {
+        proposal: "APPROVE",
+        refused: "NOT LANDED",
+        stale: "STALE",
+        failed: "FAILED",
+        nothing: "NO CHANGE",
+    }
+
+
+def test_every_face_has_the_same_list(bench: SplitBench) -> None:
+    expected = everything(bench)
+    document = bench.desk.json("proposals", "--waiting")["waiting"]
+    assert {row["id"]: row["says"] for row in document} == expected
+    assert all(row["to_do"] for row in document)
+    said = bench.desk.run("proposals").stdout.decode()
+    assert all(name in said for name in expected) and "it is locked. `navigator approve" in said
+    with bench.desk.reading() as store:
+        assert store.counts()["waiting"] == len(waiting(store)) == len(expected)
+    assert status_document(bench.desk.paths)["waiting"] == len(expected)
+    assert len(Tools(bench.desk.paths).call("list_proposals", {})["waiting"]) == len(expected)
+    with bench.desk.reading() as store:
+        deck = Follower(store._connection).look()
+        assert deck is not None and {card.task for card in deck.inbox} == {row["task"] for row in document}
+
+
+def test_removing_a_project_takes_its_hook_and_cancels_what_waits(bench: SplitBench) -> None:
+    expected = everything(bench)
+    hook = Path(bench.act("hook.install", project="code")["path"])
+    assert hook.exists()
+    (removed,) = bench.act("project.remove", names=["code"])["projects"]
+    assert not hook.exists() and removed["hook"] == str(hook)
+    assert len(removed["cancelled"]) == len(expected)
+    with bench.desk.reading() as store:
+        assert waiting(store) == [] and store.counts()["waiting"] == 0
+        assert {store.task(task).state for task in removed["cancelled"]} == {TaskState.CANCELLED}
+
+
+def test_the_hook_of_a_project_that_is_gone_can_be_removed(bench: SplitBench) -> None:
+    hook = Path(bench.act("hook.install", project="code")["path"])
+    kept = hook.read_bytes()
+    bench.act("project.remove", names=["code"])
+    hook.write_bytes(kept)
+    hook.chmod(0o755)
+    bench.act("hook.remove", project="code")
+    assert not hook.exists()
+    with pytest.raises(NavigatorError, match="There is no project"):
+        bench.act("hook.install", project="code")
+    assert git(bench.repository, "status", "--porcelain") == ""
+
+
+def test_a_new_attempt_is_shown_what_was_sent_back(bench: SplitBench) -> None:
+    proposal = bench.proposal(bench.waiting())
+    bench.act("send-back", proposals=[{"id": proposal.id}], note="Keep the signature, add a test.")
+    with bench.world() as world:
+        task = world.reader.task(proposal.task_id)
+        _, (sent,) = asyncio.run(settle(world, task))
+    assert (sent.sent_back, sent.proposal) == (True, proposal.id)
+    assert "+thirty" in sent.text and "+    return helper()" in sent.text
+    (block,) = elsewhere_blocks([sent], "key")
+    assert block.startswith("[[begin sent-back key")
+
+
+def test_a_title_is_one_line() -> None:
+    assert title_of("\n  Retry\n\nAnd more") == "Retry" and title_of("") == ""
