@@ -16,6 +16,10 @@ _TIMES = {"at", "closed", "created", "ended", "made", "opened", "since", "starte
 """Columns that hold a moment, or NULL."""
 
 
+class _Undecoded(bytes):
+    """A text as it is in the file, which may be no UTF-8; a BLOB is plain bytes."""
+
+
 def damaged_row(database: Path) -> str:
     """The first row that holds what was never written there, as in `row 'resident' of meta: …`; "" where there is none.
 
@@ -25,7 +29,7 @@ def damaged_row(database: Path) -> str:
         closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as held,
         closing(sqlite3.connect(":memory:", isolation_level=None)) as sound,
     ):
-        held.text_factory = bytes
+        held.text_factory = _Undecoded
         for statement in SCHEMA:
             if statement.lstrip().upper().startswith("CREATE TABLE"):
                 sound.execute(statement)
@@ -49,10 +53,7 @@ def _in_table(held: sqlite3.Connection, sound: sqlite3.Connection, table: str) -
     names = ", ".join(f'"{name}"' for _, name, *_ in columns)
     for row in held.execute(f"SELECT {names} FROM {table}"):
         try:
-            values = [
-                value.decode() if isinstance(value, bytes) and column[2] == "TEXT" else value
-                for value, column in zip(row, columns, strict=True)
-            ]
+            values = [value.decode() if isinstance(value, _Undecoded) else value for value in row]
             for value, kind in zip(values, kinds, strict=True):
                 if kind is not None and not isinstance(read_json(value), kind):
                     raise ValueError(f"JSON that is no {kind.__name__}")
