@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 import subprocess
@@ -363,7 +364,8 @@ def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(room: Room, mo
 def test_a_revise_keeps_its_power(
     room: Room, models: Models, caught: int, passed: int, of: int, more: str
 ) -> None:
-    models.write = lambda messages: edit("return x * 3")
+    answers = itertools.chain(["return x * 3"], itertools.repeat("return x * 4"))
+    models.write = lambda messages: edit(next(answers))
     set_exam(room, more)
     with locked_dependencies(room.paths) as deps:
         give(deps, caught=caught, passed=passed, of=of)
