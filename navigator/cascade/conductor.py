@@ -1,7 +1,7 @@
 """The conductor: asks the scheduler what to do, does it, records it, asks again.
 
 It holds the state folder's lock while it lives, is the only writer of the store and the only one that lands commits. It
-decides nothing itself: `scheduling.next_actions` does, from a snapshot.
+decides nothing itself: `schedule.next_actions` does, from a snapshot.
 """
 
 from __future__ import annotations

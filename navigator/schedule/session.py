@@ -28,6 +28,8 @@ _BEGINS_AS = {S.GENERATING: S.QUEUED, S.REVIEWING: S.AWAITING_REVIEW}
 """Where a session that begins in the middle puts what a stage holds: a request under way begins anew."""
 
 _DONE = 1e-9
+_LONGEST = 1e8
+"""Three years of seconds. What would last longer is not played to its end: a time from a damaged row may be any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class _Stream:
 
 @dataclass
 class Card:
-    """One model on one GPU, as `domain.timing` says: prompts are read one after the other, answers grow together."""
+    """One model on one GPU, as `model.timing` says: prompts are read one after the other, answers grow together."""
 
     times: StepTimes
     _streams: list[_Stream] = field(default_factory=list)
@@ -181,8 +183,8 @@ class Session:
             self._swap = (self.swapping_to, self.machine.swap[self.swapping_to] / 2)
 
     def run(self) -> Session:
-        """Until every task waits for the developer, or the policy stops; returns itself."""
-        while len(self.ended) < len(self.jobs):
+        """Until every task waits for the developer, the policy stops, or `_LONGEST` has passed; returns itself."""
+        while len(self.ended) < len(self.jobs) and self.now < _LONGEST:
             self._arrive()
             wake = self._decide()
             if self._stopped:

@@ -1,6 +1,6 @@
 """What waits for the developer: one list, each with its first word and what to do.
 
-`domain.standing.waits_for_developer` says what waits. The Deck, `navigator proposals` and `status`, MCP, `[on]`, the report and
+`model.standing.waits_for_developer` says what waits. The Deck, `navigator proposals` and `status`, MCP, `[on]`, the report and
 the end of a session show this list or its length.
 """
 

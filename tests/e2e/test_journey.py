@@ -122,7 +122,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.press_until("Enter", "choose hunk")
     whole = choose_a_hunk(terminal)
     terminal.keys("a")
-    terminal.wait("a separate proposal?", "is written again")
+    terminal.wait("a separate proposal?", "becomes a proposal too")
     terminal.press_until("C-s", f"part of {whole}, reviewed as a whole")
 
     # What a scan proposes becomes a task; what a report says is read and put away.

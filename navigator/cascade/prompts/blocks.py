@@ -47,7 +47,7 @@ def data_block(kind: str, key: str, content: str, /, **attributes: object) -> st
 def with_labels(files: Sequence[FileDiff]) -> list[FileDiff]:
     """The same diff where every file has something to name: a rename or a change of mode alone gets an empty hunk `F<n>`.
 
-    The label is that of `domain.diff.choices`: the file's place in the whole diff, from 1.
+    The label is that of `model.diff.choices`: the file's place in the whole diff, from 1.
     """
     return [
         file

@@ -1,4 +1,4 @@
-"""When everything that is queued waits for the developer: the store's tasks, given to `scheduling.remaining`."""
+"""When everything that is queued waits for the developer: the store's tasks, given to `schedule.remaining`."""
 
 from __future__ import annotations
 
