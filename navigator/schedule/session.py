@@ -274,6 +274,10 @@ class Session:
             moments.append(self._arrivals[-1].arrival)
         if self._swap:
             moments.append(self._swap[1])
+        happens = [moment for moment in moments[1:] if moment < math.inf]
+        if happens and min(happens) > _LONGEST:
+            self._stopped = True
+            return
         until = max(self.now, min(moments))
         passed, self.now = until - self.now, until
         for card in self._cards.values():
