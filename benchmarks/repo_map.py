@@ -109,7 +109,7 @@ def main() -> None:
         parsed = sum(1 for file in repo.files if file.language)
         definitions = sum(len(file.definitions) for file in repo.files)
         size = (Path(folder) / "map-0.sqlite").stat().st_size
-    best = min(plain)[0]
+    best = max(min(plain)[0], 0.01)  # the clock of ended processes ticks every 10 ms
     print(
         f"{chosen.repository.name} at {head}: {files} files, {parsed} with a grammar, {definitions} definitions"
     )
