@@ -28,8 +28,6 @@ _BEGINS_AS = {S.GENERATING: S.QUEUED, S.REVIEWING: S.AWAITING_REVIEW}
 """Where a session that begins in the middle puts what a stage holds: a request under way begins anew."""
 
 _DONE = 1e-9
-_LONGEST = 1e8
-"""Three years of seconds. What would last longer is not played to its end: a time from a damaged row may be any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +181,8 @@ class Session:
             self._swap = (self.swapping_to, self.machine.swap[self.swapping_to] / 2)
 
     def run(self) -> Session:
-        """Until every task waits for the developer, the policy stops, or `_LONGEST` has passed; returns itself."""
-        while len(self.ended) < len(self.jobs) and self.now < _LONGEST:
+        """Until every task waits for the developer, or the policy stops; returns itself."""
+        while len(self.ended) < len(self.jobs):
             self._arrive()
             wake = self._decide()
             if self._stopped:
@@ -274,10 +272,6 @@ class Session:
             moments.append(self._arrivals[-1].arrival)
         if self._swap:
             moments.append(self._swap[1])
-        happens = [moment for moment in moments[1:] if moment < math.inf]
-        if happens and min(happens) > _LONGEST:
-            self._stopped = True
-            return
         until = max(self.now, min(moments))
         passed, self.now = until - self.now, until
         for card in self._cards.values():
