@@ -17,7 +17,7 @@ from navigator.cli.doctor.serving import serving_items
 from navigator.config.settings import Settings, load_settings
 from navigator.setup.host_probe import disk_speed, open_to_others
 from navigator.setup.memory import Shape, budget, shape_from_config
-from navigator.setup.sglang_flags import ADVISORIES, advisories_for
+from navigator.setup.sglang_flags import advisories_for
 from navigator.swap.base import Check
 from navigator.swap.remote.nvidia import Card, parse_cards
 from tests.swap_install.support import fake_sglang
@@ -307,7 +307,7 @@ def test_a_server_that_answers_is_asked_for_its_own_flags(folder: Path) -> None:
 
 
 def test_advisories_end_with_their_last_version() -> None:
-    assert advisories_for("0.5.9") == list(ADVISORIES)
+    assert len(advisories_for("0.5.9")) == 3
     # Whether a post-release mended it is not known, so it counts as its release.
     assert [each.name for each in advisories_for("0.5.20.post1")] == ["CVE-2026-93034"]
     assert advisories_for("0.5.21") == advisories_for("unknown") == []

@@ -6,9 +6,9 @@ downloaded. A language without a grammar still takes part in the map by its path
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from importlib import resources
+
+from navigator.config.resources import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +21,20 @@ class Language:
     query: str
 
 
-_TABLES: dict[str, dict[str, str]] = tomllib.loads(
-    (resources.files(__package__) / "languages.toml").read_text(encoding="utf-8")
-)
+_TABLES: dict[str, dict[str, str]] = table(__package__, "languages.toml")
 
 
 def _query(name: str) -> str:
-    table = _TABLES[name]
-    before = _query(table["extends"]) if "extends" in table else ""
-    return before + table.get("query", "")
+    own = _TABLES[name]
+    before = _query(own["extends"]) if "extends" in own else ""
+    return before + own.get("query", "")
 
 
 LANGUAGES = {
-    name: Language(name, table["module"], table.get("function", "language"), _query(name))
-    for name, table in _TABLES.items()
+    name: Language(name, own["module"], own.get("function", "language"), _query(name))
+    for name, own in _TABLES.items()
 }
-_BY_SUFFIX = {suffix: name for name, table in _TABLES.items() for suffix in table["suffixes"].split()}
+_BY_SUFFIX = {suffix: name for name, own in _TABLES.items() for suffix in own["suffixes"].split()}
 
 
 def language_of(path: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import tomllib
 from functools import cached_property
-from importlib.resources import files
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from navigator.config.resources import table
 from navigator.lab.comparing.functions import SOLUTION, Function, test_file
 from navigator.model import patterns
 from navigator.model.states import Complexity
@@ -63,8 +62,7 @@ class BenchTask(BaseModel):
 
 def bench_tasks() -> list[BenchTask]:
     """The twenty tasks."""
-    read = tomllib.loads((files("navigator.lab.bench") / "tasks.toml").read_text("utf-8"))
-    return [BenchTask.model_validate(one) for one in read["task"]]
+    return [BenchTask.model_validate(one) for one in table(__package__, "tasks.toml")["task"]]
 
 
 def structural(task: BenchTask, code: str) -> dict[str, bool]:
