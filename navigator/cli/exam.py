@@ -11,8 +11,13 @@ import click
 
 from navigator.cascade.socket.client import ConductorClient
 from navigator.cascade.socket.wire import NoConductor
-from navigator.cascade.verbs.exam_prepare import ExamPrepared, PrepareExam, PrepareExamArgs
-from navigator.cascade.verbs.exam_run import ExamRunArgs, RunExam
+from navigator.cascade.verbs.exam_verbs import (
+    ExamPrepared,
+    ExamRunArgs,
+    PrepareExam,
+    PrepareExamArgs,
+    RunExam,
+)
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import (

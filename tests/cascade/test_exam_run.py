@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.asking import exam_subject
-from navigator.cascade.exam.queue import ExamQueue, in_order, within
+from navigator.cascade.exam.queue import ExamQueue, exam_subject, in_order, within
 from navigator.cascade.stages.review import plan_review, prompt_dependencies
 from navigator.cascade.stages.subject import gather_subject
 from navigator.cascade.views.statistics.aftermath import exam_repeat_table

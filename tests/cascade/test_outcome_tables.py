@@ -13,9 +13,16 @@ from navigator.cascade.views.statistics.page import Table, few_notes, share_rows
 from navigator.figures.agreement import retest
 from navigator.figures.cost import Cost, cost
 from navigator.figures.intervals import share
-from navigator.figures.revisions import findings_met, landed, revisions
-from navigator.model.costs import SwapTotals, WorkTotals, Yield
-from navigator.model.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
+from navigator.figures.outcomes import findings_met, landed, revisions
+from navigator.model.outcomes import (
+    FateCount,
+    FindingTotals,
+    RepeatCount,
+    RevisionCount,
+    SwapTotals,
+    WorkTotals,
+    Yield,
+)
 from navigator.model.records import CallTotals
 from navigator.model.states import CheckOutcome, Role, Verdict
 

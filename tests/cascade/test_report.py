@@ -6,8 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from navigator.cascade.views.report.page import report
-from navigator.cascade.views.report.svg import rate_plot, spread_plot
+from navigator.cascade.views.report import rate_plot, report, spread_plot
 from navigator.cascade.views.statistics.page import Question, RatePlot, SpreadPlot
 from navigator.cascade.views.statistics.pages import PAGES
 from navigator.config.paths import StatePaths

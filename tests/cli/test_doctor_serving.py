@@ -19,7 +19,7 @@ from navigator.setup.host_probe import disk_speed, open_to_others
 from navigator.setup.memory import Shape, budget, shape_from_config
 from navigator.setup.sglang_flags import advisories_for
 from navigator.swap.base import Check
-from navigator.swap.remote.nvidia import Card, parse_cards
+from navigator.swap.gpu import Card, parse_cards
 from tests.swap_install.support import fake_sglang
 
 QWEN35_122B = {

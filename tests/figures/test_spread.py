@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.spread import spread
+from navigator.figures.swaps import spread
 
 SECONDS = st.floats(0, 1e5, allow_nan=False)
 

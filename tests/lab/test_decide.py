@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from navigator.cli.lab.decision import decision
-from navigator.figures.few import mean_interval, t_quantile
-from navigator.lab.speculation.decide import decide
-from navigator.lab.speculation.profile import profile_with, sglang_flags
+from navigator.cli.lab.measure import decision
+from navigator.figures.intervals import mean_interval, t_quantile
+from navigator.lab.speculation.decide import decide, profile_with, sglang_flags
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.states import Role

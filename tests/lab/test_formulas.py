@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.lab.speculation import formulas
-from navigator.lab.speculation.predict import Experts, Given, predict
-from navigator.lab.speculation.routing import Routing, routing
+from navigator.lab.speculation.predict import Experts, Given, Routing, predict, routing
 from navigator.model.errors import UsageError
 
 ALPHA = st.floats(0, 1)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from navigator.figures.compare import discordant_needed, sign_test
 from navigator.figures.intervals import share, wilson
-from navigator.figures.paired import discordant_needed, sign_test
 from navigator.lab.speculation import formulas
-from navigator.lab.speculation.design import design_runs
-from navigator.lab.speculation.routing import routing
+from navigator.lab.speculation.measuring.plan import design_runs
+from navigator.lab.speculation.predict import routing
 from navigator.model.timing import distinct_experts
 from navigator.schedule import forecast
 from navigator.schedule.forecast import PUBLISHED, Figures

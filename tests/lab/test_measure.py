@@ -18,7 +18,7 @@ from navigator.cli.main import cli
 from navigator.lab.speculation import formulas
 from navigator.lab.speculation.checks import Facts, findings
 from navigator.lab.speculation.estimates import estimates
-from navigator.lab.speculation.measuring.counters import (
+from navigator.lab.speculation.measuring.engines import (
     Counts,
     llama_statistics,
     llama_timings,

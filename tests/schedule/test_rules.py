@@ -23,8 +23,7 @@ from navigator.model.snapshot import (
     TaskView,
 )
 from navigator.model.states import Role, TaskState
-from navigator.schedule.next_actions import MAY_OVERTAKE, next_actions
-from navigator.schedule.rest import LONGEST_SLEEP_SECONDS
+from navigator.schedule.next_actions import LONGEST_SLEEP_SECONDS, MAY_OVERTAKE, next_actions
 from navigator.schedule.swap_rule import longest_wait
 from navigator.schedule.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS, HOLD_SECONDS
 

@@ -28,7 +28,7 @@ _TELLING = 64 << 20
 
 def card_items() -> Iterator[Check]:
     """The GPUs, as nvidia-smi shows them."""
-    from navigator.swap.remote.nvidia import cards
+    from navigator.swap.gpu import cards
 
     for card in cards():
         held = f"{card.used_mib} MiB of {card.total_mib} MiB in use, driver {card.driver}"
@@ -272,7 +272,7 @@ def _unit_text(settings: Settings, role: Role) -> str:
 
 
 def _card_mib() -> int:
-    from navigator.swap.remote.nvidia import cards
+    from navigator.swap.gpu import cards
 
     return max((card.total_mib for card in cards()), default=0)
 

@@ -130,7 +130,7 @@ def _shape(options: dict[str, Any]) -> tuple[Experts | None, float]:
     """Experts and GB of states a token, from options, else from a config.json."""
     count, chosen, states = options["experts"], options["top_k"], options["state_gb"]
     if options["config"] is not None:
-        from navigator.lab.speculation.routing import routing
+        from navigator.lab.speculation.predict import routing
         from navigator.setup.memory import shape_from_config
 
         path = options["config"] / "config.json" if options["config"].is_dir() else options["config"]

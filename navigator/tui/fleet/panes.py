@@ -33,7 +33,7 @@ from navigator.tui.widgets.cells import (
     thousands,
 )
 from navigator.tui.widgets.page import Line
-from navigator.tui.widgets.strip_text import StripFacts
+from navigator.tui.widgets.strip import StripFacts
 
 _STATES = {
     "ready": ("● ready", "good"),

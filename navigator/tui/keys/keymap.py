@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from navigator.tui.keys.names import key_name, shown_key
-from navigator.tui.keys.registry import ACTIONS, Action, clashes
+from navigator.tui.keys.registry import ACTIONS, Action, clashes, key_name, shown_key
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from navigator.cascade.views.statistics.page import SHARE_COLUMNS, Row, Table, share_rows
 from navigator.figures.agreement import Retest
 from navigator.figures.intervals import ANECDOTAL_BELOW
-from navigator.figures.revisions import FindingsMet, Landed, Revisions
+from navigator.figures.outcomes import FindingsMet, Landed, Revisions
 from navigator.model.states import Verdict
 from navigator.model.text import plural
 

@@ -15,10 +15,9 @@ from navigator.figures.compare import newcombe
 from navigator.figures.cost import Cost
 from navigator.figures.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
-from navigator.figures.outcomes import Outcomes
+from navigator.figures.outcomes import Outcomes, Revisions
 from navigator.figures.rates import RateRow
 from navigator.figures.reproductions import FindingTests
-from navigator.figures.revisions import Revisions
 from navigator.figures.swaps import RoundTrip
 
 _OFTEN = 0.5

@@ -16,7 +16,7 @@ from navigator.cascade.views.statistics.page import (
     number,
     percent,
 )
-from navigator.figures.looking import KindOfLook, Looking, WayCost, looking
+from navigator.figures.cost import KindOfLook, Looking, WayCost, looking
 
 _KINDS = (Column("shown", 7), Column("95 %", 10), Column("of", 14), Column("tokens", 10))
 _WAYS = (

@@ -27,9 +27,21 @@ from navigator.cascade.views.statistics.page import (
     share_rows,
 )
 from navigator.figures.agreement import Retest, retest
-from navigator.figures.outcomes import Outcomes, VerdictDecisions, outcomes
-from navigator.figures.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
-from navigator.figures.revisions import FindingsMet, Landed, Revisions, findings_met, landed, revisions
+from navigator.figures.outcomes import (
+    FindingsMet,
+    Landed,
+    Outcomes,
+    ReviewQuality,
+    Revisions,
+    SelfReviews,
+    VerdictDecisions,
+    findings_met,
+    landed,
+    outcomes,
+    review_quality,
+    revisions,
+    self_reviews,
+)
 from navigator.model.text import plural
 from navigator.store.reads.reader import Reader
 

@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from navigator.cascade.views.statistics.page import percent
-from navigator.figures.changes import PARTS, Change, Watched, changes, first_uses
+from navigator.figures.changes import PARTS, SHOWN_FROM, Change, Watched, changes, first_uses, watch
 from navigator.figures.intervals import share
-from navigator.figures.monitor import SHOWN_FROM, watch
 from navigator.model.records import VersionCount
 from navigator.model.text import safe_line
 from navigator.store.reads.reader import Reader

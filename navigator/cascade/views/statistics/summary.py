@@ -20,10 +20,9 @@ from navigator.cascade.views.statistics.page import (
 )
 from navigator.cascade.views.statistics.rate_changes import odds, watched
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
-from navigator.figures.outcomes import outcomes
+from navigator.figures.outcomes import outcomes, revisions
 from navigator.figures.rates import RateTables, revise_rate
 from navigator.figures.reproductions import finding_tests
-from navigator.figures.revisions import revisions
 from navigator.figures.swaps import round_trips
 from navigator.store.reads.reader import Reader
 

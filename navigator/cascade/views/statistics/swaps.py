@@ -17,8 +17,7 @@ from navigator.cascade.views.statistics.page import (
     percent,
 )
 from navigator.figures.intervals import Summary
-from navigator.figures.spread import Spread, spread
-from navigator.figures.swaps import Direction, RoundTrip, durations, round_trips, swap_stats
+from navigator.figures.swaps import Direction, RoundTrip, Spread, durations, round_trips, spread, swap_stats
 from navigator.model.models import Swap
 from navigator.store.reads.reader import Reader
 

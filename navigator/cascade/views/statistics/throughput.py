@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from navigator.cascade.views.statistics.page import Column, Row, StatisticsPage, Table, dash, number, percent
-from navigator.figures.throughput import Throughput, throughput
+from navigator.figures.cost import Throughput, throughput
 
 _SPEED_COLUMNS = (
     Column("tok/s", 8),

@@ -12,7 +12,7 @@ from navigator.cascade.views.statistics.page import (
     few_notes,
     share_rows,
 )
-from navigator.figures.variants import Variants, variant_shares
+from navigator.figures.outcomes import Variants, variant_shares
 
 
 def _tables(found: Variants) -> Sequence[Table]:
