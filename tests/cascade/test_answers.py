@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from navigator.cascade.views.statistics.answers import Answer, better, price, worth
+from navigator.cascade.views.statistics.summary import Answer, better, price, worth
 from navigator.figures.changes import Change, Watched, watch
 from navigator.figures.cost import Cost, cost
 from navigator.figures.exam import ExamScore, exam_scores

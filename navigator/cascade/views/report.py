@@ -14,7 +14,6 @@ from navigator.cascade.views.statistics.page import (
     Question,
     RatePlot,
     Row,
-    SpreadPlot,
     StatisticsPage,
     Table,
     bounds,
@@ -90,7 +89,7 @@ def _table(table: Table) -> str:
         facts = "".join(f"<dt>{text(name)}</dt><dd>{_said(fact)}</dd>" for name, fact in table.facts)
         made.append(f"<dl>{facts}</dl>")
     if table.plot is not None:
-        made.append(rate_plot(table.plot) if isinstance(table.plot, RatePlot) else spread_plot(table.plot))
+        made.append(rate_plot(table.plot))
     if table.rows:
         made.append(_rows(table))
     elif table.empty:
@@ -150,9 +149,6 @@ _WIDTH, _HEIGHT = 720, 200
 _LEFT, _TOP, _BOTTOM = 44, 22, 26
 _LABEL = 64
 """Units from one date on the axis to the next, at least."""
-
-_ROW = 46
-_SIDE = 200
 
 
 def text(value: str) -> str:
@@ -229,37 +225,6 @@ def _mark(x: float, day: str, label: str) -> str:
         f'<text class="tick" x="{x + (-5 if end else 5):.1f}" y="{_TOP - 10}"'
         f' text-anchor="{"end" if end else "start"}">{short_date(day)} {text(label)}</text>'
     )
-
-
-def spread_plot(plot: SpreadPlot) -> str:
-    """Histograms over a common axis; "" where nothing was counted."""
-    bins = max((len(counts) for _, counts in plot.counts), default=0)
-    if not bins:
-        return ""
-    step = (_WIDTH - _SIDE - 16) / bins
-    drawn = []
-    for row, (label, counts) in enumerate(plot.counts):
-        floor = (row + 1) * _ROW
-        most = max(counts) or 1
-        drawn.append(f'<text x="0" y="{floor - 4}">{text(label)}</text>')
-        for place, count in enumerate(counts):
-            tall = (_ROW - 10) * count / most
-            if count:
-                begin = plot.start + place * plot.step
-                said = f"{begin:,.4g} to {begin + plot.step:,.4g} {escape(plot.unit)}: {count:,}"
-                drawn.append(
-                    f'<rect class="bar" x="{_SIDE + place * step + 0.5:.1f}" y="{floor - tall:.1f}"'
-                    f' width="{step - 1:.1f}" height="{tall:.1f}"><title>{said}</title></rect>'
-                )
-        drawn.append(f'<line class="grid" x1="{_SIDE}" x2="{_WIDTH - 16}" y1="{floor}" y2="{floor}"/>')
-    floor = len(plot.counts) * _ROW
-    every = max(1, -(-_LABEL // int(step or 1)))
-    for place in range(0, bins + 1, every):
-        value = f"{plot.start + place * plot.step:,.4g}{f' {escape(plot.unit)}' if not place else ''}"
-        drawn.append(
-            f'<text class="tick" x="{_SIDE + place * step:.1f}" y="{floor + 16}" text-anchor="middle">{value}</text>'
-        )
-    return _svg(_WIDTH, floor + 24, "How durations are distributed", drawn)
 
 
 def interval_plot(found: Share) -> str:

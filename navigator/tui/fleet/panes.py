@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.cascade.views.statistics.swaps import swap_table
+from navigator.cascade.views.statistics.cost import swap_table
 from navigator.client.status import ServerLook
 from navigator.figures.swaps import swap_stats, usual_swap
 from navigator.model.models import Swap
