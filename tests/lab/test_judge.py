@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cli.lab.compare import Judged, judged, require_judges, tell
+from navigator.cli.lab.compare import Judged, judged, require_judges, tell_votes
 from navigator.config.settings import Settings
 from navigator.figures.compare import sign_test
 from navigator.lab.comparing.journal import LabTask
@@ -209,7 +209,7 @@ def test_a_judge_is_asked_blind_in_both_orders_and_once(
     again = asked(judge_server, answers, tmp_path / "votes.jsonl")
     assert len(Judge.asked) == 20, "only what was no verdict"
     assert again.document()["duels"] == found.document()["duels"]
-    tell(again)
+    tell_votes(again)
     shown = capsys.readouterr().out
     assert "cascade against generator: 8 won, 0 lost, 0 ties" in shown
     assert "anecdotal" in shown

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import CheckSetup, run_tree
-from navigator.exam.faults import pick
+from navigator.exam.chance import pick
 from navigator.exam.mining import Commit
 from navigator.model import patterns
 from navigator.model.diff import FileDiff

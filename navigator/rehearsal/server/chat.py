@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.exam.faults import fraction
+from navigator.exam.chance import fraction
 from navigator.model.json_text import read_json
 from navigator.rehearsal.server.engine import EngineJob
 from navigator.rehearsal.server.http import Request, Response, json_response
