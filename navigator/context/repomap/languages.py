@@ -6,9 +6,10 @@ downloaded. A language without a grammar still takes part in the map by its path
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from importlib import resources
+
+from navigator.model.json_text import read_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Language:
     query: str
 
 
-_TABLES: dict[str, dict[str, str]] = tomllib.loads(
+_TABLES: dict[str, dict[str, str]] = read_toml(
     (resources.files(__package__) / "languages.toml").read_text(encoding="utf-8")
 )
 

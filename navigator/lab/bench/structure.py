@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import tomllib
 from functools import cached_property
 from importlib.resources import files
 from typing import Literal
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from navigator.lab.comparing.functions import SOLUTION, Function, test_file
 from navigator.model import patterns
+from navigator.model.json_text import read_toml
 from navigator.model.states import Complexity
 
 CHECKS = ("name", "return", "parameters", "keywords")
@@ -63,7 +63,7 @@ class BenchTask(BaseModel):
 
 def bench_tasks() -> list[BenchTask]:
     """The twenty tasks."""
-    read = tomllib.loads((files("navigator.lab.bench") / "tasks.toml").read_text("utf-8"))
+    read = read_toml((files("navigator.lab.bench") / "tasks.toml").read_text("utf-8"))
     return [BenchTask.model_validate(one) for one in read["task"]]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from navigator.model.errors import UsageError
+from navigator.model.json_text import read_toml
 from navigator.model.states import Role
 
 _METHODS = {
@@ -64,7 +64,7 @@ def profile_with(source: Path, role: Role, flags: Mapping[str, str | bool], why:
 
     Flags of the source's own speculation that the chosen ones do not name are dropped: they belong to its method.
     """
-    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+    table: dict[str, Any] = read_toml(source.read_text(encoding="utf-8"))
     kept = table[role.value].get("speculation", {}).get("environment", {})
     table[role.value]["speculation"] = {"flags": dict(flags)} | ({"environment": kept} if kept else {})
     lines = [

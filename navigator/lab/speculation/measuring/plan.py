@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from navigator.lab.speculation.design import design_runs
 from navigator.model.errors import ConfigError, UsageError
+from navigator.model.json_text import read_toml
 
 EngineName = Literal["sglang", "vllm", "llama.cpp"]
 _Words = Annotated[list[str], Field(min_length=1)]
@@ -139,7 +139,7 @@ def read_plan(path: Path) -> Plan:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        plan = Plan.model_validate(tomllib.loads(text))
+        plan = Plan.model_validate(read_toml(text))
     except FileNotFoundError:
         raise UsageError(f"There is no plan {path}.", hint="docs/lab.md shows one.") from None
     except ValidationError as error:
