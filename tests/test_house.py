@@ -86,6 +86,7 @@ ALONE = ("reporter.py", "page_cache.py")
     [
         ("patterns.py", {"re", "sre_parse", "sre_compile", "re2", "regex"}, "navigator.model.patterns"),
         ("json_text.py", {"json.loads", "json.load"}, "navigator.model.json_text.read_json"),
+        ("json_text.py", {"tomllib.loads", "tomllib.load"}, "navigator.model.json_text.read_toml"),
     ],
 )
 def test_text_of_others_is_read_by_one_module(home: str, forbidden: set[str], instead: str) -> None:

@@ -9,7 +9,6 @@ import ast
 import configparser
 import json
 import threading
-import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from pathlib import PurePosixPath
 from xml.parsers import expat
 
 from navigator.model import patterns
-from navigator.model.json_text import TooDeep, read_json
+from navigator.model.json_text import TooDeep, read_json, read_toml
 from navigator.process.bounded.run import WorkerLost, run_bounded
 
 _MAX_BYTES = 5_000_000
@@ -129,7 +128,9 @@ def _toml(content: bytes) -> str | None:
     if any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
         return None
     try:
-        tomllib.loads(text)
+        read_toml(text)
+    except TooDeep:
+        return None
     except ValueError as error:
         place = _TOML_PLACE.search(str(error))
         if place is None:

@@ -24,6 +24,7 @@ from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import act, carry_out, complete_projects, reading, take_config_projects
 from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import CheckOutcome
 from navigator.model.text import safe_line, safe_text
 
@@ -81,7 +82,13 @@ def _show(found: ProjectChecked) -> None:
         if paths:
             output.say(f"  {title}, read-only inside: {', '.join(map(safe_line, paths))}")
     for mount in found.mounts_absent:
-        output.say(f"  ! check_mounts lists {safe_line(mount)}, which does not exist.")
+        output.say(
+            f"  ! check_mounts lists {safe_line(mount)}, which does not exist or is a link of the repository."
+        )
+    if found.unredacted:
+        output.say(
+            f"  ! Files with secrets hold more than {MOST_VALUES:,} values: the rest is not redacted in what tests print."
+        )
     baseline = found.baseline
     failed = baseline.outcome is CheckOutcome.FAILED
     mark = {CheckOutcome.PASSED: "✓", CheckOutcome.FAILED: "✗"}.get(baseline.outcome, "–")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from navigator.cli.session import (
     take_config_projects,
 )
 from navigator.model.errors import UsageError
+from navigator.model.json_text import read_toml
 from navigator.model.models import Suggestion, Task
 from navigator.model.states import Complexity, TaskKind, TaskState
 from navigator.store.lock import read_holder
@@ -144,10 +144,10 @@ def _from_file(source: Path) -> list[dict[str, Any]]:
             content = stream.read(_LARGEST_FILE + 1)
         if len(content) > _LARGEST_FILE:
             raise UsageError(f"{source} has more than {_LARGEST_FILE >> 20} MiB.")
-        document = tomllib.loads(content.decode())
+        document = read_toml(content.decode())
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UsageError(f"{source} is not valid TOML: {error}.") from error
     tables = document.get("task")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from navigator.model import patterns
 from navigator.model.errors import ConfigError
+from navigator.model.json_text import read_toml
 
 _HEADER = patterns.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'\s-]+?)\s*\]\]?\s*(?:#.*)?")
 _KEY = patterns.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")
@@ -38,8 +38,8 @@ def read_model(file: Path, model: type[Model]) -> Model:
             f"{file} cannot be read: {error.strerror}.", hint="Check its permissions."
         ) from error
     try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        raw = read_toml(text)
+    except ValueError as error:
         raise ConfigError(f"{file} is not valid TOML: {error}.", hint=_CHECK_HINT) from error
     _refuse_unknown(file, text, raw, model, ())
     try:

@@ -5,13 +5,13 @@ In a wheel the folders are in `navigator/_data/`; in a checkout at the repositor
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from navigator.model.errors import MissingPart
+from navigator.model.json_text import read_toml
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -34,4 +34,4 @@ def resource_dir(name: str) -> Path:
 @cache
 def table(package: str, name: str) -> dict[str, Any]:
     """The TOML file `name` in the folder of `package`, read once."""
-    return tomllib.loads((files(package) / name).read_text(encoding="utf-8"))
+    return read_toml((files(package) / name).read_text(encoding="utf-8"))

@@ -1,8 +1,9 @@
-"""JSON that others wrote, read with limits on its size and depth."""
+"""JSON and TOML that others wrote, read with limits on their size and depth."""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import Any
 
 DEEPEST = 100
@@ -36,6 +37,22 @@ def read_json(text: str | bytes, *, deepest: int = DEEPEST, strict: bool = True)
     if many > deepest:
         _check_depth(value, deepest)
     return value
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The table that a text holds.
+
+    Raises:
+        ValueError: no TOML, or too large, or nested too deeply.
+    """
+    if len(text) > LARGEST:
+        raise tomllib.TOMLDecodeError(f"longer than {LARGEST:,} characters")
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise TooDeep("nested too deeply", "", 0) from None
+    _check_depth(table, DEEPEST)
+    return table
 
 
 def _check_depth(value: Any, deepest: int) -> None:

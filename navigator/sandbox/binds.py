@@ -112,17 +112,25 @@ def _may_follow(entry: os.DirEntry[str]) -> bool:
     return not entry.is_symlink() or entry.name == "node_modules"
 
 
-def asked_mounts(project: Project) -> tuple[tuple[Bind, ...], tuple[str, ...]]:
-    """The project's `check_mounts`, read-only at their own place: (those that are there, those that are not)."""
+def asked_mounts(project: Project, tracked: Collection[str] = ()) -> tuple[tuple[Bind, ...], tuple[str, ...]]:
+    """The project's `check_mounts`, read-only at their own place: (those that are there, those that are not).
+
+    A link that the repository holds leads wherever a commit wants it to: what lies behind one counts as not there.
+    """
     there: list[Bind] = []
     absent: list[str] = []
     for named in project.check_mounts:
         place = Path(project.path, Path(named).expanduser()).absolute()
-        if place.exists():
+        if place.exists() and not _through_tracked_link(place, Path(project.path), tracked):
             there.append(Bind(str(place.resolve()), str(place)))
         else:
             absent.append(named)
     return tuple(there), tuple(absent)
+
+
+def _through_tracked_link(place: Path, checkout: Path, tracked: Collection[str]) -> bool:
+    inside = [step for step in (place, *place.parents) if checkout in step.parents]
+    return any(step.is_symlink() and str(step.relative_to(checkout)) in tracked for step in inside)
 
 
 def digest_of(binds: Collection[Bind]) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from navigator.model import patterns
-from navigator.model.json_text import read_json
+from navigator.model.json_text import read_json, read_toml
 from navigator.process.bounded.run import WorkerLost, run_bounded
 
 Read = Callable[[str], bytes | None]
@@ -159,7 +158,7 @@ def _toml(content: bytes | None) -> dict[str, Any]:
     text = _text(content)
     try:
         # Dotted keys take quadratic time: only the shortest texts are read here.
-        return run_bounded(tomllib.loads, text, size=len(text) * 8)
+        return run_bounded(read_toml, text, size=len(text) * 8)
     except (ValueError, WorkerLost):
         return {}
 

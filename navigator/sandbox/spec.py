@@ -62,7 +62,7 @@ def furnish(project: Project, tracked: Collection[str]) -> SandboxSpec:
     """
     checkout = Path(project.path)
     dependencies = dependency_folders(checkout, tracked)
-    mounts, absent = asked_mounts(project)
+    mounts, absent = asked_mounts(project, tracked)
     environments = [
         Path(bind.target) for bind in (*dependencies, *mounts) if (Path(bind.source) / "pyvenv.cfg").is_file()
     ]

@@ -254,8 +254,6 @@ def _free(snapshot: SchedulerSnapshot, *states: TaskState) -> list[TaskView]:
 
 # When there is nothing to start: sleep until the clock may change that, or stop and say why.
 
-LONGEST_SLEEP_SECONDS = 60.0
-"""A conductor looks at least this often, whatever the clock-driven rules say."""
 
 _NAMES = {Role.GENERATOR: "generator", Role.REVIEWER: "reviewer", Role.FINAL: "final reviewer"}
 
@@ -263,14 +261,13 @@ _NAMES = {Role.GENERATOR: "generator", Role.REVIEWER: "reviewer", Role.FINAL: "f
 def rest(snapshot: SchedulerSnapshot, now: float) -> Sleep | Stop:
     """`Sleep` to the next moment at which the clock alone changes the answer, or `Stop` when there is none.
 
-    A conductor that stays (`until` empty) sleeps for ever in steps, unless it has used up its swaps and
-    what is left needs one.
+    A conductor that stays (`until` empty) sleeps for ever, which is infinity, unless it has used up its swaps and what is
+    left needs one. Whoever looks more often bounds it.
     """
-    wake = min((second for second in _moments(snapshot) if second > now), default=None)
-    if wake is None and _nothing_running(snapshot) and _session_ends(snapshot):
+    wake = min((second for second in _moments(snapshot) if second > now), default=math.inf)
+    if wake == math.inf and _nothing_running(snapshot) and _session_ends(snapshot):
         return Stop(_reason(snapshot))
-    latest = now + LONGEST_SLEEP_SECONDS
-    return Sleep(latest if wake is None else min(wake, latest))
+    return Sleep(wake)
 
 
 def _nothing_running(snapshot: SchedulerSnapshot) -> bool:

@@ -267,15 +267,18 @@ class Session:
 
     def _pass_time(self, wake: float) -> None:
         moments = [wake, *self._checks.values()]
-        moments += [self.now + card.next_event() for card in self._cards.values()]
         if self._arrivals:
             moments.append(self._arrivals[-1].arrival)
         if self._swap:
             moments.append(self._swap[1])
-        until = max(self.now, min(moments))
-        passed, self.now = until - self.now, until
+        passed = min(min(moments) - self.now, *(card.next_event() for card in self._cards.values()))
+        if passed == math.inf:
+            self._stopped = True
+            return
+        # By at least what a float can hold: after an endless swap, seconds would change nothing.
+        self.now = max(self.now + passed, math.nextafter(self.now, math.inf))
         for card in self._cards.values():
-            for key in card.advance(passed):
+            for key in card.advance(max(0.0, passed)):
                 self._answered(self._tasks[key])
         for key in [key for key, second in self._checks.items() if second <= self.now]:
             del self._checks[key]

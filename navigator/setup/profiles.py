@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.model.errors import ConfigError, UsageError
+from navigator.model.json_text import read_toml
 from navigator.model.states import Role
 from navigator.setup.memory import Shape
 
@@ -84,7 +84,7 @@ def load_profile(name: str, folder: Path) -> Profile:
     """
     path = Path(name).expanduser() if name.endswith(".toml") else folder / f"{name}.toml"
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = read_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(
             f"There is no profile {name}.",

@@ -96,3 +96,15 @@ def test_a_command_that_is_not_there_is_explained(command: Command, repository: 
     done = command.run("project", "check", "thing", code=3)
     assert "vitest was not found in the sandbox" in done.stdout
     assert "node_modules is not there" in done.stdout
+
+
+@pytest.mark.sandbox
+@needs_sandbox
+def test_too_many_values_to_be_redacted_are_said(command: Command, repository: Path) -> None:
+    for part in range(3):
+        lines = [f"KEY_{number}=v{part}{number:09}x" for number in range(7_000)]
+        (repository / f".env.{part}").write_text("\n".join(lines))
+    add(command, repository, check="true")
+    assert (
+        "! Files with secrets hold more than 20,000 values" in command.run("project", "check", "thing").stdout
+    )

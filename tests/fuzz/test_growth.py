@@ -17,11 +17,14 @@ import token
 import tomllib
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 from xml import sax
 
 import pytest
+from pydantic import ValidationError
 
 from navigator.agents import acp
 from navigator.cascade.reviewing import answer as review_answer
@@ -41,7 +44,7 @@ from navigator.git import diffs
 from navigator.model import json_text, secrets
 from navigator.model.secrets import find_secret
 from navigator.model.text import safe_line, safe_text
-from navigator.sandbox import names, propose, suite
+from navigator.sandbox import names, one_test, propose, suite
 from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.sandbox.propose import proposed_command
 from navigator.sandbox.suite import excerpt
@@ -137,6 +140,19 @@ def _read(read: Callable[[str], object]) -> Callable[[str], None]:
     return quietly
 
 
+def _report(text: str) -> None:
+    """What a test run leaves behind, which the tests may have written themselves: as they like, and in its form."""
+    told = {"passed": [text], "failed": [{"id": text, "message": text}], "skipped": 0}
+    for content in (text, json.dumps(told, ensure_ascii=False)):
+        with TemporaryDirectory() as build:
+            for name in ("tests.json", "lines-1.json"):
+                Path(build, name).write_text(content, encoding="utf-8", errors="replace")
+            report = one_test._read(Path(build))
+        with suppress(KeyError, ValidationError):
+            for failure in one_test._Tests.model_validate(report["tests"]).failed:
+                one_test._redacted(failure, KNOWN)
+
+
 def _diff(text: str) -> None:
     lines = text.split("\n")
     record = f":100644 100644 {'1' * 40} {'2' * 40} M\0a\0\0diff --git a/a b/a\n"
@@ -157,6 +173,7 @@ PARSERS: dict[str, Callable[[str], None]] = {
     "values of an .env file": _read(lambda text: list(secrets.values_in(text.encode("utf-8", "replace")))),
     "redactor": _read(lambda text: KNOWN.outgoing(text)),
     "test output": _output,
+    "reports of a test run": _report,
     "review": _review,
     "field of a review": _field,
     "grounding": _grounded,
@@ -191,6 +208,7 @@ PARSERS: dict[str, Callable[[str], None]] = {
 
 SOURCES: dict[str, tuple[ModuleType, ...]] = {
     "test output": (names, suite),
+    "reports of a test run": (one_test, json_text),
     "review": (review_answer, json_text),
     "field of a review": (review_answer, grounding),
     "grounding": (grounding, quotes),

@@ -1,11 +1,11 @@
-"""JSON of others: read within limits."""
+"""JSON and TOML of others: read within limits."""
 
 from __future__ import annotations
 
 import pytest
 
 from navigator.model import json_text
-from navigator.model.json_text import DEEPEST, TooDeep, read_json
+from navigator.model.json_text import DEEPEST, TooDeep, read_json, read_toml
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 50_000, "[" * 500 + "]" * 500])
@@ -28,3 +28,12 @@ def test_what_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_json("[1, 2, 3]") == [1, 2, 3]
     with pytest.raises(ValueError, match="longer than 10 characters"):
         read_json("[1, 2, 3, 4]")
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, "a = " + "[" * 500 + "]" * 500, "a" + ".a" * 500 + " = 1"]
+)
+def test_deep_nesting_is_no_toml(text: str) -> None:
+    with pytest.raises(TooDeep):
+        read_toml(text)
+    assert read_toml("a.b = [[1]]") == {"a": {"b": [[1]]}}

@@ -96,6 +96,20 @@ def test_links_that_lead_to_themselves_stop_no_run(tmp_path: Path) -> None:
     assert bench.run(check="cat a.txt").outcome is CheckOutcome.PASSED
 
 
+@pytest.mark.sandbox
+@needs_sandbox
+def test_a_mount_follows_links_of_the_user_and_none_of_the_repository(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "sub").mkdir(parents=True)
+    bench = Bench(tmp_path / "bench", {"a.txt": "a\n"})
+    for name in ("data", "mine"):
+        (bench.path / name).symlink_to(outside)
+    mounts = bench.project.model_copy(update={"check_mounts": ("data", "data/sub", "mine", "mine/sub")})
+    there, absent = asked_mounts(mounts, ["a.txt", "data"])
+    assert [bind.target for bind in there] == [str(bench.path / "mine"), str(bench.path / "mine/sub")]
+    assert absent == ("data", "data/sub")
+
+
 def holding(bench: Bench, path: str) -> str:
     """A tree with one file at any path, made without a working tree."""
     person = "a <a@b.example> 1700000000 +0000"

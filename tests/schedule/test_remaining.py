@@ -41,14 +41,16 @@ def view(number: int, state: TaskState = S.QUEUED, round: int = 0, project: int 
     resident=st.sampled_from((None, Role.GENERATOR, Role.REVIEWER)),
     until=st.sampled_from(("idle", "reviewed", "")),
     rate=st.sampled_from((0.0, 0.35, 1.0)),
+    absurd=st.sampled_from(("", "", "swap_in", "swap_back", "proposal_tokens", "review_tokens")),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_state_comes_to_an_end(
-    tasks: list[tuple[TaskState, int, int]], resident: Role | None, until: str, rate: float
+    tasks: list[tuple[TaskState, int, int]], resident: Role | None, until: str, rate: float, absurd: str
 ) -> None:
+    """Whatever a damaged row says that a swap or an answer takes."""
     views = [view(number, state, round, project) for number, (state, round, project) in enumerate(tasks)]
     plan = Plan(resident=resident, until=until)
-    figures = replace(PUBLISHED, revise_rate=rate)
+    figures = replace(PUBLISHED, revise_rate=rate, **({absurd: 2.0**62} if absurd else {}))
     found = remaining(views, 100.0, figures, plan)
     assert found is not None
     assert found == remaining(views, 100.0, figures, plan)

@@ -23,7 +23,7 @@ from navigator.model.snapshot import (
     TaskView,
 )
 from navigator.model.states import Role, TaskState
-from navigator.schedule.next_actions import LONGEST_SLEEP_SECONDS, MAY_OVERTAKE, next_actions
+from navigator.schedule.next_actions import MAY_OVERTAKE, next_actions
 from navigator.schedule.swap_rule import longest_wait
 from navigator.schedule.view import CHECKS_AT_ONCE, FILES_HELD_SECONDS, HOLD_SECONDS
 
@@ -183,7 +183,7 @@ def test_requests_in_flight_and_stages_that_will_ask_both_take_room() -> None:
     picked = snap(*tasks, capacity={G: 3}, busy=frozenset({"T1", "T2"}))
     assert next_actions(picked, NOW) == (Generate("T3"),)
     full = next_actions(snap(*tasks, capacity={G: 3}, in_flight={G: 3}), NOW)
-    assert full == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
+    assert full == (Sleep(math.inf),)
 
 
 def test_reviews_of_one_project_follow_each_other() -> None:
@@ -279,7 +279,7 @@ def test_when_the_reviewer_is_due(why: str, snapshot: SchedulerSnapshot, swap: b
 def test_once_a_swap_is_due_only_repairs_are_started_and_what_flies_comes_home() -> None:
     writing = task(7, S.GENERATING)
     due = snap(*waiting(3), task(1), writing, busy=frozenset({"T7"}), in_flight={G: 1}, **STAYS)
-    assert next_actions(due, NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
+    assert next_actions(due, NOW) == (Sleep(due.last_arrival + due.batch.quiet),)
     broken = snap(*waiting(3), task(1), writing, **STAYS)
     assert next_actions(broken, NOW) == (Generate("T7"),)
     home = snap(*waiting(3), task(1), **STAYS)
@@ -311,10 +311,10 @@ def test_tests_of_findings_hold_a_swap_to_the_reviewer_only() -> None:
 def test_a_requested_role_is_loaded_when_nothing_is_running() -> None:
     writing = task(7, S.GENERATING)
     busy = snap(writing, task(1), busy=frozenset({"T7"}), in_flight={G: 1}, wanted=R, **STAYS)
-    assert next_actions(busy, NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)  # and nothing new is begun
+    assert next_actions(busy, NOW) == (Sleep(math.inf),)  # and nothing new is begun
     assert next_actions(snap(task(1), wanted=R, **STAYS), NOW) == (SwapTo(R),)
     assert next_actions(snap(task(1), wanted=G, **STAYS), NOW) == (Generate("T1"),)
-    assert next_actions(snap(wanted=R, swaps_left=0, **STAYS), NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
+    assert next_actions(snap(wanted=R, swaps_left=0, **STAYS), NOW) == (Sleep(math.inf),)
 
 
 @pytest.mark.parametrize(("lost", "other"), [(G, R), (R, G)])
@@ -353,7 +353,7 @@ def test_a_role_out_of_reach_is_waited_for_and_one_given_up_is_not() -> None:
     never = snap(task(1), unreachable={G: math.inf})
     assert next_actions(never, NOW) == (Stop("The generator cannot be used; 1 task waits for it."),)
     stays = snap(task(1), unreachable={G: math.inf}, until="")
-    assert next_actions(stays, NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
+    assert next_actions(stays, NOW) == (Sleep(math.inf),)
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_without_a_swap_left_the_session_does_what_it_can_and_ends(until: str) -
 
 def test_a_conductor_that_stays_outlives_its_swaps_while_nothing_needs_one() -> None:
     snapshot = snap(task(1, S.AWAITING_APPROVAL), swaps_left=0, until="")
-    assert next_actions(snapshot, NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
+    assert next_actions(snapshot, NOW) == (Sleep(math.inf),)
 
 
 def test_until_reviewed_does_not_swap_back_for_a_revision_alone() -> None:
@@ -412,7 +412,7 @@ def test_until_reviewed_does_not_swap_back_for_a_revision_alone() -> None:
 
 def test_nothing_stops_while_anything_is_running() -> None:
     for more in ({"busy": frozenset({"T9"})}, {"in_flight": {F: 1}}, {"swapping_to": R, "resident": None}):
-        assert next_actions(snap(**more), NOW) == (Sleep(NOW + LONGEST_SLEEP_SECONDS),)
+        assert next_actions(snap(**more), NOW) == (Sleep(math.inf),)
 
 
 A = {"files": frozenset({"a.py", "b.py"})}

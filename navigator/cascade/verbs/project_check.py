@@ -46,7 +46,8 @@ class ProjectChecked(Model):
     """What the tests said of the base (`baseline`, None without a command), and what the sandbox shows of this machine.
 
     `base` and `tree` are hashes; `dependencies`, `mounts` and `toolchains` are paths visible inside; `mounts_absent` and
-    `programs_absent` are those that are not there; `proposed` is a command that the manifests suggest.
+    `programs_absent` are those that are not there; `proposed` is a command that the manifests suggest;
+    `unredacted`: files with secrets hold more values than are redacted.
     """
 
     project: str
@@ -62,6 +63,7 @@ class ProjectChecked(Model):
     mounts_absent: tuple[str, ...] = ()
     programs_absent: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
+    unredacted: bool = False
     baseline: Baseline | None = None
 
     @property
@@ -94,7 +96,8 @@ class CheckProject(Verb[CheckProjectArgs, ProjectChecked]):
         found = await asyncio.to_thread(_found, setup, base, tree)
         if not project.check.strip():
             return found
-        return found.model_copy(update={"baseline": await baseline_of(deps, setup, tree, rerun=True)})
+        baseline = await baseline_of(deps, setup, tree, rerun=True)
+        return found.model_copy(update={"baseline": baseline, "unredacted": deps.redact.left_out > 0})
 
     def tell(self, result: ProjectChecked) -> list[Told]:
         detail = result.baseline.detail.partition("\n")[0] if result.baseline else "no test command"

@@ -304,8 +304,7 @@ async def noted(
     words: list[str],
 ) -> Finished:
     """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
-    from navigator.lab.comparing.progress import most_turns, note_progress
-    from navigator.lab.comparing.result import follow
+    from navigator.lab.comparing.progress import follow, most_turns, note_result
     from navigator.lab.comparing.session import compare as run
     from navigator.lab.runs import recording
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import statistics
-import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from navigator.lab.speculation.checks import Facts, findings
 from navigator.lab.speculation.formulas import break_even_tokens
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import MissingPart, UsageError
+from navigator.model.json_text import read_toml
 from navigator.model.states import Role
 
 LEAST_BLOCKS = 5
@@ -292,7 +292,7 @@ def profile_with(source: Path, role: Role, flags: Mapping[str, str | bool], why:
 
     Flags of the source's own speculation that the chosen ones do not name are dropped: they belong to its method.
     """
-    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+    table: dict[str, Any] = read_toml(source.read_text(encoding="utf-8"))
     kept = table[role.value].get("speculation", {}).get("environment", {})
     table[role.value]["speculation"] = {"flags": dict(flags)} | ({"environment": kept} if kept else {})
     lines = [

@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from navigator.model.json_text import read_toml
 from navigator.tui.keys.registry import ACTIONS, Action, clashes, key_name, shown_key
 
 
@@ -43,10 +43,10 @@ class Keymap:
 def load_keymap(path: Path) -> Keymap:
     """Read the file; an absent one changes nothing. Whatever does not fit is left out and said."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = read_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Keymap()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         return Keymap(problems=(f"{path} cannot be read, the default keys hold: {error}.",))
     problems = [
         f"{path}: there is no table {name!r}; keys belong under [keys]."

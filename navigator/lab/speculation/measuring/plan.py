@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from navigator.model.errors import ConfigError, UsageError
+from navigator.model.json_text import read_toml
 
 EngineName = Literal["sglang", "vllm", "llama.cpp"]
 _Words = Annotated[list[str], Field(min_length=1)]
@@ -140,7 +140,7 @@ def read_plan(path: Path) -> Plan:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        plan = Plan.model_validate(tomllib.loads(text))
+        plan = Plan.model_validate(read_toml(text))
     except FileNotFoundError:
         raise UsageError(f"There is no plan {path}.", hint="docs/lab.md shows one.") from None
     except ValidationError as error:
