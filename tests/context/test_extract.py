@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.context.repomap.extract import LANGUAGES, PARSE_LIMIT, extract, language_of
-from navigator.context.repomap.words import parts, path_parts, stem
+from navigator.context.repomap.words import parts, stem
 
 SAMPLES = {
     "python": (
@@ -123,7 +123,6 @@ def test_words_meet_across_their_endings_and_their_writing() -> None:
     assert stem("queries") == "query" and stem("running") == "run" and stem("class") == "class"
     assert parts("getUserNames") == parts("get_user_names") == ("get", "user", "nam", "getusernames")
     assert parts("HTTPServer")[:2] == ("http", "server")
-    assert set(path_parts("src/user_names.py")) == {"src", "user", "nam", "usernames"}
 
 
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,20}", fullmatch=True))

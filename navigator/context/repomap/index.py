@@ -8,7 +8,7 @@ from typing import Any
 
 from navigator.context.repomap.files import MapFile, TagCache, read_files
 from navigator.context.repomap.graph import Graph, pagerank
-from navigator.context.repomap.words import STOP, WORD, count_parts, path_parts
+from navigator.context.repomap.words import STOP, WORD, count_parts
 from navigator.git.diffs import path_text
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
@@ -54,16 +54,6 @@ class RepoMap:
     def history(self) -> tuple[PastCommit, ...]:
         """The commits that led here, the newest first."""
         return read_history(self.source.private, self.source.treeish, self.cache)
-
-    @cached_property
-    def path_stems(self) -> list[frozenset[str]]:
-        """The stems in each path."""
-        return [frozenset(path_parts(file.path)) for file in self.files]
-
-    @cached_property
-    def defined_stems(self) -> list[dict[str, int]]:
-        """The stems in the names that each file defines, with how many names contain them."""
-        return [count_parts((d.name, 1) for d in file.definitions) for file in self.files]
 
 
 # What the commits before the base tell: which files change lately, together, and for tasks in words like these.
