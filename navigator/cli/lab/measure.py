@@ -13,12 +13,12 @@ from navigator.cli import output
 from navigator.cli.lab.estimates import tell_estimates
 from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation.checks import Facts, Finding, findings
-from navigator.lab.speculation.decide import Arm, Choice, decide
+from navigator.lab.speculation.decide import Arm, decide
 from navigator.lab.speculation.estimates import Estimate, estimates
 from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
 from navigator.lab.speculation.measuring.progress import RANDOM, note_progress
 from navigator.lab.speculation.runs import Run, read_runs
-from navigator.model.errors import MissingPart, UsageError
+from navigator.model.errors import MissingPart
 from navigator.model.states import Role
 from navigator.model.text import plural
 
@@ -29,20 +29,14 @@ def decision(runs: list[Run], role: Role, options: dict[str, Any]) -> dict[str, 
     """The decision as JSON has it, and as `tell_decision` prints it; `missing` says why nothing can be decided yet.
 
     Args:
-        options: restart_seconds, tokens_until_swap, profile and write, as given.
-
-    Raises:
-        UsageError: a profile is wanted that cannot be written.
+        options: restart_seconds and tokens_until_swap, as given.
     """
     restart, until, source = _costs(role, options)
     try:
         choice = decide(runs, restart_seconds=restart, tokens_until_swap=until)
     except MissingPart as error:
-        if options["write"] is not None:
-            raise
         return {"decision": "cannot tell", "missing": error.message}
-    written = _profile(choice, runs, role, options)
-    return {**asdict(choice), "profile": written and str(written), "costs": source}
+    return {**asdict(choice), "costs": source}
 
 
 def tell_decision(found: dict[str, Any]) -> None:
@@ -56,8 +50,6 @@ def tell_decision(found: dict[str, Any]) -> None:
     output.say(found["sentence"], bold=True)
     if found["restart"] is not None:
         output.say(f"A start takes {output.duration(found['restart']['seconds'])} ({found['costs']}).")
-    if found["profile"] is not None:
-        output.say(f"Written: {found['profile']}")
 
 
 def _costs(role: Role, options: dict[str, Any]) -> tuple[float, float, str]:
@@ -87,40 +79,6 @@ def _costs(role: Role, options: dict[str, Any]) -> tuple[float, float, str]:
         load_settings().batch.target * tokens if until is None else until,
         "; ".join(source),
     )
-
-
-def _profile(choice: Choice, runs: list[Run], role: Role, options: dict[str, Any]) -> Path | None:
-    if options["write"] is None:
-        return None
-    if choice.chosen is None:
-        raise UsageError("There is no method to write into a profile.", hint=choice.sentence)
-    mine = [run for run in runs if (run.draft, run.gamma) == (choice.chosen.draft, choice.chosen.gamma)]
-    if any(run.random_weights for run in mine):
-        raise UsageError(
-            "These runs are of models with random weights: no profile is written from them.",
-            hint="Measure the models that the profile names.",
-        )
-    if (engine := next((run.engine for run in mine if run.engine), "sglang")) != "sglang":
-        raise UsageError(
-            f"These runs are of {engine}; profiles start SGLang.",
-            hint="Measure SGLang, or change the server's own start.",
-        )
-    from navigator.config.resources import resource_dir
-    from navigator.lab.speculation.decide import profile_with, sglang_flags
-    from navigator.setup.profiles import load_profile
-
-    folder = resource_dir("swap") / "profiles"
-    name = options["profile"]
-    if not name:
-        raise UsageError("--write needs the profile to write into.", hint="Add --profile NAME.")
-    source = Path(name).expanduser() if name.endswith(".toml") else folder / f"{name}.toml"
-    load_profile(name, folder)
-    arguments = next((run.arguments for run in mine if run.arguments), ())
-    flags = sglang_flags(choice.chosen.draft, choice.chosen.gamma, arguments)
-    path: Path = options["write"]
-    path.write_text(profile_with(source, role, flags, choice.sentence), encoding="utf-8")
-    load_profile(str(path), folder)
-    return path
 
 
 def _row(arm: Arm) -> tuple[object, ...]:
@@ -185,12 +143,6 @@ def runs_file(role: Role) -> Path:
     metavar="N",
     help="For the decision: tokens that the model writes before it is swapped out; default: a batch's.",
 )
-@click.option(
-    "--profile", metavar="NAME", help="Profile to write the choice into: a packaged one or a .toml file."
-)
-@click.option(
-    "--write", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the profile here."
-)
 @output.JSON
 def measure(
     plan: Path,
@@ -205,7 +157,7 @@ def measure(
 
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
     command again to go on. Nothing else should use the machine meanwhile. It ends with the decision whether to speculate, which
-    takes five blocks; --write writes the choice into a profile.
+    takes five blocks.
     """
     from navigator.lab.runs import recording
     from navigator.lab.speculation.measuring.runner import finished
