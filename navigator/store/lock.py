@@ -23,7 +23,9 @@ from navigator.store.errors import DatabaseLocked, StoreError
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
 
-_TRIES = 5
+_GONE = 0.1
+"""Seconds after which the lock of a holder that is dead is held by somebody else."""
+
 _PAUSE = 0.02
 
 
@@ -39,11 +41,12 @@ class StateLock:
         """Whether this instance holds the lock."""
         return self._descriptor is not None
 
-    def acquire(self, blocking: bool = False, *, command: str = "") -> bool:
+    def acquire(self, blocking: bool = False, *, patience: float = 0.0, command: str = "") -> bool:
         """Take the lock and note who holds it.
 
         Args:
             blocking: wait until it is free.
+            patience: seconds to wait for a holder that lives.
             command: what the holder does, for others to read; by default this process's own command line.
 
         Returns:
@@ -64,7 +67,7 @@ class StateLock:
             ) from error
         try:
             os.fchmod(descriptor, 0o600)
-            if not _take(descriptor, self._path, blocking=blocking):
+            if not _take(descriptor, self._path, blocking=blocking, patience=patience):
                 os.close(descriptor)
                 return False
             os.ftruncate(descriptor, 0)
@@ -131,22 +134,23 @@ def describe_holder(path: Path) -> str:
     return f"process {note.get('pid')} ({note.get('command')}, since {note.get('started')})"
 
 
-def _take(descriptor: int, path: Path, *, blocking: bool) -> bool:
+def _take(descriptor: int, path: Path, *, blocking: bool, patience: float) -> bool:
     if blocking:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         return True
-    for left in reversed(range(_TRIES)):
+    began = time.monotonic()
+    while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             note = _read_note(path)
-            if not left or (note is not None and _alive(note)):
+            # Of a dead holder: perhaps only a reader tries, in `_is_locked`, whether its lock is free.
+            alive = note is not None and _alive(note)
+            if time.monotonic() - began >= (patience if alive else max(patience, _GONE)):
                 return False
-            # Perhaps only a reader that tries, in `_is_locked`, whether a dead holder's lock is free.
             time.sleep(_PAUSE)
         else:
             return True
-    return False
 
 
 def _is_locked(path: Path) -> bool:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from navigator.cascade.acting import act
 from navigator.cascade.socket import wire
 from navigator.cascade.socket.client import ConductorClient, request
 from navigator.cascade.socket.server import SocketServer
 from navigator.cascade.socket.wire import NoConductor, RemoteError
+from navigator.cascade.verbs.deciding import DecideArgs, Pinned
+from navigator.cascade.verbs.reject import Reject
+from navigator.config.paths import StatePaths
 from navigator.model.errors import Conflict
 from navigator.model.models import Event
+from navigator.store.database import open_writer
 
 
 def event(seq: int) -> Event:
@@ -166,3 +173,34 @@ async def test_thousands_of_requests_whose_answers_nobody_reads_do_not_keep_the_
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)
         connection.close()
+
+
+DYING = """
+import socket, sys, time
+from pathlib import Path
+from navigator.config.paths import StatePaths
+from navigator.store.lock import StateLock
+
+paths = StatePaths(Path(sys.argv[1]))
+assert StateLock(paths).acquire()
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(str(paths.socket))
+listening.listen()
+print("ready", flush=True)
+asking, _ = listening.accept()
+listening.close()
+asking.close()
+time.sleep(0.5)
+"""
+
+
+def test_a_conductor_that_dies_over_a_request_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its socket is closed before its lock is free: the command does its work once it is."""
+    paths = StatePaths(tmp_path)
+    open_writer(paths.database, rehearsal=False).close()
+    with subprocess.Popen([sys.executable, "-c", DYING, str(paths.root)], stdout=subprocess.PIPE) as dying:
+        assert dying.stdout is not None and dying.stdout.readline() == b"ready\n"
+        (row,) = act(paths, Reject(), DecideArgs(proposals=(Pinned(id="P1"),))).decisions
+        assert "P1" in row.reason and dying.poll() == 0

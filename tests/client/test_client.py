@@ -608,6 +608,8 @@ async def test_cancelling_closes_the_stream_and_aborts_on_sglang(connect, monkey
         serving(routes(slow, models=listed, abort_request=abort)) as server,
         connect(server.url, **named) as client,
     ):
+        # Asked before: a call goes on with a guess where the server is slow to say what it is.
+        assert await client.kind() == "sglang"
         task = asyncio.create_task(client.chat(question()))
         await begun.wait()
         with caplog.at_level("INFO"):

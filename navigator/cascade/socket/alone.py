@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 FROM_CONFIG = "config"
 FROM_STORE = "store"
 
+PATIENCE = 2.0
+"""Seconds that a command waits for another one; a conductor that died closes its socket a moment before its lock is free."""
+
 _ONE_AT_A_TIME = threading.Lock()
 """Requests of one process wait for each other; only another process that holds the lock is a conflict."""
 
@@ -31,12 +34,17 @@ def _log_only(problem: str) -> None:
 
 @contextmanager
 def locked_dependencies(
-    paths: StatePaths, *, on_problem: Callable[[str], None] = _log_only, **options: Any
+    paths: StatePaths,
+    *,
+    on_problem: Callable[[str], None] = _log_only,
+    patience: float = 0.0,
+    **options: Any,
 ) -> Iterator[Dependencies]:
     """Hold the lock and the one writing connection; release both at the end.
 
     Args:
         on_problem: called with a message for each `[[project]]` entry of the settings that could not be added.
+        patience: seconds to wait for the lock.
         options: further fields of `Dependencies`.
 
     Raises:
@@ -50,7 +58,7 @@ def locked_dependencies(
 
     settings = load_settings()
     lock = StateLock(paths)
-    if not lock.acquire(blocking=False):
+    if not lock.acquire(patience=patience):
         holder = lock.holder() or {}
         raise Conflict(
             f"Another Navigator (process {holder.get('pid', 'unknown')}) is using {paths.root}.",
@@ -83,7 +91,7 @@ def act_alone(
     """
     from navigator.cascade.verbs.registry import perform
 
-    with _ONE_AT_A_TIME, locked_dependencies(paths, on_problem=on_problem) as deps:
+    with _ONE_AT_A_TIME, locked_dependencies(paths, on_problem=on_problem, patience=PATIENCE) as deps:
 
         async def once() -> Result:
             try:
