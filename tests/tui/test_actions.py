@@ -16,8 +16,7 @@ from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.key_table import ROWS, TITLES
 from navigator.tui.keys.page import keys_page
 from navigator.tui.keys.registry import ACTIONS, SCOPES, clashes, in_group, in_scope, key_name, shown_key
-from navigator.tui.welcome.add_projects import AddProjectsScreen
-from navigator.tui.welcome.first_run import FirstRunScreen
+from navigator.tui.welcome.first_run import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 

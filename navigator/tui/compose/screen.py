@@ -35,9 +35,9 @@ from navigator.tui.messages import ComposeFor
 from navigator.tui.terminal.editor import open_in_editor
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, fit
-from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.page import PieceLines
+from navigator.tui.widgets.panels import Editor
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.widgets.writing import Editor
 from navigator.tui.work import begin
 
 _LABEL = 12

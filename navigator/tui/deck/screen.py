@@ -302,7 +302,7 @@ class DeckScreen(NavScreen):
 
     def action_add_projects(self) -> None:
         """Find repositories under a folder."""
-        from navigator.tui.welcome.add_projects import AddProjectsScreen
+        from navigator.tui.welcome.first_run import AddProjectsScreen
 
         self.app.push_screen(AddProjectsScreen())
 
