@@ -128,9 +128,10 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
 @needs_sandbox
 @pytest.mark.sandbox
 def test_nobody_is_asked_to_read_a_draft_that_did_not_apply(bench: Bench) -> None:
-    bench.models.write = lambda messages: "NO_CHANGE: I cannot do it."
+    bench.models.write = bench.models.read = lambda messages: "NO_CHANGE: I cannot do it."
     done = bench.compare("code", "--tasks", "2")
-    assert bench.models.written and bench.models.read_by == []
+    said = bench.models.written + bench.models.read_by
+    assert len(said) == 4 and not any("verdict" in messages[0]["content"].lower() for messages in said)
     assert not any(any(task["passed"].values()) for task in done["tasks"])
 
 
