@@ -139,7 +139,7 @@ def test_functions_stay_short() -> None:
 BUDGETS = {
     "cascade": 16_100,
     "tui": 10_950,
-    "cli": 6_150,
+    "cli": 6_300,
     "store": 3_950,
     "lab": 3_600,
     "sandbox": 2_650,

@@ -71,6 +71,8 @@ class RunOptions:
     max_swaps: int | None = None
     measure: int = 0
     """Swaps each way to measure; a session with it does no task."""
+    only: frozenset[str] = frozenset()
+    """The tasks to work on; empty: all. A session with it looks for no other work and asks no exam."""
 
 
 class Conductor:
@@ -137,15 +139,17 @@ class Conductor:
         try:
             if self._metrics is not None:
                 self._metrics.start()
-            await self._incoming.look()
+            if not self._options.only:
+                await self._incoming.look()
             await self._residency.begin()
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
             self._spawn(deps.requests.keep_looking(deps))
-            self._spawn(keep_preparing(deps, self._storage, self._swapped))
-            self._spawn(self._incoming.run())
-            self._spawn(Idle(deps, self._storage, self._at_rest).run())
+            if not self._options.only:
+                self._spawn(keep_preparing(deps, self._storage, self._swapped))
+                self._spawn(self._incoming.run())
+                self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if self._options.measure:
                 self.measure(self._options.measure)
             while not self._stopping:
@@ -204,6 +208,9 @@ class Conductor:
         )
         if self._options.measure:
             snapshot = replace(snapshot, capacity=dict.fromkeys(Role, 0))
+        elif self._options.only:
+            mine = (one for one in snapshot.tasks if one.id in self._options.only or one.landing_due)
+            snapshot = replace(snapshot, tasks=tuple(mine), exam=acts.ExamView())
         else:
             self._forecasts.look(snapshot.tasks, swapping=snapshot.swapping_to is not None)
         self._looked_at = snapshot

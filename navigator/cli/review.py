@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from navigator.cascade.verbs.deciding import TREE_DIGITS
 from navigator.cascade.verbs.fix_findings import RequestFix
 from navigator.cascade.verbs.review_change import AddReview, ReviewArgs
 from navigator.cli import output
+from navigator.cli.here import targets
 from navigator.cli.session import (
     act,
     carry_out,
@@ -25,11 +27,14 @@ from navigator.cli.session import (
     take_config_projects,
 )
 from navigator.config.paths import StatePaths
-from navigator.model.errors import UsageError
+from navigator.config.settings import load_settings
+from navigator.config.settings import time_scale as scale_of
+from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Task
 from navigator.model.standing import LOOP_TASK_STATES
 from navigator.model.states import Severity, TaskState
 from navigator.store.lock import read_holder
+from navigator.swap import make_strategy
 
 if TYPE_CHECKING:
     from navigator.model.secrets import Redactor
@@ -44,20 +49,19 @@ _ON_THE_WAY = LOOP_TASK_STATES - {TaskState.STALE}
 
 
 @click.command()
-@click.argument("project", shell_complete=complete_projects)
-@click.argument("ref", default="", metavar="[REF|RANGE]")
+@click.argument("words", nargs=-1, metavar="[PROJECT] [REF|RANGE]", shell_complete=complete_projects)
 @click.option(
     "--branch", default="", metavar="B", help="Everything on a branch since it left the project's base."
 )
 @click.option("--staged", is_flag=True, help="What is staged.")
 @click.option("--worktree", is_flag=True, help="What is not committed, untracked files included.")
 @click.option("--each", is_flag=True, help="Each commit of the range or branch separately.")
-@click.option("--wait", is_flag=True, help="Wait for the verdicts, and print the reviews.")
+@click.option("--queue", is_flag=True, help="Queue the review for the conductor, and do not wait for it.")
 @click.option(
     "--fail-on",
     type=click.Choice([severity.value for severity in Severity]),
     default=None,
-    help="Wait, and exit with 1 if there is a finding of this severity or a worse one, with 4 without a verdict.",
+    help="Exit with 1 if there is a finding of this severity or a worse one, with 4 without a verdict.",
 )
 @click.option(
     "--format",
@@ -65,38 +69,48 @@ _ON_THE_WAY = LOOP_TASK_STATES - {TaskState.STALE}
     type=click.Choice(["text", "json", "sarif", "markdown"]),
     default="text",
     show_default=True,
-    help="How to print; sarif and markdown wait.",
+    help="How to print the reviews.",
 )
 @output.JSON
 def review(
-    project: str,
-    ref: str,
+    words: tuple[str, ...],
     branch: str,
     staged: bool,
     worktree: bool,
     each: bool,
-    wait: bool,
+    queue: bool,
     fail_on: str | None,
     form: str,
     as_json: bool,
 ) -> None:
     """Have existing work reviewed: a commit, a range such as main..topic, a branch, staged or uncommitted work.
 
-    Without REF it is the last commit. What is reviewed is never changed or landed. A change that was reviewed before is not
-    reviewed again: with --wait its review is printed at once.
+    Without PROJECT it is the repository of the current folder, without REF its last commit. The review is made now, by the
+    conductor where one runs, else by this command. What is reviewed is never changed or landed. A change that was reviewed before
+    is not reviewed again: its review is printed at once.
     """
-    if bool(ref) + bool(branch) + staged + worktree > 1:
+    if queue and (fail_on or form in ("sarif", "markdown")):
+        raise UsageError("--queue waits for no review, so there is nothing to print or to judge yet.")
+    if (len(words) > 1) + bool(branch) + staged + worktree > 1:
         raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
     if as_json and form not in ("text", "json"):
         raise UsageError(f"--json and --format {form} contradict each other.")
     form = "json" if as_json else form
+    settings = load_settings()
+    if not queue and settings.swap.strategy is None:
+        make_strategy(settings, state_paths())  # says what to do
     take_config_projects()
+    project, ref = targets(words)
+    if ref and (branch or staged or worktree):
+        raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
     verb = AddReview()
     queued = act(
         verb,
         ReviewArgs(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each),
     )
-    if wait or fail_on or form in ("sarif", "markdown"):
+    if not queue:
+        for one in queued.left_out:
+            output.note(f"{one.ref} is left out: {one.reason}")
         _print_reviews(queued.tasks, form, fail_on)
         return
     paths = state_paths()
@@ -142,35 +156,49 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> Non
 
 
 def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
-    """Until none of the tasks is on its way.
+    """Until none of the tasks is on its way: a conductor that runs reviews them, without one this process does.
 
     Raises:
-        NoConductor: nobody works on them.
+        NavigatorError: they could not be reviewed.
     """
+    from navigator.cli.run import conduct
+
+    said = ""
+    while left := _on_the_way(paths, ids):
+        names = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+        alone = _nobody_conducts(paths)
+        now = f"with {load_settings().reviewer.model}" if alone else "by the conductor that runs"
+        if now != said:
+            output.note(f"Reviewing {names} {now} …")
+            said = now
+        if alone:
+            with suppress(Conflict):  # another command holds the state, for a moment or as the conductor
+                ended = conduct(
+                    paths, until="reviewed", only=frozenset(left), quiet=True, time_scale=scale_of(None)
+                )
+                if _on_the_way(paths, ids):
+                    why = "; ".join(ended["problems"].values()) or ended["reason"]
+                    raise NavigatorError(
+                        f"{names}: not reviewed. {why}", hint="`navigator doctor` checks the server."
+                    )
+                return
+        time.sleep(_PAUSE)
+
+
+def _nobody_conducts(paths: StatePaths) -> bool:
     from navigator.cascade.socket.client import request
     from navigator.cascade.socket.wire import NoConductor
 
-    said = running = True
-    while True:
-        with reading(paths) as store:
-            left = [one for one in ids if store.task(one).state in _ON_THE_WAY]
-        if not left:
-            return
-        names = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
-        if not running:
-            raise NoConductor(
-                f"{names} {'waits' if len(left) == 1 else 'wait'} for a review, and no conductor is running.",
-                hint="Start one with `navigator run --detach`, or run `navigator run --until reviewed`; then ask again.",
-            )
-        try:
-            request(paths.socket, "status", {})
-        except NoConductor:
-            running = False  # it may have finished them just now: looked at once more
-            continue
-        if said:
-            output.note(f"Waiting for the review of {names}.")
-            said = False
-        time.sleep(_PAUSE)
+    try:
+        request(paths.socket, "status", {})
+    except NoConductor:
+        return True
+    return False
+
+
+def _on_the_way(paths: StatePaths, ids: Sequence[str]) -> list[str]:
+    with reading(paths) as store:
+        return [one for one in ids if store.task(one).state in _ON_THE_WAY]
 
 
 def _documents(paths: StatePaths, ids: Sequence[str]) -> list[dict[str, Any]]:

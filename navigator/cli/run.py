@@ -84,9 +84,15 @@ def run(
 
 
 def conduct(
-    paths: StatePaths, *, until: str, max_swaps: int | None = None, quiet: bool = False, **options: Any
+    paths: StatePaths,
+    *,
+    until: str,
+    max_swaps: int | None = None,
+    only: frozenset[str] = frozenset(),
+    quiet: bool = False,
+    **options: Any,
 ) -> dict[str, Any]:
-    """Run one session to its end and return its document.
+    """Run one session to its end and return its document. With `only`, it works on these tasks and leaves the others.
 
     SIGINT, SIGTERM and SIGHUP end it cleanly; unfinished work is resumed by the next run.
     """
@@ -98,7 +104,9 @@ def conduct(
 
         async def session() -> dict[str, Any]:
             progress = Progress(deps.reader, quiet=quiet)
-            conductor = Conductor(deps, RunOptions(until=until, max_swaps=max_swaps), progress.event)
+            conductor = Conductor(
+                deps, RunOptions(until=until, max_swaps=max_swaps, only=only), progress.event
+            )
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, conductor.stop, f"stopped by {number.name}")

@@ -18,6 +18,7 @@ from navigator.cascade.verbs.task_add import AddTasks
 from navigator.cascade.verbs.task_verbs import TasksArgs
 from navigator.cli import output
 from navigator.cli.context import cache_document, say_cache
+from navigator.cli.here import project_of
 from navigator.cli.lazy import Commands
 from navigator.cli.session import (
     carry_out,
@@ -104,7 +105,10 @@ def add(
     source: Path | None,
     as_json: bool,
 ) -> None:
-    """Queue a task: PROJECT TEXT, or --all TEXT, or --from FILE."""
+    """Queue a task: [PROJECT] TEXT, or --all TEXT, or --from FILE.
+
+    Without PROJECT it is for the repository of the current folder; TEXT is then one word or quoted.
+    """
     take_config_projects()
     if source is not None:
         if words or everywhere:
@@ -136,8 +140,15 @@ def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
         if not names:
             raise UsageError("There are no projects yet.", hint="`navigator project add PATH`")
         return [(name, " ".join(words)) for name in names]
-    if len(words) < 2:
-        raise UsageError("A project and a text are required.", hint='`navigator task add PROJECT "…"`')
+    if not words:
+        raise UsageError("The text of the task is missing.", hint='`navigator task add [PROJECT] "…"`')
+    if len(words) == 1:
+        with reading() as store:
+            if words[0] in {held.name for held in store.projects()}:
+                raise UsageError(
+                    "The text of the task is missing.", hint=f'`navigator task add {words[0]} "…"`'
+                )
+        return [(project_of(Path.cwd()), words[0])]
     return [(words[0], " ".join(words[1:]))]
 
 

@@ -39,6 +39,12 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             yield from _walk(folder / name, depth - 1)
 
 
+def repository_of(folder: Path) -> Path | None:
+    """Top folder of the repository that `folder` is in, resolved; None where it is in none."""
+    here = folder.resolve()
+    return next((one for one in (here, *here.parents) if _is_repository(one)), None)
+
+
 def _is_repository(folder: Path) -> bool:
     if (folder / ".git").exists():
         return True

@@ -52,7 +52,8 @@ def make_strategy(
         listed = "; ".join(f"{name} ({strategy_class(name).about})" for name in strategy_names())
         raise MissingPart(
             "No swap strategy is set, so Navigator does not know how to change models.",
-            hint=f'Set strategy under [swap] in {where}, for example strategy = "resident". Strategies: {listed}.',
+            hint="`navigator setup` finds your servers and writes the settings. "
+            f"Or set strategy under [swap] in {where}: {listed}.",
         )
     setup = Setup(settings, paths, in_flight, time_scale, seed)
     return strategy_class(settings.swap.strategy).create(setup)

@@ -15,12 +15,16 @@ from navigator.context.withheld import learn_withheld
 from navigator.git.existing import Change, Found
 from navigator.git.facts import RepoFacts, read_facts
 from navigator.git.private import LineCounts, PrivateRepo
+from navigator.model import patterns
 from navigator.model.models import EXISTING, AppliedEdit, Project, Proposal, Task
 from navigator.model.states import Role, Rung, TaskState
 from navigator.store.writes.writer import Transaction
 
 MOST_LINES = 50_000
 """Changed lines of one change at most: what screens and diffs are made for."""
+
+_GENERATED = patterns.compile(r"^ *Generated-By: (\S+)", patterns.MULTILINE)
+"""The trailer that a landing writes. Who forges it makes a review count for less, never for more."""
 
 _ENDED = frozenset({TaskState.CANCELLED, TaskState.FAILED})
 
@@ -130,6 +134,12 @@ def _redacted(change: Change, deps: Dependencies) -> Change:
     return replace(change, **words)
 
 
+def _writer(change: Change) -> str:
+    """The model that the messages of landed commits name as their writer; "" where they name none, or several."""
+    named = {match[1] for match in _GENERATED.finditer(change.text)}
+    return named.pop() if len(named) == 1 else ""
+
+
 def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> str:
     change = one.change
     task = tx.add_task(
@@ -149,6 +159,7 @@ def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> st
             tree=one.tree,
             written_by=Role.GENERATOR,  # the column knows roles only; `way` says that none wrote it
             way=EXISTING,
+            model=_writer(change),
             title=change.title,
             summary=f"by {change.author}" if change.author else "",
             edits=tuple(AppliedEdit(path=path, rung=Rung.EXACT) for path in one.counts.paths),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -110,9 +111,9 @@ class Reader(
         where = "id = ?" if by_id else f"name = ?{'' if removed else ' AND removed = 0'}"
         found = self._all(f"SELECT * FROM projects WHERE {where} ORDER BY removed, id DESC", name_or_id)
         if not found:
-            raise NotFound(
-                f"There is no project {name_or_id!r}.", hint="`navigator project list` names them."
-            )
+            near = get_close_matches(str(name_or_id), [held.name for held in self.projects()], 1)
+            hint = f"Did you mean {near[0]}?" if near else "`navigator project list` names them."
+            raise NotFound(f"There is no project {name_or_id!r}.", hint=hint)
         return from_row(Project, found[0])
 
     def tasks(

@@ -41,6 +41,7 @@ def review_document(reader: Reader, task: Task, proposal: Proposal, redact: Reda
         "reason": redact.outgoing(task.reason) if ended else "",
         "findings": [_finding(one, redact) for one in review.findings] if review else [],
         "model": review.model if review else "",
+        "self_review": bool(review and review.self_review),
         "prompt_version": review.prompt_version if review else "",
         "rehearsal": reader.rehearsal,
         "at": review.at if review else "",

@@ -8,6 +8,7 @@ from typing import Any
 from navigator.model import patterns
 from navigator.model.text import safe_line
 
+_OWN = "Self-reviewed: {} wrote this change and reviewed it. It misses its own mistakes."
 _MARKUP = patterns.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
 
 
@@ -17,20 +18,21 @@ def text(documents: Sequence[dict[str, Any]]) -> str:
 
 
 def _lines(one: dict[str, Any]) -> Iterator[str]:
-    simulated = "  REHEARSAL" if one["rehearsal"] else ""
-    yield (
-        f"{one['proposal']}  {one['project']}  {safe_line(one['ref'])}  {_verdict(one)}{simulated}  {safe_line(one['title'])}"
-    )
+    marks = ("  REHEARSAL" if one["rehearsal"] else "") + ("  self-reviewed" if one["self_review"] else "")
+    yield f"{one['proposal']}  {one['project']}  {safe_line(one['ref'])}  {_verdict(one)}{marks}  {safe_line(one['title'])}"
+    if one["self_review"]:
+        yield f"  {_OWN.format(safe_line(one['model']))}"
     if said := one["summary"] or one["reason"]:
         yield f"  {safe_line(said)}"
     for finding in one["findings"]:
         counts = "" if finding["anchored"] else f"  ({finding['unanchored']}: it does not count)"
-        yield f"  {finding['severity']}, {finding['criterion']}  {safe_line(_where(finding))}{counts}"
-        yield f"    {safe_line(finding['message'])}"
+        quote = f"  {safe_line(finding['quote'].strip())}" if finding["quote"] else ""
+        yield f"  {safe_line(_where(finding)) or 'the whole change'}{quote}"
+        yield f"    {finding['severity']}, {finding['criterion']}: {safe_line(finding['message'])}{counts}"
         if finding["trigger"]:
             yield f"    when: {safe_line(finding['trigger'])}"
-        if finding["quote"]:
-            yield f"    line: {safe_line(finding['quote'].strip())}"
+    if not one["findings"] and one["verdict"]:
+        yield "  No findings."
 
 
 def markdown(documents: Sequence[dict[str, Any]]) -> str:
@@ -45,6 +47,9 @@ def _marked(one: dict[str, Any]) -> Iterator[str]:
     if one["rehearsal"]:
         yield ""
         yield "**Simulated**: reviewed by the rehearsal, not by a model."
+    if one["self_review"]:
+        yield ""
+        yield _plain(_OWN.format(one["model"]))
     if said := one["summary"] or one["reason"]:
         yield ""
         yield _plain(said)
