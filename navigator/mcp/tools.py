@@ -44,9 +44,7 @@ class QueueTask(Model):
 
     project: str = Field(description="The project's name, as list_projects has it.")
     text: str = Field(description="What is to be done, as one would tell a colleague.")
-    kind: TaskKind | None = Field(
-        default=None, description="The kind of work; guessed from the text where it is not given."
-    )
+    kind: TaskKind | None = Field(default=None, description="By default guessed from the text.")
     files: tuple[str, ...] = Field(
         default=(),
         max_length=MOST_FILES,

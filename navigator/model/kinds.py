@@ -6,61 +6,26 @@ from navigator.model import patterns
 from navigator.model.states import TaskKind
 
 _WORDS = patterns.compile(r"[a-z]+")
-_FIRST = 8
-"""Words of the first line that are looked at."""
-
+_MAKES = "add write update improve extend complete translate"
 _VERBS = {
-    TaskKind.FIX: ("fix", "repair", "correct", "mend", "resolve", "prevent"),
-    TaskKind.REFACTOR: (
-        "refactor",
-        "rename",
-        "simplify",
-        "extract",
-        "inline",
-        "deduplicate",
-        "reorganise",
-        "reorganize",
-        "tidy",
-    ),
-    TaskKind.DOCS: ("document", "describe", "explain"),
-    TaskKind.TEST: ("test", "cover"),
+    TaskKind.FIX: "fix repair correct mend resolve prevent",
+    TaskKind.REFACTOR: "refactor rename simplify extract inline deduplicate reorganise reorganize tidy",
+    TaskKind.DOCS: "document describe explain",
+    TaskKind.TEST: "test cover",
 }
 """What a task of a kind begins with."""
 
 _THINGS = {
-    TaskKind.TEST: ("test", "tests", "coverage"),
-    TaskKind.DOCS: (
-        "docs",
-        "documentation",
-        "docstring",
-        "docstrings",
-        "readme",
-        "changelog",
-        "comment",
-        "comments",
-        "tutorial",
-    ),
+    TaskKind.TEST: "test tests coverage",
+    TaskKind.DOCS: "docs documentation docstring docstrings readme changelog comment comments tutorial",
 }
 """What a task of a kind adds, writes or updates."""
-
-_MAKES = ("add", "write", "update", "improve", "extend", "complete", "translate")
 
 
 def guess_kind(text: str) -> TaskKind:
     """The kind that the first words of a task's text name, else implement. Never one that ends without a change."""
-    words = _WORDS.findall(text.strip().partition("\n")[0].lower())[:_FIRST]
-    if not words:
-        return TaskKind.IMPLEMENT
-    for kind, verbs in _VERBS.items():
-        if words[0] in verbs:
-            return kind
-    if words[0] in _MAKES:
-        named = [
-            (words.index(thing), kind)
-            for kind, things in _THINGS.items()
-            for thing in things
-            if thing in words
-        ]
-        if named:
-            return min(named)[1]
-    return TaskKind.IMPLEMENT
+    first, *rest = [*_WORDS.findall(text.strip().partition("\n")[0].lower()), ""]
+    named = [kind for kind, verbs in _VERBS.items() if first in verbs.split()]
+    if first in _MAKES.split():
+        named = [kind for word in rest for kind, things in _THINGS.items() if word in things.split()]
+    return (named or [TaskKind.IMPLEMENT])[0]

@@ -150,15 +150,11 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
         return [
             Told(
                 task.id,
-                f"queued for {task.project}{_as_kind(task)}{_as_variant(task)}{after.get(task.id, '')}",
+                f"queued for {task.project} as {task.kind.value}{_as_variant(task)}{after.get(task.id, '')}",
                 hint=unknown.get(task.project, ""),
             )
             for task in result.tasks
         ]
-
-
-def _as_kind(task: Task) -> str:
-    return "" if task.kind is TaskKind.IMPLEMENT else f" as {task.kind.value}"
 
 
 def _as_variant(task: Task) -> str:
