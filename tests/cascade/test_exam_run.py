@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.asking import exam_subject
-from navigator.cascade.exam.queue import ExamQueue, in_order, within
+from navigator.cascade.exam.queue import ExamQueue, exam_subject, in_order, within
 from navigator.cascade.stages.review import plan_review, prompt_dependencies
 from navigator.cascade.stages.subject import gather_subject
-from navigator.cascade.views.statistics.aftermath import exam_repeat_table
-from navigator.cascade.views.statistics.exam import PAGE, Exam
 from navigator.cascade.views.statistics.outcomes import PAGE as OUTCOMES
+from navigator.cascade.views.statistics.outcomes import exam_repeat_table
 from navigator.cascade.views.statistics.page import Question
+from navigator.cascade.views.statistics.reviewer import EXAM as PAGE
+from navigator.cascade.views.statistics.reviewer import Exam
 from navigator.cli.session import locked_dependencies
 from navigator.model.errors import Conflict
 from navigator.model.exam import ExamAnswer

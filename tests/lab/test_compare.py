@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.paired import holm, paired_difference, pairs_needed, power, sign_test
+from navigator.figures.compare import holm, paired_difference, pairs_needed, power, sign_test
 from navigator.lab.comparing.arms import ARMS, USUAL, next_turn, swaps_expected, turns_taken
 from navigator.lab.comparing.functions import read_functions
 from navigator.lab.comparing.journal import Journal, LabTask, Plan, Run, Turn

@@ -25,8 +25,8 @@ from navigator.config.settings import ServerSettings, is_rehearsal
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.lab.comparing.arms import Actor
+from navigator.lab.comparing.functions import function_repository
 from navigator.lab.comparing.journal import Answer, Journal, LabTask, Turn
-from navigator.lab.comparing.repository import function_repository
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.states import Verdict

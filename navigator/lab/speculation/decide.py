@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from navigator.figures.few import mean_interval
+from navigator.figures.intervals import mean_interval
 from navigator.lab.speculation.checks import Facts, findings
 from navigator.lab.speculation.formulas import break_even_tokens
 from navigator.lab.speculation.runs import Run
