@@ -59,7 +59,7 @@ def task() -> None:
 @click.argument("words", nargs=-1, metavar="[PROJECT] TEXT", shell_complete=complete_projects)
 @click.option("--all", "everywhere", is_flag=True, help="Queue it for every project.")
 @click.option(
-    "--kind", type=_KINDS, default=TaskKind.IMPLEMENT.value, show_default=True, help="Kind of work."
+    "--kind", type=_KINDS, default=None, help="Kind of work; guessed from the text where it is not given."
 )
 @click.option(
     "--complexity",
@@ -91,7 +91,7 @@ def task() -> None:
 def add(
     words: tuple[str, ...],
     everywhere: bool,
-    kind: str,
+    kind: str | None,
     complexity: str,
     files: tuple[str, ...],
     priority: int,

@@ -137,6 +137,16 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
 
 @needs_sandbox
 @pytest.mark.sandbox
+def test_nobody_is_asked_to_read_a_draft_that_did_not_apply(bench: Bench) -> None:
+    bench.models.write = bench.models.read = lambda messages: "NO_CHANGE: I cannot do it."
+    done = bench.compare("code", "--tasks", "2")
+    said = bench.models.written + bench.models.read_by
+    assert len(said) == 4 and not any("verdict" in messages[0]["content"].lower() for messages in said)
+    assert not any(any(task["passed"].values()) for task in done["tasks"])
+
+
+@needs_sandbox
+@pytest.mark.sandbox
 def test_a_comparison_that_was_cut_off_goes_on(bench: Bench) -> None:
     """The server is gone after some answers; the journal's last line is half written."""
     read, calls = bench.models.read, 0

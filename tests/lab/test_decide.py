@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,18 @@ def test_figures_that_cannot_be_true_decide_nothing() -> None:
     choice = decide(runs)
     assert choice.decision == "cannot tell"
     assert "cannot be true" in choice.arms[0].reason
+
+
+def test_a_loss_by_the_clock_stands_whatever_the_counters_say() -> None:
+    runs = [
+        dataclasses.replace(run, accepted=50, drafted=100, drafter_accepted=90, drafter_drafted=100, rate=0.5)
+        if run.gamma
+        else run
+        for run in measured({4: 0.731})
+    ]
+    choice = decide(runs)
+    assert choice.decision == "do not use" and choice.sentence.startswith("Do not speculate")
+    assert "by the clock; its counters cannot be true: The server counts 50 of 100" in choice.arms[0].reason
 
 
 def test_intervals_cover_the_truth() -> None:

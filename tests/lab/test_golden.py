@@ -36,7 +36,7 @@ def one_task_seconds(revisions: int = 0, back: bool = False, reviewed: bool = Fa
 FORMULAS: dict[str, Callable[..., Any]] = {
     "break_even_alpha": formulas.break_even_alpha,
     "break_even_tokens": lambda figures_: forecast.break_even(figures(figures_)).tokens,
-    "coverage": formulas.coverage,
+    "coverage": lambda tokens, experts, chosen: formulas.distinct_experts(tokens, experts, chosen) / experts,
     "design_runs": design_runs,
     "distinct_experts": distinct_experts,
     "drafting_milliseconds": lambda gamma, speeds: (

@@ -171,7 +171,11 @@ class Turns:
         plan = await asyncio.to_thread(plan_review, subject, asking)
         answered: list[Answered] = []
         answers: list[ChatAnswer] = []
-        for number, reading in enumerate(plan.readings):
+        # Where nothing applied there is nothing to read, and no call is spent on it.
+        readings = plan.readings if subject.files else ()
+        if not readings:
+            answered.append(Answered(None, None, "there is no change to read"))
+        for number, reading in enumerate(readings):
             schema = review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked)
             answer = await self._ask(task, path, number, reading.messages, schema=schema, room=room)
             if answer.error:

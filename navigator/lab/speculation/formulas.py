@@ -86,11 +86,6 @@ def interpolated(points: Mapping[int, float], gamma: int) -> float:
 # Mixture of experts
 
 
-def coverage(tokens: int, experts: int, chosen: int) -> float:
-    """Share of a layer's experts that `tokens` tokens need together, chosen independently and evenly."""
-    return distinct_experts(tokens, experts, chosen) / experts
-
-
 def verify_cost_prior(gamma: int, experts: int, chosen: int, expert_share: float) -> float:
     """v from expert coverage: what a pass over γ + 1 tokens reads, relative to one token's reads.
 

@@ -408,11 +408,6 @@ class ExamWrites(TransactionCore):
             return None
         return self._insert("exam_items", item)
 
-    def retire_exam_item(self, item_id: int, reason: str) -> None:
-        """Ask it no more; its answers stay."""
-        self._row("exam_items", item_id, f"exam item {item_id}")
-        self._update("exam_items", item_id, {"retired": reason})
-
     def set_exam_trial(self, trial: ExamTrial) -> None:
         """Keep what became of a trial, in place of an earlier one of the same change."""
         self._run(
