@@ -19,13 +19,13 @@ from textual.notifications import SeverityLevel
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_text
+from navigator.tui import terminal as output
 from navigator.tui.data.conductor_link import ConductorLink
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.feed import DataFeed
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
-from navigator.tui.terminal import output
 from navigator.tui.widgets.strip import StripFacts, strip_facts
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.context.build import Context, build_context
-from navigator.context.looking.looker import BadExpression, Looker, literal_in, matching_lines
-from navigator.context.looking.requests import (
+from navigator.context.looker import BadExpression, Looker, literal_in, matching_lines
+from navigator.context.looks import (
     Counterparts,
     LookAnswer,
     LookRequest,

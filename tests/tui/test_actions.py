@@ -24,7 +24,7 @@ from navigator.tui.keys.registry import (
     key_name,
     shown_key,
 )
-from navigator.tui.welcome.first_run import AddProjectsScreen, FirstRunScreen
+from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 

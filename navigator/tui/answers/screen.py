@@ -16,7 +16,7 @@ from navigator.model.models import Model, Suggestion, Task
 from navigator.model.states import Role, TaskState
 from navigator.tui.data.deck_snapshot import DeckSnapshot, short_model
 from navigator.tui.messages import OpenTask
-from navigator.tui.terminal.editor import open_in_editor
+from navigator.tui.terminal import open_in_editor
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
 from navigator.tui.widgets.page import PieceLines

@@ -46,7 +46,7 @@ from navigator.tui.review.context import (
 )
 from navigator.tui.review.split import HunkChoice, SplitChoice, labels_of, split_dialog, why_not_chosen
 from navigator.tui.review.words import QueuePosition, rounds_line, title_line, warning_lines
-from navigator.tui.terminal.editor import editor_words, open_in_editor
+from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import escalate, perform
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.page import PieceLines

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from navigator.context.build import Context, readable
-from navigator.context.looking.requests import (
+from navigator.context.looks import (
     DELIMITERS,
     MOST_REQUESTS,
     Counterparts,
