@@ -137,9 +137,9 @@ def test_functions_stay_short() -> None:
 
 
 BUDGETS = {
-    "cascade": 16_100,
-    "tui": 10_950,
-    "cli": 6_300,
+    "cascade": 16_150,
+    "tui": 10_900,
+    "cli": 6_500,
     "store": 3_950,
     "lab": 3_600,
     "sandbox": 2_650,
@@ -152,7 +152,7 @@ BUDGETS = {
     "client": 1_600,
     "checks": 1_400,
     "edits": 1_400,
-    "setup": 1_300,
+    "setup": 1_550,
     "agents": 1_250,
     "schedule": 1_200,
     "config": 1_000,
