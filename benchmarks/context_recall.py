@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import re
 import statistics
@@ -41,7 +42,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mechanical_looker import Sight, blind, directed
+from mechanical_looker import Sight, blind, directed, path_parts
 
 from benchmarks.size import sized
 from navigator.cascade.prompts.assemble import LOOKING_AIM
@@ -50,7 +51,7 @@ from navigator.context.build import NEARBY_SHARE, Context, build_context, text_o
 from navigator.context.looking.looker import Looker
 from navigator.context.pack import pack
 from navigator.context.repomap.index import RepoMap
-from navigator.context.repomap.relevance import rank_files, read_task
+from navigator.context.repomap.relevance import TaskTerms, rank_files, read_task
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
@@ -137,6 +138,22 @@ def measure(change: Change, shown: Shown, listed: set[str]) -> dict[str, float]:
     }
 
 
+def in_path(repo: RepoMap, query: TaskTerms) -> list[float]:
+    """How many of the task's words are in the path, rare ones more, long paths less."""
+    path_stems = [frozenset(path_parts(file.path)) for file in repo.files]
+    spread: dict[str, int] = {}
+    for stems in path_stems:
+        for stem in stems & query.stems.keys():
+            spread[stem] = spread.get(stem, 0) + 1
+    telling = {
+        stem: query.stems[stem] * math.log(1 + len(repo.files) / count) for stem, count in spread.items()
+    }
+    return [
+        sum(telling[stem] for stem in stems & telling.keys()) / math.sqrt(len(stems) or 1)
+        for stems in path_stems
+    ]
+
+
 def of_context(context: Context) -> Shown:
     shown: dict[str, list[tuple[int, int]]] = {}
     for file in context.files:
@@ -162,6 +179,7 @@ def one(
     repo = RepoMap(source)
     query = read_task(change.message, repo.number)
     found = rank_files(repo, query).found
+    located = in_path(repo, query)
     last: dict[str, int] = {}
     for age, commit in enumerate(repo.history):
         for path in commit.paths:
@@ -171,7 +189,7 @@ def one(
     names = sorted(
         usable,
         key=lambda n: (
-            -10 * found["path"][n] - found["location"][n],
+            -10 * found["path"][n] - located[n],
             len(repo.files[n].path),
             repo.files[n].path,
         ),

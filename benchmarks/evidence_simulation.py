@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from benchmarks.size import sized
+from navigator.figures.changes import SHOWN_FROM, watch
 from navigator.figures.compare import newcombe
-from navigator.figures.monitor import SHOWN_FROM, watch
 from navigator.figures.rates import revise_rate
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict

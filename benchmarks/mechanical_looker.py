@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from navigator.context.build import Context, readable
 from navigator.context.looking.looker import Looker
-from navigator.context.looking.paths import Counterparts
 from navigator.context.looking.render import LookAnswer
-from navigator.context.looking.requests import MOST_REQUESTS
+from navigator.context.looking.requests import MOST_REQUESTS, Counterparts
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.relevance import GENERATED, TaskTerms, read_task
-from navigator.context.repomap.words import WORD, parts, path_parts
+from navigator.context.repomap.words import WORD, count_parts, parts
+from navigator.model import patterns
 from navigator.model.states import LookOutcome
 
 Places = Mapping[str, Sequence[tuple[int, int]]]
@@ -41,6 +41,15 @@ _READ_AT_ONCE = 3
 _SEARCHED = 2
 _LISTED = 3
 _MARGIN = 10
+
+
+def path_parts(path: str) -> tuple[str, ...]:
+    """The stems in a path, once each; its extension is none of them."""
+    bare = path.rsplit(".", 1)[0] if "." in path.rsplit("/", 1)[-1][1:] else path
+    found: dict[str, None] = {}
+    for word in patterns.findall(r"[A-Za-z0-9_]+", bare):
+        found.update(dict.fromkeys(parts(word)))
+    return tuple(found)
 
 
 class Sight:
@@ -156,10 +165,10 @@ def _paths(
     """Definitions and files in sight that share most with the task, and are not shown; then the folders that do."""
     files: list[tuple[float, str]] = []
     names: dict[str, float] = {}
-    for number, file in enumerate(repo.files):
+    for file in repo.files:
         if file.out or GENERATED.search(file.path) or not sight.has_path(file.path):
             continue
-        stems = {*path_parts(file.path), *repo.defined_stems[number]}
+        stems = {*path_parts(file.path), *count_parts((d.name, 1) for d in file.definitions)}
         score = sum(weight for stem, weight in telling.items() if stem in stems)
         score += sum(weight * 0.5 for stem, weight in telling.items() if stem in file.terms)
         # What is shown in part already was thought to matter.

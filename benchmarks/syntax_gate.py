@@ -20,9 +20,8 @@ from pathlib import Path
 
 from benchmarks.size import sized
 from navigator.checks.grammar import GrammarGate
-from navigator.context.repomap.extract import tags
-from navigator.context.repomap.languages import language_of
-from navigator.context.repomap.pool import ask
+from navigator.context.repomap.extract import language_of, tags
+from navigator.context.repomap.files import ask
 from navigator.process.bounded.run import Worker
 
 _COMMITS = 6000

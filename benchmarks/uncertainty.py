@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.size import sized
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.registry import perform
-from navigator.cascade.views.statistics.uncertainty import sentence
+from navigator.cascade.views.statistics.reviewer import sentence
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.figures.uncertainty import Relation, relations

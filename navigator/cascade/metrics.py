@@ -21,8 +21,8 @@ from navigator.model.snapshot import SchedulerSnapshot
 from navigator.model.states import Role
 from navigator.schedule.view import role_of
 from navigator.store.database import open_reader
-from navigator.store.reads.metrics import Count, MetricReads
 from navigator.store.reads.reader import Reader
+from navigator.store.reads.statistics import Count, MetricReads
 
 if TYPE_CHECKING:
     from wsgiref.simple_server import WSGIServer

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any
 
 from navigator.checks.syntax import syntax_check
+from navigator.context.repomap.extract import language_of
 from navigator.context.repomap.faults import faults
-from navigator.context.repomap.languages import language_of
-from navigator.context.repomap.pool import ask
+from navigator.context.repomap.files import ask
 from navigator.process.bounded.run import Worker, WorkerLost
 
 _BY_LIBRARY = frozenset({"python"})

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 
 from navigator.checks.change import content_items
-from navigator.checks.special_files import SPECIAL_FOLDERS, SPECIAL_NAMES, SPECIAL_PATTERNS
+from navigator.config.resources import table
 from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.runner import GitError
 from navigator.git.scope import in_scope, is_secret
@@ -126,18 +127,38 @@ def check_paths(
     return tuple(items)
 
 
+_Reason = tuple[str, str]
+
+
+@cache
+def _special_files() -> tuple[
+    dict[str, _Reason], dict[str, _Reason], list[tuple[patterns.Pattern[str], _Reason]]
+]:
+    """(rule, words) by a file's name, by a folder's name, and by a pattern of names, from `special_files.toml`."""
+    entries = [
+        (entry, (entry["rule"], entry["why"]))
+        for entry in table(__package__, "special_files.toml")["special"]
+    ]
+    return (
+        {name: reason for entry, reason in entries for name in entry.get("names", ())},
+        {name: reason for entry, reason in entries for name in entry.get("folders", ())},
+        [(patterns.compile(entry["pattern"]), reason) for entry, reason in entries if "pattern" in entry],
+    )
+
+
 def _special_file(path: str) -> tuple[str, str] | None:
     """Why a path is shown in red, as (rule, words), or None."""
     parts = path.casefold().split("/")
     name = parts[-1]
-    if name in SPECIAL_NAMES:
-        return SPECIAL_NAMES[name]
+    names, folders, by_pattern = _special_files()
+    if name in names:
+        return names[name]
     for part in parts[:-1]:
-        if part in SPECIAL_FOLDERS:
-            return SPECIAL_FOLDERS[part]
-    for pattern, rule, why in SPECIAL_PATTERNS:
+        if part in folders:
+            return folders[part]
+    for pattern, reason in by_pattern:
         if pattern.fullmatch(name) is not None:
-            return rule, why
+            return reason
     if is_secret(path):
         return "secret", "by its name this file holds keys or passwords"
     return None

@@ -11,8 +11,13 @@ import click
 
 from navigator.cascade.socket.client import ConductorClient
 from navigator.cascade.socket.wire import NoConductor
-from navigator.cascade.verbs.exam_prepare import ExamPrepared, PrepareExam, PrepareExamArgs
-from navigator.cascade.verbs.exam_run import ExamRunArgs, RunExam
+from navigator.cascade.verbs.exam_verbs import (
+    ExamPrepared,
+    ExamRunArgs,
+    PrepareExam,
+    PrepareExamArgs,
+    RunExam,
+)
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import (
@@ -171,15 +176,15 @@ def run(items: int, yes: bool, as_json: bool) -> None:
 @output.JSON
 def show(as_json: bool) -> None:
     """Show what the reviewer caught and let pass, and what its REVISE is worth."""
-    from navigator.cascade.views.statistics.exam import PAGE
     from navigator.cascade.views.statistics.page import Question
+    from navigator.cascade.views.statistics.reviewer import EXAM
     from navigator.cli.stats import tell
 
     with reading() as store:
-        found = PAGE.read(store, Question())
+        found = EXAM.read(store, Question())
     if as_json:
-        output.print_json(PAGE.document(found))
+        output.print_json(EXAM.document(found))
         return
-    tell(PAGE, found)
+    tell(EXAM, found)
     if found.faulty or found.clean:
         output.say(f"Items prepared: {found.faulty} faulty, {found.clean} clean.")

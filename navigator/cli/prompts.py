@@ -13,7 +13,7 @@ from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
-from navigator.model.errors import ConfigError
+from navigator.model.errors import ConfigError, Conflict
 from navigator.model.states import Role
 from navigator.model.text import safe_line, safe_text
 
@@ -80,11 +80,30 @@ def _whose(library: PromptLibrary, prompt: Prompt) -> str:
 @prompts.command("show")
 @click.argument("name")
 @click.option("--diff", is_flag=True, help="Compare your template with the packaged one.")
-def show(name: str, diff: bool) -> None:
+@click.option("--write", is_flag=True, help="Copy it to your own templates, to be changed there.")
+def show(name: str, diff: bool, write: bool) -> None:
     """Print a template."""
-    if not diff:
+    if write:
+        _copy(_own().get(name))
+    elif not diff:
         output.say(_own().get(name).path.read_text(encoding="utf-8"))
-        return
+    else:
+        _compare(name)
+
+
+def _copy(prompt: Prompt) -> None:
+    """Raises `Conflict` where there is one already."""
+    path = config_path().parent / "prompts" / f"{prompt.name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(prompt.path.read_text(encoding="utf-8"))
+    except FileExistsError:
+        raise Conflict(f"{path} is there already.", hint="Edit it, or remove it first.") from None
+    output.say(f"Wrote {path}. `navigator prompts show {prompt.name} --diff` shows what you change.")
+
+
+def _compare(name: str) -> None:
     packaged = PromptLibrary([resource_dir("prompts")]).get(name)
     own = _own().get(name)
     if own.path == packaged.path:

@@ -11,7 +11,7 @@ import click
 from navigator.cascade.verbs.base import plural
 from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
 from navigator.cascade.views.effort import about, card_seconds, effort_of
-from navigator.cascade.views.uncertainty import uncertainty_words
+from navigator.cascade.views.writing import uncertainty_words
 from navigator.cli import output
 from navigator.cli.session import (
     act,
@@ -147,9 +147,7 @@ def _row(proposal: Proposal, of: Facts) -> tuple[object, ...]:
 def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote."""
     from navigator.cascade.exam.worth import worth_of
-    from navigator.cascade.views.agents import agent_words, turns_of
-    from navigator.cascade.views.looks import looks_of, looks_words
-    from navigator.cascade.views.repairs import mended_words
+    from navigator.cascade.views.writing import agent_words, looks_of, looks_words, mended_words, turns_of
     from navigator.git.private import PrivateRepo
 
     paths = state_paths()

@@ -22,7 +22,7 @@ from navigator.model.errors import Conflict, UsageError
 )
 def report(file: Path, overwrite: bool, since: str) -> None:
     """Write the three answers and every statistic, with plots, to one HTML page that needs no other file and no network."""
-    from navigator.cascade.views.report.page import report as written
+    from navigator.cascade.views.report import report as written
     from navigator.cascade.views.statistics.page import Question, utc_text
     from navigator.config.paths import write_new
 

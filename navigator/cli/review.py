@@ -128,7 +128,7 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> Non
     Exits with 1 on a finding that `fail_on` names. Without a verdict, and with `fail_on` where a REVISE was overruled, nothing
     is settled: exits with `UNSETTLED`, or with 1 without `fail_on`.
     """
-    from navigator.cascade.views.reviews.document import overruled, standing, unread
+    from navigator.cascade.views.reviews import overruled, standing, unread
 
     paths = state_paths()
     _wait(paths, [task.id for task in tasks])
@@ -136,11 +136,11 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> Non
     if form == "json":
         output.print_json({"reviews": documents})
     elif form == "sarif":
-        from navigator.cascade.views.reviews.sarif import sarif
+        from navigator.cascade.views.reviews import sarif
 
         output.print_json(sarif(documents))
     else:
-        from navigator.cascade.views.reviews import words
+        from navigator.cascade.views import reviews as words
 
         output.say(words.markdown(documents) if form == "markdown" else words.text(documents))
     if missing := unread(documents):
@@ -203,7 +203,7 @@ def _on_the_way(paths: StatePaths, ids: Sequence[str]) -> list[str]:
 
 def _documents(paths: StatePaths, ids: Sequence[str]) -> list[dict[str, Any]]:
     """The reviews as they may leave this machine."""
-    from navigator.cascade.views.reviews.document import review_document
+    from navigator.cascade.views.reviews import review_document
 
     with reading(paths) as store:
         found = [(store.task(one), store.proposals(task_id=one)[-1]) for one in ids]

@@ -79,7 +79,7 @@ def setup(
     _show_servers(found)
     choices = picks(found)
     if not choices:
-        raise MissingPart("No model server answers.", hint=_how_to_get_one())
+        raise MissingPart("No model server answers.", hint=how_to_get_one())
     writes, reviews = _roles(choices, generator, reviewer, asks=asks)
     fits, why = strategy_for(writes, reviews)
     if strategy not in (None, fits):
@@ -102,10 +102,11 @@ def _show_servers(found: Sequence[FoundServer]) -> None:
         output.note(f"{server.name:<11} {server.url:<26} {server.problem or models}")
 
 
-def _how_to_get_one() -> str:
+def how_to_get_one() -> str:
+    """Where a server is looked for, and models that others run on such a card."""
     from navigator.config.resources import resource_dir
     from navigator.setup.presets import fitting, load_presets
-    from navigator.swap.remote.nvidia import cards
+    from navigator.swap.gpu import cards
 
     usual = ", ".join(f"{name} {port}" for port, name in USUAL)
     presets = load_presets(resource_dir("swap"))

@@ -58,8 +58,8 @@ def status(as_json: bool) -> None:
     """Show which model is resident, the state of each server, and the GPU's memory."""
     from navigator.config.settings import load_settings
     from navigator.swap import look_at_servers, make_strategy
+    from navigator.swap.gpu import cards
     from navigator.swap.machine import servers_machine
-    from navigator.swap.remote.nvidia import cards
     from navigator.swap.remote.ssh import ConnectionLost
 
     paths, settings = state_paths(), load_settings()

@@ -189,7 +189,7 @@ def _places_on(host: str, scope: str, service_user: str | None) -> Places:
 def _fitting_profile(folder: Path, places: Places) -> str:
     """The profile for the machine's largest GPU that is not larger than it."""
     from navigator.setup.profiles import load_profile, profile_names
-    from navigator.swap.remote.nvidia import cards
+    from navigator.swap.gpu import cards
 
     profiles: list[Profile] = [load_profile(name, folder) for name in profile_names(folder)]
     memory = max((card.total_mib for card in cards(places.on)), default=0)

@@ -172,7 +172,7 @@ def _alone(paths: StatePaths, args: MeasureArgs, watch: _Watch, scale: float) ->
 
 def _show(paths: StatePaths, newest: int, round_trips: int, watch: _Watch, as_json: bool) -> None:
     """The table of the swaps that were made, or its JSON."""
-    from navigator.cascade.views.statistics.swaps import document, figures_of, swap_table
+    from navigator.cascade.views.statistics.cost import figures_of, swap_document, swap_table
     from navigator.cli.stats import print_table
     from navigator.model.text import SIMULATED
 
@@ -190,7 +190,7 @@ def _show(paths: StatePaths, newest: int, round_trips: int, watch: _Watch, as_js
                 "resident": resident or None,
                 "rehearsal": rehearsal,
             }
-            | document(found)
+            | swap_document(found)
         )
         return
     if rehearsal:

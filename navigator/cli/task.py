@@ -9,13 +9,9 @@ from typing import Any
 import click
 
 from navigator.cascade.variations import MOST, Vary
-from navigator.cascade.verbs.cancel import Cancel
-from navigator.cascade.verbs.link import Free, Link, LinkArgs
-from navigator.cascade.verbs.put_away import PutAway
-from navigator.cascade.verbs.retry import Retry
 from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs
 from navigator.cascade.verbs.task_add import AddTasks
-from navigator.cascade.verbs.task_verbs import TasksArgs
+from navigator.cascade.verbs.task_verbs import Cancel, Free, Link, LinkArgs, PutAway, Retry, TasksArgs
 from navigator.cli import output
 from navigator.cli.context import cache_document, say_cache
 from navigator.cli.here import project_of
@@ -63,7 +59,7 @@ def task() -> None:
 @click.argument("words", nargs=-1, metavar="[PROJECT] TEXT", shell_complete=complete_projects)
 @click.option("--all", "everywhere", is_flag=True, help="Queue it for every project.")
 @click.option(
-    "--kind", type=_KINDS, default=TaskKind.IMPLEMENT.value, show_default=True, help="Kind of work."
+    "--kind", type=_KINDS, default=None, help="Kind of work; guessed from the text where it is not given."
 )
 @click.option(
     "--complexity",
@@ -95,7 +91,7 @@ def task() -> None:
 def add(
     words: tuple[str, ...],
     everywhere: bool,
-    kind: str,
+    kind: str | None,
     complexity: str,
     files: tuple[str, ...],
     priority: int,
@@ -230,11 +226,17 @@ def _notes(held: Task) -> str:
 @output.JSON
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
-    from navigator.cascade.views.agents import agent_lines, agent_words, agents_document
     from navigator.cascade.views.events import event_words
     from navigator.cascade.views.links import predecessor_words, why_it_waits
-    from navigator.cascade.views.looks import look_lines, looks_document, looks_words
     from navigator.cascade.views.variants import standing_lines, standings
+    from navigator.cascade.views.writing import (
+        agent_lines,
+        agent_words,
+        agents_document,
+        look_lines,
+        looks_document,
+        looks_words,
+    )
 
     with reading() as store:
         held = store.task(identifier)

@@ -15,9 +15,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from navigator.client import probe
-from navigator.client.adapters import Keys, keys_by_list, keys_by_number
 from navigator.client.assemble import DONE, Assembly, load_json
-from navigator.client.body import Dialect, build_body, require_mergeable
+from navigator.client.body import Dialect, Keys, build_body, keys_by_list, keys_by_number, require_mergeable
 from navigator.client.chat import (
     ChatAnswer,
     ChatRequest,

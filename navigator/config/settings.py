@@ -126,12 +126,14 @@ class AgentSettings(Section):
     """Further folders that it may read, such as a toolchain."""
     minutes: Annotated[float, Field(gt=0, le=1440, allow_inf_nan=False)] = 20.0
     """Longest run in minutes, for one proposal or revision; then it is ended and its change is dropped."""
-    requests: Positive = 100
-    """Maximum number of requests to the model in one run."""
+    # The limit of minutes ends a run that goes astray.
+    # Maximum number of requests to the model in one run.
+    requests: ClassVar[int] = 100
     memory_mb: Positive = 4096
     """Memory limit of one agent in megabytes."""
-    disk_mb: Positive = 2048
-    """Megabytes that one agent may write."""
+    # Far more than a change needs.
+    # Megabytes that one agent may write.
+    disk_mb: ClassVar[int] = 2048
     # More would only wait for each other.
     # Maximum number of agents at a time; all of them share `max_inflight`.
     at_once: ClassVar[int] = 2
@@ -360,10 +362,12 @@ class ReadAheadSettings(Section):
     # The page cache gives way to everything else, so no other limit is needed.
     # Maximum megabytes to read at a time; 0: as much as memory has room for.
     limit_mb: ClassVar[int] = 0
-    rate_mb_s: _Count = 500
-    """Megabytes per second; 0: as fast as the disk."""
-    floor_mb: _Count = 8192
-    """Megabytes of available memory that are always left free."""
+    # Slow enough that nobody else waits for the disk.
+    # Megabytes per second; 0: as fast as the disk.
+    rate_mb_s: ClassVar[int] = 500
+    # Enough for what else runs beside a server.
+    # Megabytes of available memory that are always left free.
+    floor_mb: ClassVar[int] = 8192
     model_dirs: tuple[str, ...] = ()
     """Folders that hold models, in addition to the Hugging Face cache."""
 
@@ -404,8 +408,9 @@ class CanarySettings(Section):
 
     enabled: bool = True
     """Ask them after each load. A server whose answers are garbage counts as not loaded."""
-    kv_usage: float = Field(default=0.8, gt=0, le=1, allow_inf_nan=False)
-    """Ask once more in a residency when this share of the server's token memory is in use, where the server tells it."""
+    # Faults of a full cache show from about here.
+    # Ask once more in a residency when this share of the server's token memory is in use, where the server tells it.
+    kv_usage: ClassVar[float] = 0.8
 
 
 class BatchSettings(Section):
@@ -504,8 +509,9 @@ class ExamSettings(Section):
 
     share: float = Field(default=0.1, ge=0, le=0.5, allow_inf_nan=False)
     """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam, and nothing is prepared for one."""
-    retest: float = Field(default=0.2, ge=0, le=0.5, allow_inf_nan=False)
-    """Share of the exam's questions that ask an item a second time, in a later residency of the reviewer; 0: none."""
+    # One in five tells how consistent a reviewer is, at a small part of the questions.
+    # Share of the exam's questions that ask an item a second time, in a later residency of the reviewer; 0: none.
+    retest: ClassVar[float] = 0.2
     when: Literal["mixed", "nightly"] = "mixed"
     """"mixed": in a loaded reviewer's free slots; "nightly": in `hours`, while nothing waits for it, without a share."""
     hours: str = Field(default="01:00-06:00", pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
@@ -514,8 +520,9 @@ class ExamSettings(Section):
     """A reviewer that the exam shows to be no better than chance sends nothing back: its REVISE becomes advice."""
     items: Positive = 20
     """Faulty changes to prepare for each project; as many clean ones are added."""
-    history: Positive = 400
-    """Newest commits, and newest approved proposals, of a project that are looked at."""
+    # As many as `items` faulty changes usually take.
+    # Newest commits, and newest approved proposals, of a project that are looked at.
+    history: ClassVar[int] = 400
     # The exam is to stay a small part of the work.
     # Longest time in seconds that tests run to prepare a project's changes, in one session or command.
     prepare_seconds: ClassVar[int] = 1800

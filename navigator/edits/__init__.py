@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from navigator.edits.apply import Applied, apply_answer
 from navigator.edits.ladder import Match, locate
-from navigator.edits.markers import BlockKind, MarkerLength, marker_length
-from navigator.edits.parser import Block, ParsedAnswer, parse_answer
+from navigator.edits.parser import Block, BlockKind, MarkerLength, ParsedAnswer, marker_length, parse_answer
 from navigator.edits.paths import unsafe_path
 from navigator.edits.problems import EditProblem
 from navigator.edits.textfile import BinaryContent, TextFile

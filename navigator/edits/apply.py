@@ -9,9 +9,8 @@ from typing import NoReturn
 from navigator.checks.grammar import GrammarGate
 from navigator.edits import gates, messages
 from navigator.edits.ladder import Match, locate, replacement
-from navigator.edits.markers import BlockKind
 from navigator.edits.overlay import MAX_RESULT, Entry, Overlay
-from navigator.edits.parser import Block, ParsedAnswer
+from navigator.edits.parser import Block, BlockKind, ParsedAnswer
 from navigator.edits.paths import doubtful_new_path, unsafe_path
 from navigator.edits.problems import MAX_PROBLEMS, BlockRefused, EditProblem, plural, quote
 from navigator.edits.textfile import TextFile, align

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from navigator.checks.syntax import omission_in
-from navigator.edits.closest import find_closest
 from navigator.edits.ladder import Match, occurrences, repeats
-from navigator.edits.markers import BlockKind, is_conflict, is_divider, is_fence
-from navigator.edits.messages import counting
+from navigator.edits.messages import counting, find_closest
 from navigator.edits.overlay import Entry
-from navigator.edits.parser import Block
+from navigator.edits.parser import Block, BlockKind, is_conflict, is_divider, is_fence
 from navigator.edits.problems import BlockRefused, quote
 from navigator.edits.textfile import TextFile
 from navigator.model import patterns

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 
-from navigator.edits.closest import describe, find_closest
 from navigator.edits.ladder import Match
 from navigator.edits.overlay import Entry
 from navigator.edits.paths import did_you_mean
@@ -94,3 +97,140 @@ def syntax(text: TextFile, said: str, blocks: Sequence[int]) -> str:
     shown = text.lines[first - 1 : line + 2]
     noun = "block" if len(blocks) == 1 else "blocks"
     return f"After {noun} {listed(blocks)} the file does not parse: {said}\n{numbered_lines(shown, first)}"
+
+
+# What a failed SEARCH comes nearest to. Read by the error message only: nothing is ever applied by similarity.
+
+_MIN_RATIO = 0.5
+_MAX_CANDIDATES = 6
+_MAX_RATED_LINES = 60
+_MAX_RATED_WIDTH = 120
+"""Lines and columns of a candidate that its likeness is measured on: `difflib` is cubic at worst."""
+
+_OTHER_INDENT = 0.9
+"""What a line counts that differs in its whitespace only."""
+
+_MAX_SCANNED = 20_000
+"""Lines of a file that are rated one by one where no line of SEARCH is in it unchanged."""
+
+_MAX_VOTES = 200_000
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Closest:
+    """The lines that SEARCH comes nearest to.
+
+    Attributes:
+        start: 0-based index of the first.
+        count: how many.
+        percent: likeness by characters, at most 99.
+        differs: 0-based index, from `start`, of the first line that differs.
+    """
+
+    start: int
+    count: int
+    percent: int
+    differs: int
+
+
+def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
+    """The window of the file most like SEARCH; None where nothing reaches half."""
+    if not lines or not any(line.strip() for line in search):
+        return None
+    rate = _Rating(search)
+    best: tuple[float, int] | None = None
+    for start in _candidates(lines, search):
+        ratio = rate(lines[start : start + len(search)])
+        if best is None or ratio > best[0]:
+            best = (ratio, start)
+    if best is None or best[0] < _MIN_RATIO:
+        return None
+    ratio, start = best
+    count = min(len(search), len(lines) - start)
+    differs = next((i for i in range(count) if lines[start + i] != search[i]), count)
+    return Closest(start, count, min(99, int(ratio * 100)), differs)
+
+
+class _Rating:
+    """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines replace lines."""
+
+    def __init__(self, search: Sequence[str]) -> None:
+        self._search = [line[:_MAX_RATED_WIDTH] for line in search[:_MAX_RATED_LINES]]
+        self._known: dict[tuple[str, str], float] = {}
+
+    def __call__(self, window: Sequence[str]) -> float:
+        there = [line[:_MAX_RATED_WIDTH] for line in window[:_MAX_RATED_LINES]]
+        stripped = [line.strip() for line in there], [line.strip() for line in self._search]
+        alike = 0.0
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
+            if tag not in {"equal", "replace"}:
+                continue
+            for a, b in zip(there[i1:i2], self._search[j1:j2], strict=False):
+                alike += self._of_lines(a, b) * (len(a) + len(b) + 2)
+        return alike / sum(len(line) + 1 for line in (*there, *self._search))
+
+    def _of_lines(self, a: str, b: str) -> float:
+        if a == b:
+            return 1.0
+        if a.strip() == b.strip():
+            return _OTHER_INDENT
+        if (a, b) not in self._known:
+            self._known[a, b] = SequenceMatcher(None, a, b, autojunk=False).ratio()
+        return self._known[a, b]
+
+
+def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:
+    """Starts worth rating: where most lines agree, else where single lines are alike."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for j, line in enumerate(search):
+        if line.strip():
+            places[line.strip()].append(j)
+    last = max(0, len(lines) - len(search))
+    votes: Counter[int] = Counter()
+    cast = 0
+    for i, line in enumerate(lines):
+        key = line.strip()
+        for j in places.get(key, ()):
+            votes[min(max(i - j, 0), last)] += 1 + min(len(key), 40)
+            cast += 1
+        if cast > _MAX_VOTES:
+            break
+    starts = [start for start, _ in votes.most_common(_MAX_CANDIDATES)]
+    if len(starts) < 2:
+        starts += [start for start in _alike(lines, search, last) if start not in starts]
+    return starts
+
+
+def _alike(lines: Sequence[str], search: Sequence[str], last: int) -> list[int]:
+    """Starts at which the longest line of SEARCH meets lines that are like it."""
+    j = max(range(len(search)), key=lambda k: len(search[k].strip()))
+    matcher = SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2(search[j].strip()[:200])
+    rated: list[tuple[float, int]] = []
+    for i, line in enumerate(lines[:_MAX_SCANNED]):
+        matcher.set_seq1(line.strip()[:200])
+        if matcher.real_quick_ratio() >= _MIN_RATIO and (ratio := matcher.quick_ratio()) >= _MIN_RATIO:
+            rated.append((ratio, min(max(i - j, 0), last)))
+    return list(dict.fromkeys(start for _, start in heapq.nlargest(_MAX_CANDIDATES, rated)))
+
+
+def describe(lines: Sequence[str], search: Sequence[str], near: Closest) -> str:
+    """The closest lines verbatim with their numbers, and where SEARCH first leaves them."""
+    first = max(0, min(near.differs - 3, near.count - _SHOWN))
+    shown = lines[near.start + first : near.start + min(near.count, first + _SHOWN)]
+    span = f"lines {near.start + 1}-{near.start + near.count}" if near.count > 1 else f"line {near.start + 1}"
+    text = f"Closest: {span} ({near.percent} %):\n{numbered_lines(shown, near.start + first + 1)}\n"
+    if near.differs >= near.count:
+        return f"{text}After line {near.start + near.count} the file ends; SEARCH continues with {quote(search[near.count])}."
+    there, wanted = lines[near.start + near.differs], search[near.differs]
+    column = next(
+        (c for c, (a, b) in enumerate(zip(there, wanted, strict=False)) if a != b),
+        min(len(there), len(wanted)),
+    )
+    cut = max(0, column - 60) if max(len(there), len(wanted)) > 160 else 0
+    lead = "..." if cut else ""
+    return (
+        f"{text}First difference at line {near.start + near.differs + 1}, column {column + 1}: "
+        f"expected {lead}{quote(there[cut:])} (the file), got {lead}{quote(wanted[cut:])} (SEARCH)."
+    )

@@ -131,16 +131,6 @@ def _returns(swap: Swap, there: Swap) -> bool:
     )
 
 
-def durations(swaps: Iterable[Swap]) -> dict[str, list[float]]:
-    """Seconds of the swaps between the two roles that were done and measured, by direction and strategy in words."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
-    for swap in swaps:
-        between = swap.from_role is not None and swap.from_role is not swap.to_role
-        if between and swap.outcome == DONE and swap.made_by != OUTSIDE:
-            found[f"{swap.from_role} → {swap.to_role}  by {swap.strategy}"].append(swap.seconds)
-    return dict(sorted(found.items()))
-
-
 def usual_swap(swaps: Sequence[Swap], origin: str, to: str, strategy: str = "") -> Direction | None:
     """What a swap from one role to another took here; None when none was measured.
 

@@ -44,7 +44,7 @@ class QueueTask(Model):
 
     project: str = Field(description="The project's name, as list_projects has it.")
     text: str = Field(description="What is to be done, as one would tell a colleague.")
-    kind: TaskKind = Field(default=TaskKind.IMPLEMENT, description="The kind of work.")
+    kind: TaskKind | None = Field(default=None, description="By default guessed from the text.")
     files: tuple[str, ...] = Field(
         default=(),
         max_length=MOST_FILES,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from navigator.model import patterns
 from navigator.model.json_text import read_json
-from navigator.rehearsal import agent
-from navigator.rehearsal.prompt import DataBlock, blocks_of, key_of
 from navigator.rehearsal.samples import SampleTask, sample_projects
 from navigator.rehearsal.server.engine import Completion
-from navigator.rehearsal.server.tool_calls import tools_in
+from navigator.rehearsal.server.tool_calls import ToolCall, call_text, calls_in, tools_in
 
 Messages = Sequence[Mapping[str, str]]
 
@@ -43,7 +42,7 @@ def answer(
     blocks = [block for text in users for block in blocks_of(text, key_of(system))]
     asked = next((block.text.strip() for block in blocks if block.kind == "task"), None)
     tools = tools_in(system)
-    if asked is None or (tools and agent.ASKED not in users[-1]):
+    if asked is None or (tools and ASKED not in users[-1]):
         return Completion("OK.")
     task = _known(asked, "\n".join([*users, *(one["content"] for one in messages if one["role"] == "tool")]))
     if tools:
@@ -84,16 +83,16 @@ def _unknown(system: str, schema: dict[str, Any] | None) -> str:
     return f"NO_CHANGE: {UNKNOWN}\n" if _EDIT in system else f"No report: {UNKNOWN}\n"
 
 
-def _by_agent(task: SampleTask | None, tools: agent.Tools, messages: Messages, users: Sequence[str]) -> str:
+def _by_agent(task: SampleTask | None, tools: Tools, messages: Messages, users: Sequence[str]) -> str:
     """The next step of a coding agent: its tools refuse an edit that matches nowhere, so it makes the last answer."""
-    prompts = sum(agent.ASKED in text for text in users)
-    again = agent.is_again(users[0], prompts)
+    prompts = sum(ASKED in text for text in users)
+    again = is_again(users[0], prompts)
     held = () if task is None else task.revised if again else task.answers
     if not held:
         return f"NO_CHANGE: {UNKNOWN if task is None else NO_OTHER}\n"
     edits = [(edit[1], edit[2], edit[3]) for edit in _BLOCK.finditer(held[-1])]
     said = held[-1].partition("\n")[0]
-    return agent.next_step(tools, messages, edits, said, again=again) if edits else held[-1]
+    return next_step(tools, messages, edits, said, again=again) if edits else held[-1]
 
 
 def _test(task: SampleTask | None, asked: str) -> str:
@@ -168,3 +167,135 @@ def _labels(diff: str) -> Iterator[tuple[str, str]]:
             yield line[2], label
         elif (hunk := _HUNK.fullmatch(row)) is not None:
             label = hunk[1]
+
+
+# Plays a sample task through the tools of a coding agent: reads the files, makes the edits one by one, says what was changed.
+
+ASKED = "When you are done, say in one or two sentences"
+_FRESH = "An earlier session changed code"
+_FOLDER = patterns.compile(r"in your working folder (.+?)\.(?:\n| Its change)")
+_TAKE_BACK = "git checkout -q HEAD -- ."
+
+_SHELL = ("bash", "run_shell_command", "shell")
+_READ = ("read_file", "read", "view")
+_EDIT_TOOL = ("edit", "search_replace", "replace")
+_WRITE = ("write", "write_file")
+_MEANING = {
+    **dict.fromkeys(("path", "filepath", "absolutepath", "file"), "path"),
+    **dict.fromkeys(("oldstring", "oldstr", "oldtext"), "old"),
+    **dict.fromkeys(("newstring", "newstr", "newtext", "content"), "new"),
+    "command": "command",
+}
+
+Tools = Mapping[str, Mapping[str, Any]]
+Edits = Sequence[tuple[str, str, str]]
+
+
+def is_again(asked: str, prompts: int) -> bool:
+    """Whether the agent is asked about a change that it made before."""
+    return prompts > 1 or _FRESH in asked
+
+
+def next_step(
+    tools: Tools, messages: Sequence[Mapping[str, str]], edits: Edits, said: str, *, again: bool
+) -> str:
+    """The next call, or `said` when every call was made.
+
+    Args:
+        tools: the parameters of each tool that is offered.
+        messages: the conversation.
+        edits: path, old text and new text of each; no old text makes a file.
+        said: the last word.
+        again: an earlier change is taken back first.
+    """
+    prompts = [
+        number for number, one in enumerate(messages) if one["role"] == "user" and ASKED in one["content"]
+    ]
+    found = _FOLDER.search(messages[prompts[0]]["content"])
+    folder = found[1] if found else "."
+    plan = [_call(tools, _SHELL, command=_TAKE_BACK)] if again else []
+    plan += [
+        _call(tools, _READ, path=f"{folder}/{path}")
+        for path in dict.fromkeys(p for p, old, _ in edits if old)
+    ]
+    for path, old, new in edits:
+        place = f"{folder}/{path}"
+        # Lines that go take their line end along.
+        whole = old if not new else old.removesuffix("\n")
+        made = _call(tools, _EDIT_TOOL, path=place, old=whole, new=new.removesuffix("\n") if old else new)
+        plan.append((not old and _call(tools, _WRITE, path=place, new=new)) or made)
+    calls = [call for call in plan if call is not None]
+    if not calls:
+        return "NO_CHANGE: no tool is offered that edits files.\n"
+    made_so_far = sum(
+        len(calls_in(one["content"])[1]) for one in messages[prompts[-1] :] if one["role"] == "assistant"
+    )
+    return call_text(calls[made_so_far]) if made_so_far < len(calls) else f"{said}\n"
+
+
+def _call(tools: Tools, names: Sequence[str], **values: str) -> ToolCall | None:
+    """A call of the first of these tools that is offered; None where none is."""
+    name = next((name for name in names if name in tools), None)
+    if name is None:
+        return None
+    properties = tools[name].get("properties")
+    meant = {key: _MEANING.get(key.lower().replace("_", "")) for key in properties or {}}
+    return ToolCall(name, {key: values[what] for key, what in meant.items() if what and what in values})
+
+
+# Reads the data blocks of a prompt as its addressee would.
+#
+# A block is `[[begin KIND KEY {attributes}]]`, its content, `[[end KIND KEY]]`. The key is in the system text; a block
+# under another key is part of some file's content and is not read as a block.
+
+_BEGIN = patterns.compile(r"\[\[begin ([a-z_-]+) ([0-9a-f]{12})(?: (\{.*\}))?\]\]\r?")
+_KEY = patterns.compile(r"\bkey ([0-9a-f]{12})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class DataBlock:
+    """One data block: its kind, its attributes, its content without the newline that only separates the end marker."""
+
+    kind: str
+    attributes: Mapping[str, Any]
+    text: str
+
+
+def blocks_of(text: str, key: str | None) -> list[DataBlock]:
+    """Every block of `text` under `key` (under any key when None), in order. Unfinished blocks are ignored."""
+    return list(_blocks(text.split("\n"), key))
+
+
+def _blocks(lines: list[str], key: str | None) -> Iterator[DataBlock]:
+    at = 0
+    while at < len(lines):
+        match = _BEGIN.fullmatch(lines[at])
+        at += 1
+        if match is None or (key is not None and match[2] != key):
+            continue
+        end = f"[[end {match[1]} {match[2]}]]"
+        close = next((i for i in range(at, len(lines)) if lines[i].rstrip("\r") == end), None)
+        if close is None:
+            continue
+        attributes = _attributes(match[3])
+        content = "\n".join(lines[at:close])
+        if close > at and not attributes.get("no_final_newline"):
+            content += "\n"
+        yield DataBlock(match[1], attributes, content)
+        at = close + 1
+
+
+def _attributes(text: str | None) -> dict[str, Any]:
+    if not text:
+        return {}
+    try:
+        value = read_json(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def key_of(system: str) -> str | None:
+    """The delimiter key the system text names."""
+    match = _KEY.search(system)
+    return match[1] if match else None

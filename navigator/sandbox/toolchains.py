@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from navigator.config.guarded import read_file
+from navigator.config.resources import table
 from navigator.git.runner import safe_path
 from navigator.model import patterns
 from navigator.sandbox.binds import Bind
@@ -23,48 +24,7 @@ _BIN = frozenset({"bin", "sbin", "shims"})
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/nix/store/")
 _MOST_LINKS = 40
 
-# Programs that run others, which their own files name: what the project's manifests speak of comes along.
-_RUNNERS = frozenset(
-    {
-        "make",
-        "gmake",
-        "just",
-        "task",
-        "sh",
-        "bash",
-        "dash",
-        "zsh",
-        "env",
-        "tox",
-        "nox",
-        "pre-commit",
-        "invoke",
-        "rake",
-    }
-)
-_PREFIXES = frozenset({"env", "exec", "nice", "time", "timeout", "command", "nohup", "stdbuf", "xvfb-run"})
-_BY_MANIFEST = {
-    "Cargo.toml": ("cargo",),
-    "go.mod": ("go",),
-    "package.json": ("node", "npm", "pnpm", "yarn", "bun"),
-    "deno.json": ("deno",),
-    "pyproject.toml": ("python3", "uv", "poetry", "hatch", "pdm"),
-    "setup.py": ("python3",),
-    "requirements.txt": ("python3",),
-    "Gemfile": ("ruby", "bundle"),
-    "pom.xml": ("mvn", "java"),
-    "build.gradle": ("gradle", "java"),
-    "build.gradle.kts": ("gradle", "java"),
-    "mix.exs": ("mix", "elixir", "erl"),
-}
-_ALONG = {
-    "cargo": ("rustc", "rustup"),
-    "npm": ("node",),
-    "npx": ("node",),
-    "pnpm": ("node",),
-    "yarn": ("node",),
-    "uv": ("python3",),
-}
+_TABLE = "toolchains.toml"
 _LARGEST_VERSION = 4096
 _ASSIGNMENT = patterns.compile(r"[A-Za-z_]\w*=")
 _SECRET_LINE = patterns.compile(r"(?i)^[^#\n]*(?:token|secret|password|credential)", patterns.MULTILINE)
@@ -94,6 +54,7 @@ def programs_of(command: str) -> tuple[str, ...]:
         words = list(lexer)
     except ValueError:
         return ()
+    prefixes = table(__package__, _TABLE)["prefixes"]
     found: list[str] = []
     expects = True
     for word in words:
@@ -101,7 +62,7 @@ def programs_of(command: str) -> tuple[str, ...]:
             expects = True
         elif expects and not _ASSIGNMENT.match(word) and not word.startswith("-"):
             found.append(word)
-            expects = word in _PREFIXES
+            expects = word in prefixes
     return tuple(dict.fromkeys(found))
 
 
@@ -119,10 +80,11 @@ def toolchains_for(
     made = Toolchains()
     search = safe_path((checkout,))
     programs = [program for program in programs_of(command) if program]
-    if any(Path(program).name in _RUNNERS for program in programs) or not programs:
-        programs += [name for file, names in _BY_MANIFEST.items() if file in tracked for name in names]
+    known = table(__package__, _TABLE)
+    if any(Path(program).name in known["runners"] for program in programs) or not programs:
+        programs += [name for file, names in known["manifests"].items() if file in tracked for name in names]
     for program in list(programs):
-        programs += _ALONG.get(Path(program).name, ())
+        programs += known["along"].get(Path(program).name, ())
     for environment in environments:
         _python_of(made, environment)
     own = [folder / "bin" for folder in environments]
@@ -255,16 +217,10 @@ def _cargo(made: Toolchains, programs: Collection[str]) -> None:
     proxied = Path("/home/sandbox/.rustup")
     for name in ("toolchains", "settings.toml"):
         made.add(rustup / name, proxied / name)
-    made.env |= {
-        "CARGO_HOME": str(inside),
-        "RUSTUP_HOME": str(proxied),
-        "CARGO_NET_OFFLINE": "true",
-        "CARGO_TARGET_DIR": "/build/cargo",
-        "CARGO_TERM_COLOR": "never",
-        "RUSTUP_TOOLCHAIN": os.environ.get("RUSTUP_TOOLCHAIN", ""),
-    }
-    if not made.env["RUSTUP_TOOLCHAIN"]:
-        del made.env["RUSTUP_TOOLCHAIN"]
+    made.env |= table(__package__, _TABLE)["variables"]["cargo"]
+    made.env |= {"CARGO_HOME": str(inside), "RUSTUP_HOME": str(proxied)}
+    if named := os.environ.get("RUSTUP_TOOLCHAIN"):
+        made.env["RUSTUP_TOOLCHAIN"] = named
 
 
 def _go(made: Toolchains, programs: Collection[str], search: str) -> None:
@@ -276,13 +232,4 @@ def _go(made: Toolchains, programs: Collection[str], search: str) -> None:
     paths = os.environ.get("GOPATH") or str(Path.home() / "go")
     modules = Path(os.environ.get("GOMODCACHE") or Path(paths.split(os.pathsep)[0]) / "pkg" / "mod")
     made.add(modules)
-    made.env |= {
-        "GOMODCACHE": str(modules),
-        "GOCACHE": "/build/go",
-        "GOPATH": "/home/sandbox/go",
-        "GOPROXY": "off",
-        "GOSUMDB": "off",
-        "GOFLAGS": "-buildvcs=false",
-        "GOTOOLCHAIN": "local",
-        "GOTELEMETRY": "off",
-    }
+    made.env |= table(__package__, _TABLE)["variables"]["go"] | {"GOMODCACHE": str(modules)}

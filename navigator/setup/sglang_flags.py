@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from navigator.config.paths import write_private
+from navigator.config.resources import table
 from navigator.model import patterns
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.json_text import read_json
@@ -287,8 +288,6 @@ def _against_table(table: FlagTable, words: Sequence[str]) -> str:
 
 # Known vulnerabilities
 
-ADVISORIES_READ = "November 2026"
-
 
 @dataclass(frozen=True, slots=True)
 class Advisory:
@@ -300,17 +299,14 @@ class Advisory:
     without_keys: bool = False
 
 
-# Only those whose last affected version is known, from the advisories' texts.
-ADVISORIES = (
-    Advisory("CVE-2026-15969", "0.5.15", "remote code execution on the server"),
-    Advisory(
-        "CVE-2026-86793", "0.5.18", "code execution through /update_weights_from_tensor", without_keys=True
-    ),
-    Advisory("CVE-2026-93034", "0.5.20", "remote code execution on the server"),
-)
-
-
 def advisories_for(version: str) -> list[Advisory]:
     """The vulnerabilities of a version; [] for one newer than all of them, or unreadable."""
     own = version_key(version)
-    return [each for each in ADVISORIES if own and own <= version_key(each.last)]
+    known = [Advisory(**entry) for entry in table(__package__, "advisories.toml")["advisory"]]
+    return [each for each in known if own and own <= version_key(each.last)]
+
+
+def advisories_read() -> str:
+    """The month in which the advisories were last read."""
+    month: str = table(__package__, "advisories.toml")["read"]
+    return month

@@ -10,11 +10,13 @@ import errno
 import os
 import shutil
 import sqlite3
+import time
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from navigator.model.errors import Conflict, IllegalTransition, NavigatorError
-from navigator.store.backups import back_up, backup_due, newest_backup
 from navigator.store.damage import damaged_row
 from navigator.store.errors import (
     DatabaseLocked,
@@ -358,3 +360,52 @@ def _is_full(folder: Path) -> bool:
         return shutil.disk_usage(folder).free < _LOG_BYTES
     except OSError:
         return False
+
+
+# Copies of the database: made once a day and on request, the newest few kept.
+
+KEEP = 5
+DUE_AFTER = 24 * 3600.0
+"""Seconds after which opening the database for writing makes another copy."""
+
+_PATTERN = "navigator-*.db"
+
+
+def newest_backup(folder: Path) -> Path | None:
+    """The last copy made, by its name, or None."""
+    return max(folder.glob(_PATTERN), default=None)
+
+
+def backup_due(folder: Path) -> bool:
+    """Whether the newest copy is older than a day (by the file's time), or there is none."""
+    newest = newest_backup(folder)
+    return newest is None or time.time() - newest.stat().st_mtime > DUE_AFTER
+
+
+def back_up(connection: sqlite3.Connection, folder: Path, *, label: str) -> Path:
+    """Copy the whole database, as last committed, into `folder` (0600) and drop all but the newest copies.
+
+    Args:
+        connection: any connection without an open transaction.
+        folder: made 0700 if absent.
+        label: part of the name, e.g. `"daily"`.
+
+    Raises:
+        sqlite3.Error: the copy failed; no half copy is left under a backup's name.
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    final = folder / f"navigator-{stamp}-{label}.db"
+    partial = folder / f".{final.name}.partial"
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        with closing(sqlite3.connect(partial)) as copy:
+            connection.backup(copy)
+            # A copy in WAL mode would need its own -wal beside it; as one plain file it can just be moved.
+            copy.execute("PRAGMA journal_mode=DELETE")
+        partial.replace(final)
+    finally:
+        partial.unlink(missing_ok=True)
+    for old in sorted(folder.glob(_PATTERN))[:-KEEP]:
+        old.unlink(missing_ok=True)
+    return final

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.config.settings import Settings
     from navigator.swap.base import SwapStrategy
-    from navigator.swap.drain import InFlight
+    from navigator.swap.failures import InFlight
 
 
 def strategy_names() -> tuple[str, ...]:

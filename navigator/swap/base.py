@@ -23,8 +23,7 @@ from navigator.config.settings import ServerSettings, Settings
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.models import SwapPhase
 from navigator.model.states import Role
-from navigator.swap.drain import InFlight, drain
-from navigator.swap.failures import Failure, failure_of
+from navigator.swap.failures import Failure, InFlight, drain, failure_of
 
 ROLES = (Role.GENERATOR, Role.REVIEWER)
 OTHER = {Role.GENERATOR: Role.REVIEWER, Role.REVIEWER: Role.GENERATOR}

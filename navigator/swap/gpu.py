@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from navigator.swap.drain import until
-from navigator.swap.remote.nvidia import cards
+from navigator.model.text import safe_line
+from navigator.swap.failures import until
+from navigator.swap.remote.machine import HERE, Machine
 
 _STEADY = 4
 """Readings in a row that do not grow, after which the memory counts as free if the need is unknown."""
@@ -41,3 +43,37 @@ async def wait_for_memory(need: int, seconds: float) -> bool:
         if not need and steady >= _STEADY:
             return True
     return False
+
+
+# What nvidia-smi says about the cards.
+
+_SECONDS = 10.0
+_FIELDS = "name,memory.total,memory.used,driver_version"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One GPU; memory in MiB as nvidia-smi counts it."""
+
+    name: str
+    total_mib: int
+    used_mib: int
+    driver: str
+
+
+def cards(on: Machine = HERE) -> list[Card]:
+    """The cards of a machine; [] without nvidia-smi, or when the driver does not answer."""
+    done = on.run(["nvidia-smi", f"--query-gpu={_FIELDS}", "--format=csv,noheader,nounits"], _SECONDS)
+    return parse_cards(done.out.decode(errors="replace")) if done and done.code == 0 else []
+
+
+def parse_cards(listing: str) -> list[Card]:
+    """The cards of a listing, one a line; a line that does not fit is left out."""
+    found = []
+    for line in listing.splitlines():
+        fields = [safe_line(part.strip()) for part in line.split(",")]
+        if len(fields) != 4 or not fields[1].isdecimal():
+            continue
+        used = int(fields[2]) if fields[2].isdecimal() else 0
+        found.append(Card(fields[0], int(fields[1]), used, fields[3]))
+    return found

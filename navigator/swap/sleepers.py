@@ -27,8 +27,7 @@ from navigator.config.settings import ServerSettings, SleepSettings
 from navigator.model.errors import MissingPart
 from navigator.model.json_text import read_json
 from navigator.model.states import Role
-from navigator.swap.drain import until
-from navigator.swap.failures import SwapFailed, class_of_words
+from navigator.swap.failures import SwapFailed, class_of_words, until
 
 State = Literal["awake", "paused", "asleep", "loading", "unsure", "gone"]
 """paused: it holds its weights and takes no work. loading: its process is up and does not answer yet. gone: no process."""

@@ -24,10 +24,9 @@ from textual.screen import Screen
 from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.bindings import bindings_of
 from navigator.tui.keys.gate import KeyGate, act_on_own_key
 from navigator.tui.keys.keymap import Keymap, load_keymap
-from navigator.tui.keys.registry import Action, in_scope, title_of
+from navigator.tui.keys.registry import Action, bindings_of, in_scope, title_of
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.terminal.output import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES

@@ -26,7 +26,7 @@ from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
 from navigator.tui.terminal import output
-from navigator.tui.widgets.strip_text import StripFacts, strip_facts
+from navigator.tui.widgets.strip import StripFacts, strip_facts
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from navigator.cascade.verbs.base import Question, Told, Verb
+from navigator.cascade.verbs.deciding import Pinned
+from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
+from navigator.cascade.verbs.review_change import AddReview, ReviewArgs
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model
+from navigator.model.states import TaskState
 from navigator.tui.base import BaseApp
-from navigator.tui.data.drafts import DraftKeeper
+from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.note import NoteDialog
+from navigator.tui.dialogs.pick import PickDialog
+
+if TYPE_CHECKING:
+    from navigator.model.models import Project
+    from navigator.store.reads.reader import Reader
+
 
 A = TypeVar("A", bound=Model)
 R = TypeVar("R", bound=Model)
@@ -107,3 +117,70 @@ async def _ask(
         )
     )
     return None if note is None else verb.answered(args, note=note, confirm=confirm)
+
+
+# `R` on a project of the Deck: choose existing work, and have it reviewed.
+
+COMMITS = 20
+"""Commits of the current branch that are offered."""
+
+
+async def review_existing(app: BaseApp, project: str) -> None:
+    """Offer branches, uncommitted work and the last commits; queue what is chosen."""
+    try:
+        found = await app.feed.read(lambda reader: _offers(reader.project(project)))
+    except NavigatorError as error:
+        app.toast(str(error), "error")
+        return
+    title = f"Review what of {project}?"
+    about = {name: words for name, (_, words) in found.items()}
+    picked = await app.push_screen_wait(
+        PickDialog(title, tuple(found), about=lambda name: about.get(name, ""))
+    )
+    for name in picked or ():
+        await perform(app, AddReview(), ReviewArgs(project=project, **found[name][0]))
+
+
+def _offers(project: Project) -> dict[str, tuple[dict[str, Any], str]]:
+    """What can be reviewed: its name in the list to the arguments and a few words. Blocks."""
+    from navigator.git.existing import recent_commits
+    from navigator.git.facts import WORKTREE, read_facts, resolve_base
+    from navigator.git.uncommitted import uncommitted
+
+    facts = read_facts(project.path)
+    base = resolve_base(facts, "" if project.base == WORKTREE else project.base)[0]
+    offers: dict[str, tuple[dict[str, Any], str]] = {}
+    changed = uncommitted(facts)
+    if changed.tracked or changed.untracked or changed.dropped:
+        offers["uncommitted changes"] = ({"worktree": True}, "staged, unstaged and untracked files")
+        offers["staged changes"] = ({"staged": True}, "what git commit would commit")
+    for branch in facts.branches:
+        if f"refs/heads/{branch}" != base:
+            offers[f"branch {branch}"] = ({"branch": branch}, "as one change")
+    for sha, subject in recent_commits(facts, COMMITS):
+        offers[f"{sha[:12]} {subject}"] = ({"ref": sha}, "commit")
+    return offers
+
+
+# `E`: escalate one proposal, or take that back. Who reads it is asked only where there is a choice.
+
+REVIEWER, FINAL = "the reviewer", "the final model"
+
+
+async def escalate(app: BaseApp, proposal: str, tree: str) -> None:
+    """Ask who is to read it, show the price or what leaves the machine, and do it."""
+
+    def look(reader: Reader) -> tuple[bool, bool]:
+        found = reader.proposal(proposal)
+        task, project = reader.task(found.task_id), reader.project(found.project_id)
+        return bool(task.escalated), project.escalate and task.state is TaskState.AWAITING_APPROVAL
+
+    held, may_leave = await app.feed.read(look)
+    final = False
+    if may_leave and not held:
+        picked = await app.push_screen_wait(PickDialog("Who reads it?", (REVIEWER, FINAL), many=False))
+        if not picked:
+            return
+        final = picked[0] == FINAL
+    args = EscalateArgs(proposals=(Pinned(id=proposal, tree=tree),), final=final, withdraw=held)
+    await perform(app, Escalate(), args)

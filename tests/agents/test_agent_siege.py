@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from navigator.config.settings import AgentSettings
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.agents.test_misbehaving import SHAPES, left
@@ -68,7 +69,8 @@ def test_hostile_agents_beside_honest_ones(room: Room, monkeypatch: pytest.Monke
     (home / ".vibe" / "config.toml").write_text("the user's")
     (home / "config.toml").write_text("the user's")
     monkeypatch.setenv("HOME", str(home))
-    configure(room, 'profile = "vibe"\nminutes = 0.5\ndisk_mb = 64\n', OPENAI_BASE_URL="{base_url}")
+    monkeypatch.setattr(AgentSettings, "disk_mb", 64)
+    configure(room, 'profile = "vibe"\nminutes = 0.5\n', OPENAI_BASE_URL="{base_url}")
     sent_back: set[str] = set()
 
     def read(messages: Messages) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from navigator.agents import session as agent_session
 from navigator.cascade import conductor as conducting
+from navigator.config.settings import AgentSettings
 from navigator.model.models import Proposal, Task
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
@@ -151,7 +152,9 @@ def test_limits_end_an_agent_and_the_reason_names_the_limit(
 ) -> None:
     usual = agent_session.limits_of
     monkeypatch.setattr(agent_session, "limits_of", lambda settings: replace(usual(settings), processes=40))
-    configure(room, "minutes = 0.1\ndisk_mb = 64\nrequests = 4\n")
+    monkeypatch.setattr(AgentSettings, "disk_mb", 64)
+    monkeypatch.setattr(AgentSettings, "requests", 4)
+    configure(room, "minutes = 0.1\n")
     asked = room.queue("Make double() multiply ASK=6")
     found = one_each(room, "wait", "flood", "large", "fork", "fill", "die")
     reasons = {word: task.reason for word, (task, _) in found.items()}

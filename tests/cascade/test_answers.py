@@ -7,19 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from navigator.cascade.views.statistics.answers import Answer, better, price, worth
-from navigator.figures.changes import Change, Watched
+from navigator.cascade.views.statistics.summary import Answer, better, price, worth
+from navigator.figures.changes import Change, Watched, watch
 from navigator.figures.cost import Cost, cost
 from navigator.figures.exam import ExamScore, exam_scores
 from navigator.figures.intervals import Summary
-from navigator.figures.monitor import watch
-from navigator.figures.outcomes import outcomes
+from navigator.figures.outcomes import outcomes, revisions
 from navigator.figures.rates import RateRow, revise_rate
 from navigator.figures.reproductions import finding_tests
-from navigator.figures.revisions import revisions
 from navigator.figures.swaps import RoundTrip
-from navigator.model.costs import SwapTotals, WorkTotals, Yield
 from navigator.model.exam import ExamCount
+from navigator.model.outcomes import SwapTotals, WorkTotals, Yield
 from navigator.model.records import CallTotals, DecisionCount, VerdictCount, VersionCount
 from navigator.model.states import DecisionKind, ExamSource, Role, Verdict
 

@@ -19,7 +19,7 @@ from navigator.cascade.views.figures import measured_figures
 from navigator.cli.doctor.command import _look
 from navigator.cli.session import locked_dependencies
 from navigator.client.chat import ChatRequest
-from navigator.config.settings import load_settings
+from navigator.config.settings import CanarySettings, load_settings
 from navigator.figures.swaps import swap_stats
 from navigator.model.models import Canary, Event
 from navigator.model.states import CanaryMoment, CanaryOutcome, Role, TaskState
@@ -121,9 +121,10 @@ def test_a_swap_lasts_until_the_first_answer_wherever_it_is_shown(
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    desk = Desk.make(tmp_path, REHEARSAL + "[canary]\nkv_usage = 1e-9\n")
+    desk = Desk.make(tmp_path, REHEARSAL)
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(desk.config))
     monkeypatch.setenv("NAVIGATOR_STATE", str(desk.root))
+    monkeypatch.setattr(CanarySettings, "kv_usage", 1e-9)
     monkeypatch.setattr(conducting, "_HEARTBEAT", 3600.0)  # the test looks itself
     hurry(monkeypatch)
     return desk

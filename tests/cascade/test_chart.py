@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.cascade.views.statistics.chart import chart, top_of
-from navigator.cascade.views.statistics.page import RatePlot, SpreadPlot
+from navigator.cascade.views.statistics.page import RatePlot
 from navigator.figures.intervals import share
 
 
@@ -19,7 +18,7 @@ def weekly(*counts: tuple[int, int], marks: tuple[tuple[str, str], ...] = ()) ->
     return RatePlot(tuple((day, share(k, n)) for day, (k, n) in zip(days, counts, strict=True)), marks)
 
 
-def drawn(plot: RatePlot | SpreadPlot, width: int = 80) -> list[str]:
+def drawn(plot: RatePlot, width: int = 80) -> list[str]:
     return ["".join(text for text, _ in line) for line in chart(plot, width)]
 
 
@@ -76,15 +75,3 @@ def test_of_many_marks_the_newest_are_drawn_and_the_rest_is_counted() -> None:
 def test_a_name_in_a_plot_is_made_visible() -> None:
     lines = drawn(weekly((9, 40), (8, 40), (7, 40), marks=(("2026-09-16", "x\x1b[2J\u202e"),)))
     assert not {"\x1b", "\u202e"} & set("".join(lines))
-
-
-@pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_a_histogram_shows_every_bin_that_is_not_empty(width: int) -> None:
-    plot = SpreadPlot(20.0, 2.0, (("to the reviewer", (1, 0, 40, 3)), ("back", (0, 9, 0, 0))))
-    lines = drawn(plot, width)
-    assert all(len(line) <= width for line in lines)
-    (low,) = (line for line in lines if line.startswith("to the reviewer"))
-    bars = low[len("to the reviewer") + 2 :]
-    cell = len(bars) // 4
-    assert [bars[place * cell] != " " for place in range(4)] == [True, False, True, True]
-    assert "20 s" in lines[-1]

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam import background
+from navigator.cascade.exam import candidates as trials
 from navigator.cascade.exam import prepare as preparing
-from navigator.cascade.exam import trial as trials
 from navigator.cascade.exam.background import keep_preparing
+from navigator.cascade.exam.candidates import neutral_words
 from navigator.cascade.exam.making import keep_name
 from navigator.cascade.exam.prepare import prepare_project
-from navigator.cascade.exam.wording import neutral_words
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.verbs.registry import perform
 from navigator.cli.session import locked_dependencies

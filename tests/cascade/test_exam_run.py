@@ -17,15 +17,16 @@ from typing import Any
 import pytest
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.asking import exam_subject
-from navigator.cascade.exam.queue import ExamQueue, in_order, within
+from navigator.cascade.exam.queue import ExamQueue, exam_subject, in_order, within
 from navigator.cascade.stages.review import plan_review, prompt_dependencies
 from navigator.cascade.stages.subject import gather_subject
-from navigator.cascade.views.statistics.aftermath import exam_repeat_table
-from navigator.cascade.views.statistics.exam import PAGE, Exam
 from navigator.cascade.views.statistics.outcomes import PAGE as OUTCOMES
+from navigator.cascade.views.statistics.outcomes import exam_repeat_table
 from navigator.cascade.views.statistics.page import Question
+from navigator.cascade.views.statistics.reviewer import EXAM as PAGE
+from navigator.cascade.views.statistics.reviewer import Exam
 from navigator.cli.session import locked_dependencies
+from navigator.config.settings import ExamSettings
 from navigator.model.errors import Conflict
 from navigator.model.exam import ExamAnswer
 from navigator.model.models import utc_now
@@ -146,16 +147,18 @@ def test_at_night_an_idle_reviewer_answers_them_all(room: Room) -> None:
     assert len(answers(room)) == 6
 
 
-def test_a_share_is_asked_again_in_a_later_residency_and_scored_once(room: Room, models: Models) -> None:
+def test_a_share_is_asked_again_in_a_later_residency_and_scored_once(
+    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prepare(room, 2)
-    night = 'when = "nightly"\nhours = "00:00-23:59"\nretest = '
-    set_exam(room, night + "0.5")
+    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    monkeypatch.setattr(ExamSettings, "retest", 0.5)
     room.work()
     assert [answer.turn for answer in answers(room)] == [0, 0, 0, 0], (
         "not in the residency of the first answer"
     )
     before = PAGE.document(PAGE.read(room.read(), Question()))
-    set_exam(room, night + "0")
+    monkeypatch.setattr(ExamSettings, "retest", 0)
     room.work()
     assert len(answers(room)) == 4
     # It changes its mind: says REVISE to everything the second time.
@@ -165,11 +168,11 @@ def test_a_share_is_asked_again_in_a_later_residency_and_scored_once(room: Room,
         ],
         verdict="REVISE",
     )
-    set_exam(room, night + "0.34")
+    monkeypatch.setattr(ExamSettings, "retest", 0.34)
     room.work()
     again = [answer for answer in answers(room) if answer.turn]
     assert len(again) == 2, "two of six questions"
-    set_exam(room, night + "0.5")
+    monkeypatch.setattr(ExamSettings, "retest", 0.5)
     room.work()
     room.work()
     again = [answer for answer in answers(room) if answer.turn]

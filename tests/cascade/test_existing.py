@@ -11,7 +11,7 @@ import pytest
 
 from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.verbs.base import Subject
-from navigator.cascade.verbs.put_away import PutAway
+from navigator.cascade.verbs.task_verbs import PutAway
 from navigator.cascade.views.statistics.page import Question
 from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.cli.review import UNSETTLED

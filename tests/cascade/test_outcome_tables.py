@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from navigator.cascade.views.statistics import cost as cost_page
-from navigator.cascade.views.statistics.aftermath import (
+from navigator.cascade.views.statistics.outcomes import (
     finding_table,
     landed_table,
     repeat_table,
     revision_table,
 )
-from navigator.cascade.views.statistics.page import Table, few_notes, share_rows
+from navigator.cascade.views.statistics.page import RatePlot, Row, Table, brief, share_rows, share_table
 from navigator.figures.agreement import retest
 from navigator.figures.cost import Cost, cost
 from navigator.figures.intervals import share
-from navigator.figures.revisions import findings_met, landed, revisions
-from navigator.model.costs import SwapTotals, WorkTotals, Yield
-from navigator.model.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
+from navigator.figures.outcomes import findings_met, landed, revisions
+from navigator.model.outcomes import (
+    FateCount,
+    FindingTotals,
+    RepeatCount,
+    RevisionCount,
+    SwapTotals,
+    WorkTotals,
+    Yield,
+)
 from navigator.model.records import CallTotals
 from navigator.model.states import CheckOutcome, Role, Verdict
 
@@ -32,7 +41,7 @@ def test_nothing_counted_is_no_table() -> None:
     assert list(landed_table(landed([]))) == []
     assert list(repeat_table(retest([]))) == []
     none = cost(Yield(), [], [], SwapTotals())
-    assert cost_page.PAGE.tables(none) == ()
+    assert cost_page.COST.tables(none) == ()
 
 
 def test_revisions_say_what_is_not_known() -> None:
@@ -40,10 +49,7 @@ def test_revisions_say_what_is_not_known() -> None:
         revisions([RevisionCount(before=FAILED, after=PASSED, n=3), RevisionCount(before=PASSED, n=2)])
     )
     assert rows(table)["fixed: fail → pass"] == ("100%", "[44–100]", "3 of 3")
-    assert table.notes == (
-        "anecdotal: n below 30",
-        "2 not known: tests not run, or failing as on the base",
-    )
+    assert table.notes == ("2 not known: tests not run, or failing as on the base",)
 
 
 def test_findings_say_what_is_not_known() -> None:
@@ -101,7 +107,7 @@ def spent() -> Cost:
 
 
 def tables(found: Cost) -> dict[str, Table]:
-    return {table.title: table for table in cost_page.PAGE.tables(found)}
+    return {table.title: table for table in cost_page.COST.tables(found)}
 
 
 def test_cost_says_n_and_what_is_not_known() -> None:
@@ -116,10 +122,36 @@ def test_cost_says_n_and_what_is_not_known() -> None:
     assert found["SECONDS"].notes[1] == "swaps made externally, whose seconds are not known: 1"
 
 
-def test_only_a_table_with_a_share_of_few_says_that_it_is_anecdotal() -> None:
-    enough, few = (
-        share_rows((("enough", share(4, 32)), ("none", share(0, 0)))),
-        share_rows((("few", share(3, 19)),)),
+def test_shares_of_few_are_one_sentence() -> None:
+    few = brief(
+        share_table("MET", ((f"in round {number}", share(1, 19)) for number in range(8)), "revisions")
     )
-    assert few_notes(enough) == ()
-    assert few_notes((*enough, *few)) == ("anecdotal: n below 30",)
+    assert (few.rows, few.about) == ((), "revisions")
+    assert few.empty.startswith("in round 0 1 of 19, in round 1 1 of 19")
+    assert few.empty.endswith("2 more: too few for a rate, which takes 30")
+    mixed = brief(
+        share_table("MET", (("enough", share(4, 32)), ("few", share(3, 19)), ("none", share(0, 0))))
+    )
+    assert len(mixed.rows) == 3 and mixed.notes == ("anecdotal: n below 30",)
+    enough = share_table("MET", (("enough", share(4, 32)), ("none", share(0, 0))))
+    assert brief(enough) is enough
+
+
+def test_a_rate_over_time_stays_a_plot_where_its_periods_are_enough_together() -> None:
+    points = tuple((f"2026-11-{day:02}", share(4, 12)) for day in (2, 9, 16))
+    weeks = replace(share_table("BY WEEK", points), plot=RatePlot(points))
+    assert brief(weeks).plot is not None and brief(weeks).rows == weeks.rows
+    assert brief(replace(weeks, rows=weeks.rows[:2])).rows == ()
+
+
+def test_an_answer_keeps_what_is_no_share() -> None:
+    others = (Row("tokens", ("1,000", "", "4", "cost")),)
+    answered = brief(
+        replace(
+            share_table("COST", (("few", share(3, 19)),)),
+            answer="Yes.",
+            rows=(*share_rows((("few", share(3, 19)),)), *others),
+        )
+    )
+    assert (answered.answer, answered.rows) == ("Yes.", others)
+    assert answered.notes == ("few 3 of 19: too few for a rate, which takes 30",)

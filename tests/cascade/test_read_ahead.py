@@ -16,7 +16,7 @@ from navigator.cascade.views.batches import Batches
 from navigator.cascade.views.summary import Session
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.config.settings import load_settings
+from navigator.config.settings import ReadAheadSettings, load_settings
 from navigator.model.states import Role
 from navigator.swap import strategy_class
 from navigator.swap.base import PhaseLog, SwapStrategy
@@ -56,10 +56,9 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     if page_cache.residency(files).resident:
         pytest.skip("page cache: this file system does not empty it when asked")
     config = tmp_path / "config.toml"
-    config.write_text(
-        f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n'
-        "[swap.read_ahead]\nfloor_mb = 0\nrate_mb_s = 0\n"
-    )
+    config.write_text(f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n')
+    monkeypatch.setattr(ReadAheadSettings, "floor_mb", 0)
+    monkeypatch.setattr(ReadAheadSettings, "rate_mb_s", 0)
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
     return files
 
@@ -79,11 +78,11 @@ async def test_a_resident_reviewer_does_not_warm_itself(weights: list[Path]) -> 
     assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 0)
 
 
-async def test_a_swap_stops_the_reading_before_it_begins(weights: list[Path]) -> None:
-    settings = load_settings()
-    slow = settings.swap.read_ahead.model_copy(update={"rate_mb_s": 1})
-    swap = settings.swap.model_copy(update={"read_ahead": slow})
-    warmth = WeightReadAhead(settings.model_copy(update={"swap": swap}), Switch())
+async def test_a_swap_stops_the_reading_before_it_begins(
+    weights: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReadAheadSettings, "rate_mb_s", 1)
+    warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
     measuring = await warmth.before(Role.REVIEWER)
     assert warmth._ahead is not None and (report := warmth._ahead.report()) is not None

@@ -10,8 +10,8 @@ import pytest
 
 from navigator.cascade.variations import APPROACH, Vary, variations
 from navigator.cascade.views.variants import standings
+from navigator.figures.outcomes import variant_shares
 from navigator.figures.rates import revise_rate
-from navigator.figures.variants import variant_shares
 from navigator.model.errors import UsageError
 from navigator.model.snapshot import AskExam, ReviewTask, SchedulerSnapshot, SwapTo, TaskView
 from navigator.model.states import LandingState, Role, TaskState

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navigator.checks.grammar import GrammarGate
-from navigator.context.repomap import pool as pools
-from navigator.context.repomap.brackets import first_odd
-from navigator.context.repomap.languages import LANGUAGES, language_of
+from navigator.context.repomap import files as pools
+from navigator.context.repomap.extract import LANGUAGES, language_of
+from navigator.context.repomap.faults import first_odd
 from navigator.process.bounded import run as bounded
 from navigator.process.bounded.run import Worker
 

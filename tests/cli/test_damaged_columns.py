@@ -18,7 +18,7 @@ import pytest
 
 from navigator.cli.main import main
 from navigator.config.paths import StatePaths
-from navigator.store.backups import back_up
+from navigator.store.database import back_up
 from navigator.store.schema import SCHEMA
 from tests.tui.world import NOW, fill, stamp
 

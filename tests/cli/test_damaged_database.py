@@ -12,8 +12,7 @@ import pytest
 from navigator.cli.main import main
 from navigator.config.paths import StatePaths
 from navigator.model.states import TaskState
-from navigator.store.backups import back_up
-from navigator.store.database import open_writer
+from navigator.store.database import back_up, open_writer
 from navigator.store.writes.writer import Store
 
 COMMANDS = (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.store.backups import back_up
+from navigator.store.database import back_up
 from tests.cascade.support import Desk, make_repository
 from tests.cli.test_damaged_columns import COLUMNS, NUMBER, TEXT, WHOLE, add_row, damage
 

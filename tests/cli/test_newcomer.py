@@ -78,3 +78,21 @@ def test_an_error_is_a_document_too_where_one_was_asked_for(
 def test_json_as_a_word_of_a_text_asks_for_no_document(command: Command) -> None:
     done = command.run("task", "add", "--", "nosuch", "Write", "--json", code=2)
     assert done.stdout == ""
+
+
+def test_a_prompt_is_copied_to_be_changed(command: Command) -> None:
+    own = command.config.parent / "prompts" / "review.md"
+    packaged = command.run("prompts", "show", "review").stdout
+    assert str(own) in command.run("prompts", "show", "review", "--write").stdout
+    assert own.read_text() == packaged.removesuffix("\n")
+    assert "is there already" in command.run("prompts", "show", "review", "--write", code=1).stderr
+    own.write_text(own.read_text() + "Be brief.\n")
+    assert "+Be brief." in command.run("prompts", "show", "review", "--diff").stdout
+
+
+def test_an_empty_file_replaces_no_prompt(command: Command) -> None:
+    """The shell makes it before `prompts show review > review.md` runs."""
+    own = command.config.parent / "prompts" / "review.md"
+    own.parent.mkdir()
+    own.touch()
+    assert command.run("prompts", "show", "review").stdout.startswith("---\nname: review\n")

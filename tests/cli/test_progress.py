@@ -13,7 +13,7 @@ from typing import TextIO
 
 import pytest
 
-from navigator.cli.progress import Progress
+from navigator.cli.run import Progress
 from navigator.model.models import Event
 from tests.cli.conftest import Command
 

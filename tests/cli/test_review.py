@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from navigator.cascade.views.reviews import words
-from navigator.cascade.views.reviews.document import review_document, standing, unread
-from navigator.cascade.views.reviews.sarif import sarif
+from navigator.cascade.views import reviews as words
+from navigator.cascade.views.reviews import review_document, sarif, standing, unread
 from navigator.cli.main import cli
 from navigator.model.errors import UsageError
 from navigator.model.models import Finding, Proposal, Review, Task

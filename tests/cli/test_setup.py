@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from navigator.cli.setup import how_to_get_one
 from navigator.client.chat import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.paths import StatePaths
@@ -19,6 +20,7 @@ from navigator.setup.choose import picks, suggested
 from navigator.setup.presets import BASIS, fitting, load_presets
 from navigator.setup.servers import FoundServer, find_servers, look
 from navigator.swap import make_strategy, strategy_class
+from navigator.swap.gpu import Card
 from tests.cascade.support import make_repository
 from tests.cli.boxes import Box, serving
 from tests.cli.conftest import Command
@@ -211,3 +213,11 @@ def test_doctor_says_where_a_context_is_shorter_than_the_settings(fresh: Command
             fresh.config.read_text().replace("context_tokens = 32768", "context_tokens = 65536")
         )
         assert "context of 32,768 tokens; the settings say 65,536" in fresh.run("doctor", code=None).stdout
+
+
+def test_without_a_server_it_says_how_to_get_one_for_this_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = Card("RTX 3090", 24_576, 0, "580")
+    for there, name in (([card], "Qwen3.8-27B"), ([], "Qwen3.8-Flash-Next")):
+        monkeypatch.setattr("navigator.swap.gpu.cards", lambda there=there: there)
+        hint = how_to_get_one()
+        assert "Ollama 11434" in hint and "--server URL" in hint and name in hint and BASIS in hint

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from navigator.cascade.verbs.approve import approval_lines
-from navigator.cascade.views.repairs import mended_words, repair_prompts
+from navigator.cascade.views.writing import mended_words, repair_prompts
 from navigator.tui.review.context import load_review_context
 from navigator.tui.review.words import warning_lines
 from tests.cascade.scripted_models import Models, speaking

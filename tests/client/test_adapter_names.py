@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from navigator.client.adapters import keys_by_list, keys_by_number
+from navigator.client.body import keys_by_list, keys_by_number
 from navigator.client.client import ModelClient
 from navigator.swap.strategies.rehearsal import RehearsalStrategy
 from tests.client.conftest import question

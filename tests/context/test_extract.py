@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.context.repomap.extract import PARSE_LIMIT, extract
-from navigator.context.repomap.languages import LANGUAGES, language_of
-from navigator.context.repomap.words import parts, path_parts, stem
+from navigator.context.repomap.extract import LANGUAGES, PARSE_LIMIT, extract, language_of
+from navigator.context.repomap.words import parts, stem
 
 SAMPLES = {
     "python": (
@@ -105,7 +104,7 @@ def test_no_bytes_break_extraction(language: str, data: bytes) -> None:
 
 def test_one_grammar_is_loaded_at_a_time() -> None:
     code = (
-        "import sys; from navigator.context.repomap import index, relevance, pool, extract as e\n"
+        "import sys; from navigator.context.repomap import index, relevance, files, extract as e\n"
         "assert not [m for m in sys.modules if m.startswith('tree_sitter')]\n"
         "e.extract('go', b'package x')\n"
         "print(sorted(m for m in sys.modules if m.startswith('tree_sitter') and '.' not in m))"
@@ -124,7 +123,6 @@ def test_words_meet_across_their_endings_and_their_writing() -> None:
     assert stem("queries") == "query" and stem("running") == "run" and stem("class") == "class"
     assert parts("getUserNames") == parts("get_user_names") == ("get", "user", "nam", "getusernames")
     assert parts("HTTPServer")[:2] == ("http", "server")
-    assert set(path_parts("src/user_names.py")) == {"src", "user", "nam", "usernames"}
 
 
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,20}", fullmatch=True))

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.context.repomap.extract import extract
+from navigator.context.repomap.extract import extract, language_of
 from navigator.context.repomap.files import Definition, MapFile
-from navigator.context.repomap.graph import Edges, Graph, pagerank
-from navigator.context.repomap.languages import language_of
-from navigator.context.repomap.resolve import Resolver
+from navigator.context.repomap.graph import Edges, Graph, Resolver, pagerank
 
 
 def file(path: str, text: str) -> MapFile:

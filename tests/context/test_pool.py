@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.context.repomap import pool as pools
+from navigator.context.repomap import files as pools
 from navigator.context.repomap.extract import tags
-from navigator.context.repomap.pool import ParseJob, Pool, ask
+from navigator.context.repomap.files import ParseJob, Pool, ask
 from navigator.process.bounded import run as bounded
 from navigator.process.bounded.run import Worker, WorkerLost
 

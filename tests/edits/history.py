@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from navigator.edits.markers import marker_length
+from navigator.edits.parser import marker_length
 from tests.edits.support import delete, rename
 
 _PLAIN = frozenset({"100644", "100755"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from navigator.figures.cost import Amount, cost
-from navigator.model.costs import SwapTotals, WorkTotals, Yield
+from navigator.model.outcomes import SwapTotals, WorkTotals, Yield
 from navigator.model.records import CallTotals
 from navigator.model.states import Role
 

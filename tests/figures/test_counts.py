@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from navigator.figures.cost import throughput
 from navigator.figures.outcomes import edit_stats, outcomes
 from navigator.figures.swaps import round_trips, swap_stats, usual_swap
-from navigator.figures.throughput import throughput
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.records import CallTotals, DecisionCount, EditTotals, TaskCount
 from navigator.model.states import DecisionKind, Role, TaskState, Verdict

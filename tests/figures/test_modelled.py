@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.modelled import Job, modelled_time
+from navigator.figures.forecasts import Job, modelled_time
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 

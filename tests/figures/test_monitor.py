@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.monitor import SHOWN_FROM, watch
+from navigator.figures.changes import SHOWN_FROM, watch
 
 FORMER = st.integers(0, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 VERDICTS = st.lists(st.booleans(), max_size=120)

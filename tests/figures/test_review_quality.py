@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.figures.reviews import review_quality
+from navigator.figures.outcomes import review_quality
 from navigator.model.records import ReviewTotals
 
 

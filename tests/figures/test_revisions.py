@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from navigator.figures.agreement import kappa, retest
 from navigator.figures.intervals import wilson
-from navigator.figures.outcomes import outcomes
-from navigator.figures.revisions import NOT_LOOKED, findings_met, landed, revisions
+from navigator.figures.outcomes import NOT_LOOKED, findings_met, landed, outcomes, revisions
 from navigator.model.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount
 from navigator.model.records import DecisionCount
 from navigator.model.states import CheckOutcome, DecisionKind, Verdict

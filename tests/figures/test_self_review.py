@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.reviews import self_reviews
+from navigator.figures.outcomes import self_reviews
 from navigator.model.records import VerdictPair
 from navigator.model.states import Verdict
 

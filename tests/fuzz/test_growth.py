@@ -38,7 +38,8 @@ from navigator.checks import change, syntax
 from navigator.checks import removed_tests as removed_tests_module
 from navigator.checks.change import added_secret
 from navigator.checks.removed_tests import FileText, changed_settings, removed_tests
-from navigator.edits import apply_answer, ladder, markers, parse_answer, parser
+from navigator.edits import apply_answer, ladder, parse_answer, parser
+from navigator.edits import parser as markers
 from navigator.git import diffs
 from navigator.model import json_text, secrets
 from navigator.model.secrets import find_secret

@@ -9,12 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.context.build import Context, build_context
-from navigator.context.looking.looker import Looker
-from navigator.context.looking.matching import BadExpression, literal_in, matching_lines
-from navigator.context.looking.paths import Counterparts
+from navigator.context.looking.looker import BadExpression, Looker, literal_in, matching_lines
 from navigator.context.looking.render import LookAnswer
-from navigator.context.looking.requests import LookRequest, NotARequest, read_requests
-from navigator.context.looking.shown import Shown
+from navigator.context.looking.requests import Counterparts, LookRequest, NotARequest, Shown, read_requests
 from navigator.context.repomap.index import RepoMap
 from navigator.edits import parse_answer
 from navigator.git.private import PrivateRepo

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.lab.bench.structure import CEILING, bench_tasks, heuristic, structural
+from navigator.lab.bench import CEILING, bench_tasks, heuristic, structural
 from navigator.lab.comparing.functions import SOLUTION
 from tests.cascade.scripted_models import speaking
 from tests.cascade.support import Desk

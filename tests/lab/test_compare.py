@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.paired import holm, paired_difference, pairs_needed, power, sign_test
+from navigator.figures.compare import holm, paired_difference, pairs_needed, power, sign_test
 from navigator.lab.comparing.arms import ARMS, USUAL, next_turn, swaps_expected, turns_taken
 from navigator.lab.comparing.functions import read_functions
 from navigator.lab.comparing.journal import Journal, LabTask, Plan, Run, Turn
@@ -123,6 +123,16 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
     assert (noted["state"], noted["done"]) == ("complete", noted["total"])
     assert [point["n"] for point in noted["plots"][0]["points"]] == [TASKS] * len(USUAL)
     assert noted["command"][noted["command"].index("--rounds") + 1] == "2"
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_nobody_is_asked_to_read_a_draft_that_did_not_apply(bench: Bench) -> None:
+    bench.models.write = bench.models.read = lambda messages: "NO_CHANGE: I cannot do it."
+    done = bench.compare("code", "--tasks", "2")
+    said = bench.models.written + bench.models.read_by
+    assert len(said) == 4 and not any("verdict" in messages[0]["content"].lower() for messages in said)
+    assert not any(any(task["passed"].values()) for task in done["tasks"])
 
 
 @needs_sandbox

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from navigator.cli.lab.decision import decision
-from navigator.figures.few import mean_interval, t_quantile
+from navigator.cli.lab.measure import decision
+from navigator.figures.intervals import mean_interval, t_quantile
 from navigator.lab.speculation.decide import decide
-from navigator.lab.speculation.profile import profile_with, sglang_flags
 from navigator.lab.speculation.runs import Run
-from navigator.model.errors import MissingPart, UsageError
+from navigator.model.errors import MissingPart
 from navigator.model.states import Role
-from navigator.setup.profiles import load_profile
 
 ROOT = Path(__file__).parents[2]
 
@@ -102,6 +100,18 @@ def test_figures_that_cannot_be_true_decide_nothing() -> None:
     assert "cannot be true" in choice.arms[0].reason
 
 
+def test_a_loss_by_the_clock_stands_whatever_the_counters_say() -> None:
+    runs = [
+        dataclasses.replace(run, accepted=50, drafted=100, drafter_accepted=90, drafter_drafted=100, rate=0.5)
+        if run.gamma
+        else run
+        for run in measured({4: 0.731})
+    ]
+    choice = decide(runs)
+    assert choice.decision == "do not use" and choice.sentence.startswith("Do not speculate")
+    assert "by the clock; its counters cannot be true: The server counts 50 of 100" in choice.arms[0].reason
+
+
 def test_intervals_cover_the_truth() -> None:
     held = 0
     for seed in range(300):
@@ -123,68 +133,11 @@ def chosen(
 ) -> dict[str, Any]:
     """What `measure` ends with."""
     monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "state"))
-    given = {"restart_seconds": None, "tokens_until_swap": None, "profile": None, "write": None}
+    given = {"restart_seconds": None, "tokens_until_swap": None}
     return decision(runs, Role.GENERATOR, given | options)
 
 
-def test_the_choice_is_written_into_a_profile_that_installs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "mine.toml"
-    runs = measured({4: 1.25})
-    found = chosen(tmp_path, monkeypatch, runs, profile="qwen3.5-96gb", write=out)
-    assert found["decision"] == "use"
-    assert (
-        found["costs"]
-        == "swap_back: as published, not measured here; proposal_tokens: as published, not measured here"
-    )
-    folder = ROOT / "swap" / "profiles"
-    before, after = load_profile("qwen3.5-96gb", folder), load_profile(str(out), folder)
-    assert after.generator.speculation is not None
-    assert after.generator.speculation.flags == {
-        "--speculative-algorithm": "NGRAM",
-        "--speculative-num-draft-tokens": "5",
-    }
-    assert after.generator.flags == before.generator.flags
-    assert after.generator.shape == before.generator.shape
-    assert after.reviewer == before.reviewer
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [({"random_weights": True}, "random weights"), ({"engine": "llama.cpp"}, "profiles start SGLang")],
-)
-def test_profiles_are_not_written_from_other_models_or_engines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], words: str
-) -> None:
-    runs = [replace(run, **more) for run in measured({4: 1.25})]
-    with pytest.raises(UsageError, match=words):
-        chosen(tmp_path, monkeypatch, runs, profile="qwen3.5-96gb", write=tmp_path / "p.toml")
-    assert not (tmp_path / "p.toml").exists()
-    with pytest.raises(UsageError, match="needs the profile"):
-        chosen(tmp_path, monkeypatch, measured({4: 1.25}), write=tmp_path / "p.toml")
-
-
-def test_recorded_arguments_become_the_flags() -> None:
-    words = ["--speculative-algorithm", "EAGLE3", "--speculative-num-steps=3", "--enable-x"]
-    assert sglang_flags("anything", 3, words) == {
-        "--speculative-algorithm": "EAGLE3",
-        "--speculative-num-steps": "3",
-        "--enable-x": True,
-    }
-    assert sglang_flags("EAGLE-3", 3)["--speculative-num-draft-tokens"] == "4"
-    with pytest.raises(UsageError, match="which flags"):
-        sglang_flags("magic", 3)
-    with pytest.raises(UsageError, match="belongs to no flag"):
-        sglang_flags("x", 3, ["stray"])
-
-
-@pytest.mark.parametrize("name", ["qwen3.5-96gb", "qwen3-24gb"])
-def test_every_packaged_profile_can_be_written(tmp_path: Path, name: str) -> None:
-    folder = ROOT / "swap" / "profiles"
-    path = tmp_path / f"{name}.toml"
-    path.write_text(profile_with(folder / f"{name}.toml", Role.REVIEWER, {"--a": 'x"y', "--b": True}, "why"))
-    found = load_profile(str(path), folder)
-    assert found.reviewer.speculation is not None
-    assert found.reviewer.speculation.flags == {"--a": 'x"y', "--b": True}
-    assert found.generator == load_profile(name, folder).generator
+def test_a_decision_says_whose_figures_it_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = chosen(tmp_path, monkeypatch, measured({4: 1.25}), restart_seconds=10.0)
+    assert (found["decision"], found["restart"]["seconds"]) == ("use", 10.0)
+    assert found["costs"] == "swap_back: given; proposal_tokens: as published, not measured here"

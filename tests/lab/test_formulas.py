@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from navigator.lab.speculation import formulas
 from navigator.lab.speculation.predict import Experts, Given, predict
-from navigator.lab.speculation.routing import Routing, routing
 from navigator.model.errors import UsageError
 
 ALPHA = st.floats(0, 1)
@@ -114,12 +113,6 @@ def test_the_measured_cost_of_verifying_is_used_at_its_length() -> None:
     assert found.speedup < found.speedup_leviathan
 
 
-def test_states_cost_what_they_weigh_against_a_step() -> None:
-    found = predict(Given(draft_cost=0.2, alpha=0.55, gamma=4, state_gigabytes=0.45, step_gigabytes=2.0))
-    assert found.state_cost == pytest.approx(0.9)
-    assert found.speedup == pytest.approx(0.781623, abs=1e-6)
-
-
 def test_the_best_length_of_all_is_found_with_costs_that_grow() -> None:
     found = predict(Given(draft_cost=0.0, alpha=0.9, prior=True, experts=Experts(256, 8)))
     others = [
@@ -139,21 +132,8 @@ def test_the_best_length_of_all_is_found_with_costs_that_grow() -> None:
         (Given(draft_cost=0.1, alpha=1.5, gamma=2), "between 0 and 1"),
         (Given(draft_cost=-1, alpha=0.5, gamma=2), "costs nothing or more"),
         (Given(draft_cost=0.1, alpha=0.5, gamma=2, prior=True), "experts"),
-        (Given(draft_cost=0.1, alpha=0.5, gamma=2, state_gigabytes=1), "step"),
     ],
 )
 def test_what_makes_no_prediction_is_refused(given_: Given, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         predict(given_)
-
-
-def test_routing_is_read_from_several_families() -> None:
-    qwen = {
-        "text_config": {"num_experts": 256, "num_experts_per_tok": 8, "shared_expert_intermediate_size": 512}
-    }
-    assert routing(qwen) == Routing(256, 8, 1)
-    assert routing({"num_local_experts": 8, "num_experts_per_tok": 2}) == Routing(8, 2, 0)
-    assert routing({"n_routed_experts": 64, "num_experts_per_tok": 6, "n_shared_experts": 2}) == Routing(
-        64, 6, 2
-    )
-    assert routing({"hidden_size": 64}) is None

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from navigator.figures.compare import discordant_needed, sign_test
 from navigator.figures.intervals import share, wilson
-from navigator.figures.paired import discordant_needed, sign_test
 from navigator.lab.speculation import formulas
-from navigator.lab.speculation.design import design_runs
-from navigator.lab.speculation.routing import routing
+from navigator.lab.speculation.measuring.plan import design_runs
 from navigator.model.timing import distinct_experts
 from navigator.schedule import forecast
 from navigator.schedule.forecast import PUBLISHED, Figures
@@ -26,12 +25,6 @@ def figures(given: Mapping[str, Any] | None = None) -> Figures:
     return replace(PUBLISHED, **(given or {}))
 
 
-def speedup_with_traffic(
-    alpha: float, gamma: int, draft_cost: float, extra_gigabytes: float, step_gigabytes: float
-) -> float:
-    return formulas.speedup(alpha, gamma, draft_cost, extra_cost=extra_gigabytes / step_gigabytes)
-
-
 def one_task_seconds(revisions: int = 0, back: bool = False, reviewed: bool = False) -> float:
     """One task alone. The papers leave the last revision's review out unless `reviewed`; `back` counts the swap back."""
     used = figures()
@@ -40,15 +33,10 @@ def one_task_seconds(revisions: int = 0, back: bool = False, reviewed: bool = Fa
     return sum(step.seconds for step in counted) + (used.swap_back if back and not revisions else 0.0)
 
 
-def experts_in_words(config: Mapping[str, Any]) -> str:
-    found = routing(config)
-    return found.in_words() if found else "no experts"
-
-
 FORMULAS: dict[str, Callable[..., Any]] = {
     "break_even_alpha": formulas.break_even_alpha,
     "break_even_tokens": lambda figures_: forecast.break_even(figures(figures_)).tokens,
-    "coverage": formulas.coverage,
+    "coverage": lambda tokens, experts, chosen: formulas.distinct_experts(tokens, experts, chosen) / experts,
     "design_runs": design_runs,
     "distinct_experts": distinct_experts,
     "drafting_milliseconds": lambda gamma, speeds: (
@@ -59,7 +47,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "one_task_seconds": one_task_seconds,
     "rate_from_alpha": formulas.rate_from_alpha,
     "round_trip": lambda **given: figures(given).round_trip,
-    "routing": experts_in_words,
     "session_against_single": lambda batch: (
         forecast.forecast(batch).tokens_per_second / PUBLISHED.single_speed
     ),
@@ -67,8 +54,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "share": lambda k, n: share(k, n).rate,
     "sign_test": sign_test,
     "speedup": formulas.speedup,
-    "speedup_with_traffic": speedup_with_traffic,
-    "state_gigabytes": formulas.state_gigabytes,
     "swap_each": lambda batch: forecast.forecast(batch, figures()).swap_each,
     "swap_in": lambda **given: figures(given).swap_in,
     "swap_in_each": lambda batch: forecast.forecast(batch, figures()).swap_in_each,

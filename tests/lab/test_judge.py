@@ -12,14 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cli.lab.judging import Judged, judged, require_judges, tell
+from navigator.cli.lab.compare import Judged, judged, require_judges, tell_votes
 from navigator.config.settings import Settings
-from navigator.figures.paired import sign_test
+from navigator.figures.compare import sign_test
 from navigator.lab.comparing.journal import LabTask
 from navigator.lab.comparing.session import Finished
-from navigator.lab.judging.ask import questions, read_verdict
-from navigator.lab.judging.tally import duel, judge_is_usable, majority, tally
-from navigator.lab.judging.votes import Item, Vote, read_votes
+from navigator.lab.judging import (
+    Item,
+    Vote,
+    duel,
+    judge_is_usable,
+    majority,
+    questions,
+    read_verdict,
+    read_votes,
+    tally,
+)
 from navigator.model.errors import NavigatorError, UsageError
 from tests.lab.conftest import Judge
 
@@ -201,7 +209,7 @@ def test_a_judge_is_asked_blind_in_both_orders_and_once(
     again = asked(judge_server, answers, tmp_path / "votes.jsonl")
     assert len(Judge.asked) == 20, "only what was no verdict"
     assert again.document()["duels"] == found.document()["duels"]
-    tell(again)
+    tell_votes(again)
     shown = capsys.readouterr().out
     assert "cascade against generator: 8 won, 0 lost, 0 ties" in shown
     assert "anecdotal" in shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.exam.faults.lines import lines_of
+from navigator.exam.faults import lines_of
 from tests.rehearsal.conversation import applied
 from tests.scripted.writer.edits import Edit, apply_edits, edits_between, render_edits
 

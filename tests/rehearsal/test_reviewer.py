@@ -244,7 +244,7 @@ def test_the_reviewer_cannot_know_what_was_planted() -> None:
     ).stdout.split()
 
     assert not {
-        "navigator.exam.faults.plant",
+        "navigator.exam.faults",
         "tests.scripted.writer.generator",
         "tests.scripted.writer.work",
     } & set(loaded)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from navigator.model.states import Role
 from navigator.rehearsal.server.api import Player
-from navigator.rehearsal.server.chat_request import RequestProblem, read_chat
+from navigator.rehearsal.server.chat import RequestProblem, read_chat
 from navigator.rehearsal.server.tool_calls import (
     BEGIN,
     END,

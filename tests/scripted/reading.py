@@ -12,7 +12,7 @@ from typing import Any
 
 from navigator.model import patterns
 from navigator.model.json_text import read_json
-from navigator.rehearsal.prompt import DataBlock, blocks_of, key_of
+from navigator.rehearsal.player import DataBlock, blocks_of, key_of
 
 _SKILL = patterns.compile(
     r"^Rehearsal: sensitivity (0?\.\d+|[01]), specificity (0?\.\d+|[01])$", patterns.MULTILINE

@@ -6,18 +6,18 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.chat_answer import END_TOKEN, token_texts
-from navigator.rehearsal.server.chat_request import (
+from navigator.rehearsal.server.api import WEIGHT_GB, Api
+from navigator.rehearsal.server.chat import (
+    END_TOKEN,
     ChatBody,
     json_body,
     misshapen,
     read_message,
     render,
+    token_texts,
 )
 from navigator.rehearsal.server.engine import EngineJob
 from navigator.rehearsal.server.http import Request, Response, json_response
-from navigator.rehearsal.server.reports import WEIGHT_GB
 
 VOCABULARY = 248_320
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"

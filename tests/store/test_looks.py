@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navigator.figures.looking import looking
+from navigator.figures.cost import looking
 from navigator.model.models import Decision, Task, Usage
 from navigator.model.records import Look, LookCount, LookRounds
 from navigator.model.states import DecisionKind, LookOutcome, Role

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.figures.revisions import NOT_LOOKED
-from navigator.figures.revisions import landed as fates
+from navigator.figures.outcomes import NOT_LOOKED
+from navigator.figures.outcomes import landed as fates
 from navigator.model.models import CheckResult, Decision, Finding, Landing, Proposal, Review, Task
 from navigator.model.outcomes import Fate, FateCount, FindingTotals, RepeatCount, RevisionCount
 from navigator.model.states import (

@@ -14,8 +14,15 @@ from navigator.config.paths import StatePaths
 from navigator.model.models import Task
 from navigator.model.states import TASK_TRANSITIONS, TaskState
 from navigator.store import schema
-from navigator.store.backups import KEEP, back_up, newest_backup
-from navigator.store.database import open_reader, open_writer, quick_check, schema_version
+from navigator.store.database import (
+    KEEP,
+    back_up,
+    newest_backup,
+    open_reader,
+    open_writer,
+    quick_check,
+    schema_version,
+)
 from navigator.store.errors import (
     DatabaseCorrupt,
     DatabaseLocked,

@@ -9,8 +9,8 @@ from typing import Any, cast
 from textual.pilot import Pilot
 
 from navigator.tui.app import NavigatorApp
-from navigator.tui.diff.places import row_of_key
 from navigator.tui.diff.view import DiffView
+from navigator.tui.diff.walk import row_of_key
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it") -> None:

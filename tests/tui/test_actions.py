@@ -14,9 +14,8 @@ from navigator.tui.dialogs.confirm import QuitDialog
 from navigator.tui.dialogs.help import TERMS, HelpScreen, glossary, term_lines
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.key_table import ROWS, TITLES
-from navigator.tui.keys.names import key_name, shown_key
 from navigator.tui.keys.page import keys_page
-from navigator.tui.keys.registry import ACTIONS, SCOPES, clashes, in_group, in_scope
+from navigator.tui.keys.registry import ACTIONS, SCOPES, clashes, in_group, in_scope, key_name, shown_key
 from navigator.tui.welcome.add_projects import AddProjectsScreen
 from navigator.tui.welcome.first_run import FirstRunScreen
 from navigator.tui.widgets.rows import RowList

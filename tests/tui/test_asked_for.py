@@ -11,7 +11,7 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp, rehearsed
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.names import key_name, shown_key
+from navigator.tui.keys.registry import key_name, shown_key
 from navigator.tui.statistics.draw import table_lines
 from navigator.tui.widgets.cells import length
 from tests.tui.driving import loaded

@@ -17,7 +17,7 @@ from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.answers.report import ReportScreen
 from navigator.tui.app import NavigatorApp
-from navigator.tui.deck.filtering import CARD_ORDERS, IS
+from navigator.tui.deck.rows import CARD_ORDERS, IS
 from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.help import HelpScreen

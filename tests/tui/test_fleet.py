@@ -25,11 +25,10 @@ from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgr
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet import panes
 from navigator.tui.fleet import screen as screen_module
-from navigator.tui.fleet.logs import TAIL_BYTES, LogSource, LogTail
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, now_lines, server_lines
-from navigator.tui.fleet.screen import FleetScreen
+from navigator.tui.fleet.screen import TAIL_BYTES, FleetScreen, LogSource, LogTail
 from navigator.tui.widgets.page import Page
-from navigator.tui.widgets.strip_text import StripFacts
+from navigator.tui.widgets.strip import StripFacts
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 from tests.tui.test_statistics import text_of

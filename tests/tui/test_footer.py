@@ -15,7 +15,7 @@ from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.fleet.screen import FleetScreen
 from navigator.tui.keys.registry import ACTIONS, in_scope
 from navigator.tui.statistics.screen import StatsScreen
-from navigator.tui.widgets.keybar import KeyBar
+from navigator.tui.widgets.screen import KeyBar
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until

@@ -16,8 +16,7 @@ from navigator.lab.runs import LabRun, Plot, Point, recording
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.file import LineDialog
 from navigator.tui.lab.draw import plot_lines, run_lines, run_row
-from navigator.tui.lab.export import contents
-from navigator.tui.lab.screen import LabScreen, _not_a_run
+from navigator.tui.lab.screen import LabScreen, _not_a_run, contents
 from navigator.tui.widgets.cells import length
 from tests.lab.test_measure import plan_file
 from tests.tui.conftest import AppMaker

@@ -17,7 +17,7 @@ from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.data.feed import Follower
 from navigator.tui.data.meter import meter_of, swap_bar
-from navigator.tui.widgets.strip_text import StripFacts, strip_lines
+from navigator.tui.widgets.strip import StripFacts, strip_lines
 from tests.tui.test_following import looked
 
 FACTS = StripFacts({"generator": "Qwen3.5-35B-A3B", "reviewer": "Qwen3.5-122B-A10B"}, 30)

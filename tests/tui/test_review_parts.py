@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from navigator.model.errors import Conflict, MissingPart, NavigatorError
 from navigator.model.states import Complexity, TaskKind
 from navigator.tui.compose.sheet import Sheet
-from navigator.tui.data import drafts
-from navigator.tui.data.drafts import DraftKeeper
+from navigator.tui.data import prefs as drafts
+from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs.pick import best
 from navigator.tui.review.context import found_again
 from navigator.tui.terminal.editor import borrowed, editor_command, editor_words, run_editor

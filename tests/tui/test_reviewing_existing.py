@@ -20,7 +20,7 @@ from navigator.tui.dialogs.note import NoteDialog
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.keys.registry import ACTIONS
 from navigator.tui.review.screen import ReviewScreen
-from navigator.tui.widgets.keybar import KeyBar
+from navigator.tui.widgets.screen import KeyBar
 from tests.cascade.support import git, make_repository
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until

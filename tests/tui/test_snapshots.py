@@ -16,7 +16,7 @@ from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
 from navigator.tui.dialogs.confirm import QuitDialog
-from navigator.tui.widgets import strip_text
+from navigator.tui.widgets import strip as strip_text
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
@@ -60,7 +60,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"navigator.tui.{module}.config_path", lambda: CONFIG)
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
     clock = time.monotonic()
-    monkeypatch.setattr("navigator.tui.widgets.strip_text.time", SimpleNamespace(monotonic=lambda: clock))
+    monkeypatch.setattr("navigator.tui.widgets.strip.time", SimpleNamespace(monotonic=lambda: clock))
 
 
 def shown(app: NavigatorApp, selector: str) -> str:

@@ -310,7 +310,7 @@ async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         page = screen.query_one(Page)
-        await pilot.press("j")
+        await pilot.press("tab", "j")
         assert page.scroll_offset.y == 1
         await pilot.press("G")
         assert page.scroll_offset.y == page.max_scroll_y > 1

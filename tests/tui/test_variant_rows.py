@@ -10,8 +10,7 @@ from navigator.cascade.views.variants import best_first
 from navigator.model.states import TaskState, Verdict
 from navigator.sheet.marks import overlapping, places_of
 from navigator.store.reads.cards import Card
-from navigator.tui.deck.filtering import CARD_ORDERS, in_order
-from navigator.tui.deck.rows import flags_of, work_word
+from navigator.tui.deck.rows import CARD_ORDERS, flags_of, in_order, work_word
 
 PLAIN = Card(
     task="T1",

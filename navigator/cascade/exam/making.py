@@ -10,14 +10,17 @@ from itertools import islice, takewhile
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.candidates import Change, harmless
-from navigator.cascade.exam.trial import OutOfTime, Rejected, Trials
-from navigator.cascade.exam.wording import neutral_words
-from navigator.exam.faults.plant import Fault
-from navigator.exam.mining.guard import why_withheld
-from navigator.exam.mining.history import Commit
-from navigator.exam.mining.planting import corrected, planted
-from navigator.exam.mining.reversal import NotReversible, commit_of, taken_back
+from navigator.cascade.exam.candidates import Change, OutOfTime, Rejected, Trials, harmless, neutral_words
+from navigator.exam.faults import Fault
+from navigator.exam.mining import (
+    Commit,
+    NotReversible,
+    commit_of,
+    corrected,
+    planted,
+    taken_back,
+    why_withheld,
+)
 from navigator.git.private import PrivateRepo
 from navigator.git.source_protocol import FileChange
 from navigator.model.diff import FileDiff

@@ -9,11 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.candidates import MOST_CHANGED, Change, fixes, of_commits, of_proposals
+from navigator.cascade.exam.candidates import (
+    MOST_CHANGED,
+    Change,
+    OutOfTime,
+    Rejected,
+    Trials,
+    fixes,
+    of_commits,
+    of_proposals,
+)
 from navigator.cascade.exam.making import Maker, Pair, keep_name
-from navigator.cascade.exam.trial import OutOfTime, Rejected, Trials
 from navigator.cascade.stages.checking import CheckSetup, baseline_of, check_setup
-from navigator.exam.mining.history import Commit, named_faulty, read_history
+from navigator.exam.mining import Commit, named_faulty, read_history
 from navigator.git.facts import WORKTREE, read_base
 from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamItem, PreparedProject, SourceCount

@@ -128,7 +128,9 @@ class PromptLibrary:
         for place, folder in enumerate(folders):
             found: dict[str, Prompt] = {}
             for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
-                if place and path.stem not in self._packaged and not _has_front_matter(path):
+                # An empty one too: `prompts show NAME > NAME.md` makes it before the packaged one is read.
+                packaged = path.stem in self._packaged and path.stat().st_size
+                if place and not packaged and not _has_front_matter(path):
                     self.strays.append(path)
                     continue
                 prompt = read_prompt(path)

@@ -41,7 +41,7 @@ class SocketServer:
         self._handle = handle
         self._replay = replay
         self._server: asyncio.Server | None = None
-        self._subscribers: set[asyncio.Queue[bytes]] = set()
+        self.listeners: set[asyncio.Queue[bytes]] = set()
         self._connections: set[asyncio.Task[None]] = set()
         self._answering: set[asyncio.Task[None]] = set()
         self._ending = False
@@ -73,11 +73,6 @@ class SocketServer:
         with suppress(FileNotFoundError):
             self._path.unlink()
 
-    @property
-    def listeners(self) -> int:
-        """How many clients have subscribed."""
-        return len(self._subscribers)
-
     def publish(self, event: Event) -> None:
         """Send an event to every subscriber."""
         self._send_all({"event": event.model_dump(mode="json")})
@@ -87,14 +82,14 @@ class SocketServer:
         self._send_all({"live": progress})
 
     def _send_all(self, document: dict[str, Any]) -> None:
-        if not self._subscribers:
+        if not self.listeners:
             return
         line = wire.encode(document)
-        for queue in list(self._subscribers):
+        for queue in list(self.listeners):
             try:
                 queue.put_nowait(line)
             except asyncio.QueueFull:
-                self._subscribers.discard(queue)
+                self.listeners.discard(queue)
                 log.warning("a subscriber does not read and was cut off")
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -115,7 +110,7 @@ class SocketServer:
         except (ConnectionError, asyncio.CancelledError):
             log.debug("a client went away")
         finally:
-            self._subscribers.discard(outgoing)
+            self.listeners.discard(outgoing)
             if sender is not None:
                 sender.cancel()
             writer.close()
@@ -179,7 +174,7 @@ class SocketServer:
         if after >= 0:
             for event in self._replay(after):
                 outgoing.put_nowait(wire.encode({"event": event.model_dump(mode="json")}))
-        self._subscribers.add(outgoing)
+        self.listeners.add(outgoing)
         return {"subscribed": True}
 
 

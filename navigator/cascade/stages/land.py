@@ -19,7 +19,7 @@ from typing import ClassVar, TypeVar
 from navigator.cascade.dependencies import Dependencies, at_home
 from navigator.cascade.stages.checking import run_checks
 from navigator.cascade.views.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
-from navigator.cascade.views.repairs import repair_prompts
+from navigator.cascade.views.writing import repair_prompts
 from navigator.git.facts import read_facts
 from navigator.landing.checkout import holds_lock
 from navigator.landing.land import execute_landing, inspect_landing, prepare_landing

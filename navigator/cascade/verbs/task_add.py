@@ -14,6 +14,7 @@ from navigator.cascade.verbs.base import Told, Verb, in_words
 from navigator.cascade.views.variants import variant_words
 from navigator.model.bounds import MOST_FILES, require_bounded
 from navigator.model.errors import UsageError
+from navigator.model.kinds import guess_kind
 from navigator.model.models import Model, Project, Task, Variation
 from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind
 
@@ -33,6 +34,7 @@ class NewTask(Model):
     """A task as a client asks for it.
 
     `after` are tasks that have to land, to be approved or to be done first: ids, or the `name`s of tasks in the same request.
+    `kind` is guessed from the text where it is not given.
     `variants` of it are written, which differ as `vary` says; one of them is approved.
     """
 
@@ -46,6 +48,13 @@ class NewTask(Model):
     after: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
     variants: int = Field(default=1, ge=1, le=MOST)
     vary: Vary = Vary.TEMPERATURE
+
+    @model_validator(mode="before")
+    @classmethod
+    def _guessed(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("kind") is None:
+            return value | {"kind": guess_kind(str(value.get("text", "")))}
+        return value
 
     @model_validator(mode="after")
     def _changes(self) -> Self:
@@ -141,7 +150,7 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
         return [
             Told(
                 task.id,
-                f"queued for {task.project}{_as_variant(task)}{after.get(task.id, '')}",
+                f"queued for {task.project} as {task.kind.value}{_as_variant(task)}{after.get(task.id, '')}",
                 hint=unknown.get(task.project, ""),
             )
             for task in result.tasks

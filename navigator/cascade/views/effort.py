@@ -7,7 +7,7 @@ Doing the shortest first settles the most in any given time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -155,11 +155,6 @@ def card_why(card: Card) -> str:
 def by_effort(cards: Iterable[Card]) -> list[Card]:
     """The shortest first; what stopped comes last."""
     return sorted(cards, key=lambda card: (card.waiting_order[0], card_seconds(card), card.number))
-
-
-def by_proposal_effort(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """The same for proposals."""
-    return sorted(proposals, key=lambda one: effort_of(one).seconds)
 
 
 def about(seconds: float) -> str:

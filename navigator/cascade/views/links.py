@@ -41,11 +41,6 @@ def _names(ids: Iterable[str]) -> str:
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
 
 
-def waits_of(reader: Reader, task: str) -> list[tuple[str, TaskState]]:
-    """The tasks that hold one up, with their states."""
-    return [(one.id, one.state) for one in reader.predecessors(task) if not one.met]
-
-
 def predecessor_words(found: Iterable[Predecessor], project: int) -> str:
     """`T3 (landed), T5 in api (awaiting approval)`."""
     return ", ".join(

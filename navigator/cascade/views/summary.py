@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.figures.modelled import Job, modelled_time
+from navigator.figures.forecasts import Job, modelled_time
 from navigator.model.models import Proposal, Swap
 from navigator.model.states import CheckOutcome, Role, TaskState, Verdict
 from navigator.model.timing import TimingModel, read_timing

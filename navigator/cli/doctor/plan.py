@@ -58,7 +58,7 @@ def show_plan(
 
 
 def _card(given: float | None) -> tuple[int, Basis]:
-    from navigator.swap.remote.nvidia import cards
+    from navigator.swap.gpu import cards
 
     if given is not None:
         return int(given * 1024), "given"

@@ -36,7 +36,7 @@ def remote_items(settings: Settings) -> Iterator[Check]:
 
 def _items(settings: Settings, there: There) -> Iterator[Check]:
     from navigator.setup.places import places_on, system_places
-    from navigator.swap.remote.nvidia import cards
+    from navigator.swap.gpu import cards
 
     listing = 'for each; do command -v -- "$each" >/dev/null || echo "$each"; done'
     done = there.run(("bash", "-c", listing, "navigator", *_NEEDED), _SECONDS)

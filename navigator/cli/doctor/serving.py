@@ -28,7 +28,7 @@ _TELLING = 64 << 20
 
 def card_items() -> Iterator[Check]:
     """The GPUs, as nvidia-smi shows them."""
-    from navigator.swap.remote.nvidia import cards
+    from navigator.swap.gpu import cards
 
     for card in cards():
         held = f"{card.used_mib} MiB of {card.total_mib} MiB in use, driver {card.driver}"
@@ -272,7 +272,7 @@ def _unit_text(settings: Settings, role: Role) -> str:
 
 
 def _card_mib() -> int:
-    from navigator.swap.remote.nvidia import cards
+    from navigator.swap.gpu import cards
 
     return max((card.total_mib for card in cards()), default=0)
 
@@ -400,10 +400,10 @@ async def _ask(server: ServerSettings) -> tuple[str, bool, bool]:
 
 
 def _holes(label: str, version: str, keyless: bool) -> Check:
-    from navigator.setup.sglang_flags import ADVISORIES_READ, advisories_for
+    from navigator.setup.sglang_flags import advisories_for, advisories_read
 
     known = [each for each in advisories_for(version) if keyless or not each.without_keys]
     if not known:
-        return Check(label, "ok", f"SGLang {version}: no known vulnerability (as of {ADVISORIES_READ})")
+        return Check(label, "ok", f"SGLang {version}: no known vulnerability (as of {advisories_read()})")
     listed = "; ".join(f"{each.name}: {each.what}" for each in known)
     return Check(label, "warn", f"SGLang {version}: {listed}", "Install 0.5.21 or newer, and set both keys.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,7 @@ from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.estimates import estimates
 from navigator.lab.speculation.runs import COLUMNS, RunTable, read_runs
 from navigator.model.errors import UsageError
-from navigator.model.text import plural
+from navigator.model.text import plural, safe_line
 
 _SHOWN_BAD = 20
 
@@ -65,6 +66,7 @@ def analyze(file: Path, as_json: bool, **options: Any) -> None:
         prompt_words=options["prompt_words"],
     )
     table = read_runs(file, dict(_pairs(options["named"], "--column")))
+    _require_counts(table)
     found = findings(table.runs, facts)
     if as_json:
         output.print_json(_document(file, table, found, facts))
@@ -72,6 +74,21 @@ def analyze(file: Path, as_json: bool, **options: Any) -> None:
         _tell(file, table, found, facts)
     if any(finding.severity == "impossible" for finding in found):
         click.get_current_context().exit(1)
+
+
+def _require_counts(table: RunTable) -> None:
+    """Without them nothing says whether a speed-up can be.
+
+    Raises:
+        UsageError: runs speculate, and no column says what became of their drafts.
+    """
+    counted = any(run.rate is not None or (run.rounds and run.accepted is not None) for run in table.runs)
+    if not counted and any(run.speculated for run in table.runs):
+        unused = f" Not used: {', '.join(map(safe_line, table.unused))}." if table.unused else ""
+        raise UsageError(
+            "No column of this file says how many drafts were accepted.",
+            hint=f"Name them: --column accepted=COLUMN --column drafted=COLUMN, or --column rate=COLUMN.{unused}",
+        )
 
 
 def _pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
@@ -103,6 +120,7 @@ def _document(file: Path, table: RunTable, found: list[Finding], facts: Facts) -
     return {
         "file": str(file),
         "columns": table.columns,
+        "unused_columns": table.unused,
         "rows": len(table.runs) + len(table.bad),
         "used": len(table.runs),
         "bad_rows": [asdict(row) for row in table.bad],
@@ -139,6 +157,8 @@ def _tell(file: Path, table: RunTable, found: list[Finding], facts: Facts) -> No
     )
     if read:
         output.prose(f"Read: {read}.")
+    if table.unused:
+        output.prose(f"Not used: {', '.join(map(safe_line, table.unused))}.")
     for bad in table.bad[:_SHOWN_BAD]:
         output.say(f"  line {bad.line} is left out: {bad.reason}")
     if len(table.bad) > _SHOWN_BAD:
@@ -221,8 +241,11 @@ def _findings(found: list[Finding]) -> None:
         same = [finding for finding in found if (finding.severity, finding.kind) == (severity, kind)]
         output.say(f"{severity}: {kind}", bold=True)
         output.prose(f"{same[0].subject}{_lines(same[0].lines)}: {same[0].arithmetic}", "  ")
-        if len(same) > 1:
-            output.say(f"  The same for {'; '.join(finding.subject for finding in same[1:])}.")
+        others = Counter(finding.subject for finding in same[1:])
+        if again := others.pop(same[0].subject, 0):
+            output.say(f"  The same in {plural(again, 'more row')}.")
+        if others:
+            output.say(f"  The same for {'; '.join(others)}.")
         output.say()
     if not found:
         output.say("Nothing in it contradicts itself.")

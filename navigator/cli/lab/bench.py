@@ -78,10 +78,9 @@ async def _run(
     deps: Dependencies, names: tuple[str, ...], name: str
 ) -> tuple[Finished, list[dict[str, Any]]]:
     from navigator.git.source import TreeSource
-    from navigator.lab.bench.structure import bench_tasks, heuristic, structural
-    from navigator.lab.comparing.functions import SOLUTION, as_task
+    from navigator.lab.bench import bench_tasks, heuristic, structural
+    from navigator.lab.comparing.functions import SOLUTION, as_task, function_repository
     from navigator.lab.comparing.journal import Journal, Tried
-    from navigator.lab.comparing.repository import function_repository
 
     journal = Journal(private_folder(private_folder(state_dir() / "lab") / "bench") / name)
     tasks = {task.key: task for task in bench_tasks()}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,16 +15,146 @@ from navigator.cli.session import locked_dependencies, state_paths, take_config_
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.comparing.arms import ARMS, USUAL
+from navigator.lab.judging import Duel, Item, Judge, Tally, Vote, judge_is_usable, read_votes, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
-    from navigator.cli.lab.judging import Judged
+    from navigator.config.settings import Settings
     from navigator.lab.comparing.journal import Journal, LabTask
     from navigator.lab.comparing.result import ArmResult, Outlook, PairResult
     from navigator.lab.comparing.session import Finished
+
+
+# `navigator lab compare --judge`: what blind judges say of the answers that were compared.
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What all votes of a comparison say. `unreadable` answers were no verdict and are asked again next time."""
+
+    found: Tally
+    votes: int
+    unreadable: int
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "votes": self.votes,
+            "judges": [asdict(each) | {"unusable": judge_is_usable(each)} for each in self.found.judges],
+            "duels": list(map(asdict, self.found.duels)),
+            "agreement": asdict(self.found.agreement),
+            "incomplete": self.found.incomplete,
+            "unreadable": self.unreadable,
+        }
+
+
+def require_judges(settings: Settings, judges: Sequence[str]) -> None:
+    """Refuse judges that the settings name no server for, and a rehearsal's, which judge nothing.
+
+    Raises:
+        UsageError: one of the judges is one.
+    """
+    if settings.swap.strategy == "rehearsal" and set(judges) - {"final"}:
+        raise UsageError(
+            "A rehearsal has no judges.",
+            hint="Set a strategy under [swap] and the judge's server in the settings.",
+        )
+    for role in judges:
+        server = getattr(settings, role)
+        if not (server.model and server.base_url):
+            raise UsageError(
+                f"The settings name no server for {role}.", hint="`navigator config show` prints them."
+            )
+
+
+async def judged(
+    settings: Settings, judges: Sequence[str], tasks: Sequence[LabTask], done: Finished, kept: Path
+) -> Judged:
+    """Ask the judges what they have not answered yet, and count all votes.
+
+    Args:
+        kept: the file of the comparison's votes.
+
+    Raises:
+        ServingError: a judge's server cannot be reached or refuses.
+    """
+    from navigator.client.client import ModelClient
+    from navigator.lab.judging import ask, questions
+
+    items = [
+        Item(
+            task=task.key,
+            question=task.text,
+            answers={arm: done.answers[arm][task.key] for arm in done.answers},
+        )
+        for task in tasks
+    ]
+    unreadable = 0
+    for role in dict.fromkeys(judges):
+        server = getattr(settings, role)
+        name = f"{role}: {server.model}"
+        async with ModelClient(server) as client:
+            await client.require_model()
+            unreadable += await ask(client, name, questions(items, name, votes(kept)), kept, output.note)
+    found = votes(kept)
+    return Judged(tally(found), len(found), unreadable)
+
+
+def votes(kept: Path) -> list[Vote]:
+    """The votes of a file; none where there is no file yet."""
+    return read_votes(kept) if kept.exists() else []
+
+
+def tell_votes(result: Judged) -> None:
+    """The tables, for people."""
+    found = result.found
+    output.say()
+    heads = ("judge", "pairs", "flips", "ties", "named the first", "p", "")
+    output.emit(output.table(heads, map(_judge_row, found.judges)))
+    output.say()
+    for each in found.duels:
+        _tell_duel(each)
+    if found.agreement.n:
+        output.say(f"All judges agreed on {_share(found.agreement)} of the pairs that several saw.")
+    if found.incomplete:
+        output.say(f"{plural(found.incomplete, 'pair')} left out: seen in one order only.")
+    if result.unreadable:
+        output.say(
+            f"{plural(result.unreadable, 'answer')} without a verdict, not counted; the same command asks again."
+        )
+
+
+def _judge_row(each: Judge) -> tuple[object, ...]:
+    return (
+        each.name,
+        each.pairs,
+        _share(each.flips),
+        _share(each.ties),
+        _share(each.first),
+        f"{each.position_p:.3g}",
+        f"unusable: {why}" if (why := judge_is_usable(each)) else "",
+    )
+
+
+def _tell_duel(found: Duel) -> None:
+    output.say(
+        f"{found.one} against {found.other}: {found.wins} won, {found.losses} lost, {found.ties} ties; won"
+        f" {_share(found.rate)}, sign test p = {found.p:.4g}.",
+        bold=True,
+    )
+    if not found.usable:
+        output.say(f"  Unusable: {found.reason}.")
+
+
+def _share(found: Share) -> str:
+    if found.rate is None:
+        return "–"
+    note = ", anecdotal" if found.n < ANECDOTAL_BELOW else ""
+    return f"{found.rate:.0%} ({found.low:.0%}–{found.high:.0%}, n = {found.n}{note})"
+
 
 _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
 
@@ -101,7 +232,6 @@ def compare(
     four swaps at most. Nothing lands. Interrupt it when you like: the same command goes on, and asks nothing twice. It needs
     the models: stop a running conductor first.
     """
-    from navigator.cli.lab import judging
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
 
@@ -117,7 +247,7 @@ def compare(
         raise UsageError(f"{called} is no name for a folder.", hint="Use letters, digits, dots and dashes.")
     take_config_projects()
     with locked_dependencies(state_paths()) as deps:
-        judging.require_judges(deps.settings, judges)
+        require_judges(deps.settings, judges)
         journal = Journal(private_folder(private_folder(state_dir() / "lab") / "compare") / called)
 
         async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Judged | None]:
@@ -133,7 +263,7 @@ def compare(
                 said = None
                 if judges:
                     kept = journal.folder / "votes.jsonl"
-                    said = await judging.judged(deps.settings, judges, tasks, done, kept)
+                    said = await judged(deps.settings, judges, tasks, done, kept)
                 return tasks, can, done, said
             finally:
                 await deps.close()
@@ -148,7 +278,7 @@ def compare(
     elif done:
         tell(done)
         if said:
-            judging.tell(said)
+            tell_votes(said)
     elif tasks:
         output.emit(
             output.table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,109 @@ from typing import Any
 import click
 
 from navigator.cli import output
-from navigator.cli.lab.decision import decision, tell_decision
 from navigator.cli.lab.estimates import tell_estimates
-from navigator.cli.lab.places import role_option, runs_file
+from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation.checks import Facts, Finding, findings
+from navigator.lab.speculation.decide import Arm, decide
 from navigator.lab.speculation.estimates import Estimate, estimates
 from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
 from navigator.lab.speculation.measuring.progress import RANDOM, note_progress
-from navigator.lab.speculation.runs import read_runs
+from navigator.lab.speculation.runs import Run, read_runs
+from navigator.model.errors import MissingPart
 from navigator.model.states import Role
 from navigator.model.text import plural
+
+# What `navigator lab speculation measure` ends with: whether to speculate, from what was measured.
+
+
+def decision(runs: list[Run], role: Role, options: dict[str, Any]) -> dict[str, Any]:
+    """The decision as JSON has it, and as `tell_decision` prints it; `missing` says why nothing can be decided yet.
+
+    Args:
+        options: restart_seconds and tokens_until_swap, as given.
+    """
+    restart, until, source = _costs(role, options)
+    try:
+        choice = decide(runs, restart_seconds=restart, tokens_until_swap=until)
+    except MissingPart as error:
+        return {"decision": "cannot tell", "missing": error.message}
+    return {**asdict(choice), "costs": source}
+
+
+def tell_decision(found: dict[str, Any]) -> None:
+    """The decision, for people."""
+    if "missing" in found:
+        output.say(f"Nothing is decided yet. {found['missing']}")
+        return
+    heads = ("method", "γ", "starts", "tok/s", "without", "gain", "95 %", "between starts", "decision")
+    output.emit(output.table(heads, (_row(Arm(**arm)) for arm in found["arms"]), right=range(1, 8)))
+    output.say()
+    output.say(found["sentence"], bold=True)
+    if found["restart"] is not None:
+        output.say(f"A start takes {output.duration(found['restart']['seconds'])} ({found['costs']}).")
+
+
+def _costs(role: Role, options: dict[str, Any]) -> tuple[float, float, str]:
+    """Seconds of a start, tokens until the next swap, and whose figures they are."""
+    from navigator.cascade.views.figures import measured_figures
+    from navigator.cli.session import reading
+    from navigator.config.settings import load_settings
+
+    with reading() as store:
+        figures, names = measured_figures(store, load_settings().swap)
+    generator = role is Role.GENERATOR
+    seconds, tokens = (
+        (figures.swap_back, figures.proposal_tokens)
+        if generator
+        else (figures.swap_in, figures.review_tokens)
+    )
+    wanted = ("swap_back", "proposal_tokens") if generator else ("swap_in", "review_tokens")
+    source = [
+        f"{name}: {'given' if given is not None else 'measured here' if name in names else 'as published, not measured here'}"
+        for name, given in zip(
+            wanted, (options["restart_seconds"], options["tokens_until_swap"]), strict=True
+        )
+    ]
+    restart, until = options["restart_seconds"], options["tokens_until_swap"]
+    return (
+        seconds if restart is None else restart,
+        load_settings().batch.target * tokens if until is None else until,
+        "; ".join(source),
+    )
+
+
+def _row(arm: Arm) -> tuple[object, ...]:
+    interval = "–" if arm.low is None or arm.high is None else f"{arm.low - 1:+.1%} to {arm.high - 1:+.1%}"
+    return (
+        arm.draft,
+        arm.gamma,
+        arm.blocks,
+        f"{arm.speed:.1f}",
+        f"{arm.base_speed:.1f}",
+        f"{arm.speedup - 1:+.1%}",
+        interval,
+        "–" if arm.between is None else f"{100 * arm.between:.1f} pp",
+        f"{arm.verdict}: {arm.reason}",
+    )
+
+
+# Whose server is measured, and where the lab keeps what it measured.
+
+
+def role_option(about: str) -> Callable[[Any], Any]:
+    """`--role` of the commands that measure a server and decide about it."""
+    return click.option(
+        "--role",
+        type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]),
+        default=Role.GENERATOR.value,
+        show_default=True,
+        help=about,
+    )
+
+
+def runs_file(role: Role) -> Path:
+    """The runs measured for a role, in the state folder."""
+    return private_folder(state_dir() / "lab") / f"speculation-{role.value}.jsonl"
 
 
 @click.command()
@@ -49,12 +143,6 @@ from navigator.model.text import plural
     metavar="N",
     help="For the decision: tokens that the model writes before it is swapped out; default: a batch's.",
 )
-@click.option(
-    "--profile", metavar="NAME", help="Profile to write the choice into: a packaged one or a .toml file."
-)
-@click.option(
-    "--write", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the profile here."
-)
 @output.JSON
 def measure(
     plan: Path,
@@ -69,7 +157,7 @@ def measure(
 
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
     command again to go on. Nothing else should use the machine meanwhile. It ends with the decision whether to speculate, which
-    takes five blocks; --write writes the choice into a profile.
+    takes five blocks.
     """
     from navigator.lab.runs import recording
     from navigator.lab.speculation.measuring.runner import finished

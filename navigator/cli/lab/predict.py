@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,7 +11,6 @@ from navigator.cli import output
 from navigator.lab.speculation.predict import BATCH_FORM_FLAW, Experts, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
 from navigator.model.errors import UsageError
-from navigator.model.json_text import read_json
 
 _SHARE = click.FloatRange(0, 1)
 _ABOVE = click.FloatRange(min=0, min_open=True)
@@ -31,15 +29,12 @@ _ABOVE = click.FloatRange(min=0, min_open=True)
     "--gamma", type=click.IntRange(min=1), metavar="N", help="Draft length; by default the best of 1 to 16."
 )
 @click.option(
-    "--draft-cost", type=click.FloatRange(min=0), metavar="C", help="A draft step ÷ a step of the target."
+    "--draft-cost",
+    type=click.FloatRange(min=0),
+    metavar="C",
+    required=True,
+    help="A draft step ÷ a step of the target.",
 )
-@click.option(
-    "--measured",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Take c, v by length and, unless given, α from the runs that `measure` wrote.",
-)
-@click.option("--method", metavar="NAME", help="Of the measured ones; not needed where there is one.")
 @click.option(
     "--verify-cost",
     "verify",
@@ -53,18 +48,6 @@ _ABOVE = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--expert-share", type=_SHARE, default=1.0, show_default=True, help="Their share of what a step reads."
 )
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, exists=True),
-    help="Read experts and states from a config.json.",
-)
-@click.option(
-    "--state-gb",
-    type=click.FloatRange(min=0),
-    metavar="GB",
-    help="Recurrent states saved for a drafted token.",
-)
-@click.option("--step-gb", type=_ABOVE, default=None, metavar="GB", help="What a step of the target reads.")
 @click.option("--restart-seconds", type=click.FloatRange(min=0), metavar="S", help="What switching costs.")
 @click.option("--speed", type=_ABOVE, metavar="TOK/S", help="Speed without speculation.")
 @output.JSON
@@ -78,75 +61,15 @@ def predict(as_json: bool, verify: tuple[str, ...], **options: Any) -> None:
 
 
 def _given(verify: tuple[str, ...], options: dict[str, Any]) -> Given:
-    experts, states = _shape(options)
-    if options["measured"] is not None:
-        _fill_in_measured(options)
-    if options["draft_cost"] is None:
-        raise UsageError("A prediction needs c.", hint="Give --draft-cost, or --measured.")
-    return Given(
-        draft_cost=options["draft_cost"],
-        alpha=options["alpha"],
-        rate=options["rate"],
-        rate_gamma=options["rate_gamma"],
-        gamma=options["gamma"],
-        verify_costs=options.get("verify_costs", {})
-        | dict(map(_verify_cost, (word for word in verify if word != "prior"))),
-        experts=experts,
-        prior="prior" in verify,
-        state_gigabytes=states,
-        step_gigabytes=options["step_gb"] or 0.0,
-        restart_seconds=options["restart_seconds"],
-        speed=options["speed"],
-    )
-
-
-def _fill_in_measured(options: dict[str, Any]) -> None:
-    """c, v and α of a measured method into the options that are not given."""
-    from navigator.lab.speculation.estimates import estimates
-    from navigator.lab.speculation.runs import read_runs
-
-    path = options["measured"]
-    rows = [row for row in estimates(read_runs(path).runs) if row.verify_cost is not None]
-    names = list(dict.fromkeys(row.draft for row in rows))
-    wanted = options["method"] or (names[0] if len(names) == 1 else None)
-    mine = [row for row in rows if row.draft == wanted]
-    if not mine:
-        raise UsageError(
-            f"{path} has no costs of {wanted or 'one method only'}.",
-            hint=f"--method: {', '.join(names)}."
-            if names
-            else "Only engines that time drafting give c and v (docs/lab.md).",
-        )
-    costs = [row.draft_cost for row in mine if row.draft_cost is not None]
-    options["verify_costs"] = {row.gamma: row.verify_cost for row in mine}
-    if options["draft_cost"] is None and costs:
-        options["draft_cost"] = sum(costs) / len(costs)
-    alphas = [row.alpha for row in mine if row.alpha is not None]
-    if options["alpha"] is None and options["rate"] is None and alphas:
-        options["alpha"] = sum(alphas) / len(alphas)
-
-
-def _shape(options: dict[str, Any]) -> tuple[Experts | None, float]:
-    """Experts and GB of states a token, from options, else from a config.json."""
-    count, chosen, states = options["experts"], options["top_k"], options["state_gb"]
-    if options["config"] is not None:
-        from navigator.lab.speculation.routing import routing
-        from navigator.setup.memory import shape_from_config
-
-        path = options["config"] / "config.json" if options["config"].is_dir() else options["config"]
-        try:
-            read = routing(read_json(path.read_bytes()))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path} cannot be read: {error}.") from error
-        shape = shape_from_config(path)
-        if read is not None:
-            count, chosen = count or read.experts, chosen or read.chosen
-        # What a step reads has to be given too, else states have no price.
-        if states is None and shape is not None and options["step_gb"]:
-            states = shape.state_bytes() / 1e9
+    count, chosen, share = (options.pop(name) for name in ("experts", "top_k", "expert_share"))
     if (count is None) != (chosen is None):
         raise UsageError("--experts and --top-k belong together.")
-    return (Experts(count, chosen, options["expert_share"]) if count else None), states or 0.0
+    return Given(
+        verify_costs=dict(map(_verify_cost, (word for word in verify if word != "prior"))),
+        experts=Experts(count, chosen, share) if count else None,
+        prior="prior" in verify,
+        **options,
+    )
 
 
 def _verify_cost(word: str) -> tuple[int, float]:
@@ -190,8 +113,6 @@ def _tell(found: Prediction) -> None:
             "never" if found.break_even_rate is None else f"{found.break_even_rate:.3f}",
         ),
     ]
-    if found.state_cost:
-        lines.append(("saving recurrent states, in steps a round", f"{found.state_cost:.3f}"))
     if found.prior_verify_cost is not None:
         lines += [
             (f"distinct experts of {found.gamma + 1} tokens", f"{found.distinct_experts:.2f}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.context.looking.shown import Lines, Shown
+from navigator.context.looking.requests import Lines, Shown
 from navigator.context.pack import Count
 from navigator.model.states import LookOutcome
 

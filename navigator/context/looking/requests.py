@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import difflib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from navigator.model import patterns
@@ -138,3 +140,110 @@ def _path(text: str) -> str:
     """A path from the root as the project has it; `.` and `/` are the root."""
     path = text.replace("\\", "/").removeprefix("./").strip("/")
     return "" if path == "." else path
+
+
+# Which lines of which files a model has in front of it, so that nothing is shown twice.
+
+Lines = tuple[int, int]
+"""First and last line, 1-based and inclusive."""
+
+
+class Shown:
+    """Grows with everything that is shown."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[Lines]] = {}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._lines
+
+    def items(self) -> Iterator[tuple[str, list[Lines]]]:
+        """Each path with its ranges, in order and apart from one another."""
+        yield from self._lines.items()
+
+    def add(self, path: str, first: int, last: int) -> None:
+        """These lines of a file were shown."""
+        joined: list[Lines] = []
+        for a, b in sorted([*self._lines.get(path, ()), (first, last)]):
+            if joined and a <= joined[-1][1] + 1:
+                joined[-1] = (joined[-1][0], max(b, joined[-1][1]))
+            else:
+                joined.append((a, b))
+        self._lines[path] = joined
+
+    def has(self, path: str, first: int, last: int) -> bool:
+        """Whether all of these lines were shown."""
+        return not self.missing(path, first, last)
+
+    def missing(self, path: str, first: int, last: int) -> list[Lines]:
+        """The parts of these lines that were not shown."""
+        found: list[Lines] = []
+        at = first
+        for a, b in self._lines.get(path, ()):
+            if b < at:
+                continue
+            if a > last:
+                break
+            if a > at:
+                found.append((at, a - 1))
+            at = b + 1
+        if at <= last:
+            found.append((at, last))
+        return found
+
+
+# What is in a folder, which paths a model may have meant, and which files belong to one another by name. Pure.
+
+_OF_TESTS = patterns.compile(r"^tests?[_-]|[_.-](?:tests?|spec)$")
+_FOLDERS = frozenset({"src", "lib", "test", "tests", "__tests__", "spec", "unit", "testing"})
+"""Folders that say where code and tests are kept, and not what they are about."""
+
+_MOST_COUNTERPARTS = 2
+
+
+def entries_of(folder: str, paths: Iterable[str]) -> list[str]:
+    """The files and folders directly in a folder, "" being the root; folders with how many files are below them."""
+    start = f"{folder}/" if folder else ""
+    inside: dict[str, int] = {}
+    for path in paths:
+        if path.startswith(start):
+            name, slash, _ = path.removeprefix(start).partition("/")
+            inside[name + slash] = inside.get(name + slash, 0) + 1
+    return [f"{name} ({n} files)" if name.endswith("/") else name for name, n in sorted(inside.items())]
+
+
+def alike(path: str, paths: Iterable[str]) -> list[str]:
+    """The paths whose last part is that of a path, or nearly."""
+    name = path.rsplit("/", 1)[-1]
+    last = {other: other.rsplit("/", 1)[-1] for other in paths}
+    same = [other for other, its in last.items() if its == name]
+    if same:
+        return same
+    close = set(difflib.get_close_matches(name, set(last.values()), 3, 0.8))
+    return [other for other, its in last.items() if its in close]
+
+
+class Counterparts:
+    """Files and their tests, known by their names: `pkg/view.go` and `pkg/view_test.go`, `src/a/b.py` and `tests/a/test_b.py`."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._named: defaultdict[str, list[str]] = defaultdict(list)
+        for path in paths:
+            self._named[_subject(path)].append(path)
+
+    def of(self, path: str) -> list[str]:
+        """At most two other files of the same name in the same place, one folder more or less aside."""
+        others = [other for other in self._named[_subject(path)] if other != path and _beside(path, other)]
+        return others[:_MOST_COUNTERPARTS]
+
+
+def _subject(path: str) -> str:
+    """A file's name without its extension and what makes it a test."""
+    return _OF_TESTS.sub("", path.rsplit("/", 1)[-1].rsplit(".", 1)[0].casefold())
+
+
+def _beside(path: str, other: str) -> bool:
+    if path.rpartition("/")[0] == other.rpartition("/")[0]:
+        return True
+    a, b = ([part for part in each.split("/")[:-1] if part not in _FOLDERS] for each in (path, other))
+    return a == b or a[1:] == b or b[1:] == a

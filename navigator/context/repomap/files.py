@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import logging
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
-from navigator.context.repomap.cache import TagCache
-from navigator.context.repomap.extract import READ_LIMIT
-from navigator.context.repomap.languages import language_of
-from navigator.context.repomap.pool import ParseJob, Pool
+from navigator.context.repomap.extract import READ_LIMIT, VERSION, language_of, tags
 from navigator.git.private import PrivateRepo, TreeEntry
 from navigator.git.runner import GitError
 from navigator.git.source import TreeSource
+from navigator.model.json_text import read_json
+from navigator.process.bounded.run import Worker, WorkerLost
 
 MOST_READ = 20_000
 """Files whose content is looked at; in a larger project the rest take part by their paths. `include` narrows a project."""
@@ -135,3 +143,226 @@ def _file(path: str, size: int, tags: Mapping[str, Any] | None) -> MapFile:
         terms=tags["terms"],
         imports=tuple(tags["imports"]),
     )
+
+
+# Tags of blobs that were read before, in one SQLite file a project. Only a cache: losing it costs time, never an answer.
+#
+# A blob's tags never change, so two processes that write the same row write the same. A row that was damaged fails its own
+# checksum and counts as absent; a file that is no database is replaced; one that cannot be written is read.
+
+log = logging.getLogger(__name__)
+
+MOST_ROWS = 60_000
+"""Blobs kept; those not used for longest go first."""
+
+_WAIT_MS = 2_000
+_DAY = 86_400
+_ROWS_AT_ONCE = 500
+
+
+class TagCache:
+    """Tags by key. Methods raise nothing of SQLite's: what cannot be read is absent, what cannot be written is not kept.
+
+    Args:
+        path: the file; made where there is none.
+        most_rows: how many blobs are kept.
+    """
+
+    def __init__(self, path: Path, most_rows: int = MOST_ROWS) -> None:
+        self._path = path
+        self._most = most_rows
+
+    def get(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """What is known of these blobs."""
+        found: dict[str, dict[str, Any]] = {}
+        wanted = list(dict.fromkeys(keys))
+        today = int(time.time()) // _DAY
+        with self._open() as connection:
+            if connection is None:
+                return found
+            stale: list[str] = []
+            for at in range(0, len(wanted), _ROWS_AT_ONCE):
+                some = wanted[at : at + _ROWS_AT_ONCE]
+                marks = ",".join("?" * len(some))
+                rows = connection.execute(
+                    f"SELECT key, used, tags FROM blobs WHERE version = ? AND key IN ({marks})",
+                    (VERSION, *some),
+                )
+                for key, used, packed in rows:
+                    tags = _unpacked(packed)
+                    if tags is not None:
+                        found[key] = tags
+                        if used < today:
+                            stale.append(key)
+            if stale:
+                self._touch(connection, stale, today)
+        return found
+
+    def put(self, entries: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        """Keep tags; what was not used for longest goes where there are too many."""
+        today = int(time.time()) // _DAY
+        rows = [(key, VERSION, today, _packed(tags)) for key, tags in entries]
+        with self._open() as connection:
+            if connection is None or not rows:
+                return
+            with contextlib.suppress(sqlite3.OperationalError), connection:
+                connection.executemany("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?)", rows)
+                (count,) = connection.execute("SELECT count(*) FROM blobs").fetchone()
+                if count > self._most:
+                    connection.execute(
+                        "DELETE FROM blobs WHERE key IN"
+                        " (SELECT key FROM blobs ORDER BY version = ?, used, rowid LIMIT ?)",
+                        (VERSION, count - self._most),
+                    )
+
+    @staticmethod
+    def _touch(connection: sqlite3.Connection, keys: list[str], today: int) -> None:
+        with contextlib.suppress(sqlite3.OperationalError), connection:
+            connection.executemany("UPDATE blobs SET used = ? WHERE key = ?", [(today, key) for key in keys])
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection | None]:
+        """A connection for one use; None where there is no way to have one."""
+        connection = self._connect()
+        try:
+            yield connection
+        except sqlite3.DatabaseError as error:
+            # Locked, full or read-only is somebody else's doing; anything else is damage.
+            if not isinstance(error, sqlite3.OperationalError):
+                self._discard(error)
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def _connect(self) -> sqlite3.Connection | None:
+        for _ in range(2):
+            try:
+                return self._prepared()
+            except sqlite3.OperationalError as error:
+                log.info("the map's cache is not used: %s", error)
+                return None
+            except sqlite3.DatabaseError as error:
+                self._discard(error)
+        return None
+
+    def _prepared(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=_WAIT_MS / 1000, isolation_level=None)
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'blobs'").fetchone()
+            if known is None:
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS blobs"
+                    " (key TEXT PRIMARY KEY, version INTEGER NOT NULL, used INTEGER NOT NULL, tags BLOB NOT NULL)"
+                )
+        except BaseException:
+            connection.close()
+            raise
+        connection.isolation_level = "DEFERRED"
+        return connection
+
+    def _discard(self, error: sqlite3.DatabaseError) -> None:
+        log.warning("the map's cache %s was damaged (%s) and is rebuilt", self._path, error)
+        for name in (self._path, self._path.with_name(f"{self._path.name}-journal")):
+            with contextlib.suppress(OSError):
+                name.unlink()
+
+
+def _packed(tags: dict[str, Any]) -> bytes:
+    return zlib.compress(json.dumps(tags, separators=(",", ":")).encode("ascii"), 1)
+
+
+def _unpacked(packed: object) -> dict[str, Any] | None:
+    """Tags from a row, or None where it was damaged; zlib carries a checksum."""
+    try:
+        tags = read_json(zlib.decompress(packed)) if isinstance(packed, bytes) else None
+    except (zlib.error, ValueError):
+        return None
+    return tags if isinstance(tags, dict) else None
+
+
+# Files parsed side by side in worker processes, and what happens when one of them dies over a file.
+
+_MOST_WORKERS = 4
+_MEMORY = 3 << 30
+_SECONDS = 2.0
+_BYTES_A_SECOND = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ParseJob:
+    """One file to be read: its key in the cache, the grammar's name or "", its content."""
+
+    key: str
+    language: str
+    data: bytes
+
+
+def ask(worker: Worker, function: Any, language: str, data: bytes) -> Any:
+    """Call a grammar on one file, for as long as its size allows.
+
+    Raises:
+        WorkerLost: the process did not survive it.
+    """
+    seconds = _SECONDS + len(data) / _BYTES_A_SECOND
+    try:
+        return worker.call(function, language, data, seconds=seconds, memory=_MEMORY)
+    except WorkerLost:
+        raise
+    except Exception as error:
+        raise WorkerLost from error  # a grammar that cannot be loaded is as good as none
+
+
+class Pool:
+    """Workers side by side; use it in `with`.
+
+    Args:
+        workers: how many; as many as there are processors, at most 4, where not given.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        count = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
+        self._workers = [Worker() for _ in range(count)]
+        self._threads = ThreadPoolExecutor(count)
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._threads.shutdown()
+        for worker in self._workers:
+            worker.close()
+
+    def read(self, jobs: Iterable[ParseJob]) -> list[tuple[str, dict[str, Any]]]:
+        """Each job's key with its tags, in no particular order.
+
+        A file over which the process dies is read again without its grammar; should that fail too, it takes part by its
+        path alone.
+        """
+        lanes: list[list[ParseJob]] = [[] for _ in self._workers]
+        loads = [0] * len(lanes)
+        # The largest first, each to whoever has least to do.
+        for job in sorted(jobs, key=lambda job: -len(job.data)):
+            lane = loads.index(min(loads))
+            lanes[lane].append(job)
+            loads[lane] += len(job.data) + 500
+        runs = [
+            self._threads.submit(lambda *args: list(_answers(*args)), worker, lane)
+            for worker, lane in zip(self._workers, lanes, strict=True)
+            if lane
+        ]
+        return [entry for run in runs for entry in run.result()]
+
+
+def _answers(worker: Worker, jobs: list[ParseJob]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for job in jobs:
+        for language in dict.fromkeys((job.language, "")):
+            try:
+                yield job.key, ask(worker, tags, language, job.data)
+                break
+            except WorkerLost:
+                continue
+        else:
+            yield job.key, {"out": "it could not be read"}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from navigator.context.repomap.cache import TagCache
-from navigator.context.repomap.files import MapFile, read_files
+from navigator.context.repomap.files import MapFile, TagCache, read_files
 from navigator.context.repomap.graph import Graph, pagerank
-from navigator.context.repomap.history import PastCommit, read_history
-from navigator.context.repomap.words import count_parts, path_parts
+from navigator.context.repomap.words import STOP, WORD, count_parts
+from navigator.git.diffs import path_text
+from navigator.git.private import PrivateRepo
+from navigator.git.runner import GitError
+from navigator.git.snapshot import snapshot_head
 from navigator.git.source import TreeSource
 
 CACHE_NAME = "map.sqlite"
@@ -51,12 +55,72 @@ class RepoMap:
         """The commits that led here, the newest first."""
         return read_history(self.source.private, self.source.treeish, self.cache)
 
-    @cached_property
-    def path_stems(self) -> list[frozenset[str]]:
-        """The stems in each path."""
-        return [frozenset(path_parts(file.path)) for file in self.files]
 
-    @cached_property
-    def defined_stems(self) -> list[dict[str, int]]:
-        """The stems in the names that each file defines, with how many names contain them."""
-        return [count_parts((d.name, 1) for d in file.definitions) for file in self.files]
+# What the commits before the base tell: which files change lately, together, and for tasks in words like these.
+#
+# Read from the user's repository with `git log --name-only` at the base: commits and trees alone are looked at, no content, and
+# nothing of the repository's configuration is run. A repository without history (a fresh or shallow one) tells nothing.
+
+MOST_COMMITS = 1000
+MOST_FILES = 30
+"""Commits that touch more say little about any of them."""
+
+_MESSAGE = 1500
+_MAX_OUTPUT = 32 << 20
+_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class PastCommit:
+    """One commit: the stems of its message, and the paths that it touched."""
+
+    stems: frozenset[str]
+    paths: tuple[str, ...]
+
+
+def read_history(private: PrivateRepo, base: str, cache: TagCache) -> tuple[PastCommit, ...]:
+    """The last commits up to `base`, the newest first, without merges; none where they cannot be read."""
+    key = f"log:{base}"
+    known = cache.get([key]).get(key)
+    if known is None:
+        known = {"commits": _log(private, base)}
+        cache.put([(key, known)])
+    return tuple(PastCommit(frozenset(stems), tuple(paths)) for stems, paths in known["commits"])
+
+
+def _log(private: PrivateRepo, base: str) -> list[Any]:
+    try:
+        head = snapshot_head(private, base) or base
+        out = private.facts.git().run(
+            "log",
+            "--no-merges",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--name-only",
+            "--no-color",
+            "-z",
+            f"--max-count={MOST_COMMITS}",
+            "--format=format:%x01%B%x02",
+            head,
+            max_output=_MAX_OUTPUT,
+            timeout=_TIMEOUT,
+        )
+    except GitError:
+        return []
+    commits = []
+    for record in out.stdout.split(b"\x01")[1:]:
+        message, _, names = record.partition(b"\x02")
+        paths = [path_text(name) for name in names.strip(b"\n").split(b"\0") if name.strip(b"\n")]
+        paths = [path.lstrip("\n") for path in paths]
+        if not paths or len(paths) > MOST_FILES:
+            continue
+        text = message[:_MESSAGE].decode("utf-8", "replace")
+        commits.append([sorted(message_stems(text)), paths])
+    return commits
+
+
+def message_stems(text: str) -> set[str]:
+    """The stems of a text's telling words."""
+    words = [word for word in WORD.findall(text) if word.lower() not in STOP]
+    return set(count_parts((word, 1) for word in words))

@@ -1,4 +1,4 @@
-"""How much each file matters for one task, from ten signs.
+"""How much each file matters for one task, from six signs.
 
 Signs are found for every file, each brought to 0…1 by its largest value, and added up with fixed weights. The weights were
 chosen on commits of sphinx and cli (docs/context.md); they were measured on others.
@@ -21,14 +21,10 @@ _TO_A_SUFFIX = patterns.compile(r"[\w./-]*[\w-]\.[A-Za-z0-9]+")
 _PLAIN = {
     "path": "its name is in the task",
     "names": "defines what the task names",
-    "defined": "defines what the task speaks of",
     "body": "speaks of the task's words",
-    "location": "its path has the task's words",
     "past": "commits in like words changed it",
-    "recent": "changed lately",
     "together": "often changed together with what the task is about",
     "rank": "near what the task is about",
-    "central": "many files lean on it",
 }
 GENERATED = patterns.compile(
     r"(?i)(?:^|/)(?:node_modules|vendor|third_party|dist|build|\.venv|__snapshots__)/"
@@ -37,12 +33,12 @@ GENERATED = patterns.compile(
 """Paths that programs write; shown only where a task names them."""
 
 _MOST_WORDS = 60
-_TASKLESS = frozenset({"recent", "central"})
+_TASKLESS = "many files lean on it"
 _CLEARLY = 0.3
 _MOST_DEFINERS = 10
 _MOST_SEEDS = 50
 _FAINT = 0.6
-_SEEDS = {"path": 3.0, "names": 1.0, "defined": 0.5, "body": 1.0, "location": 1.0, "past": 1.0}
+_SEEDS = {"path": 3.0, "names": 1.0, "body": 1.0, "past": 1.0}
 _K1 = 1.2
 _B = 0.6
 
@@ -53,18 +49,14 @@ class Weights:
 
     path: float = 2.0
     names: float = 0.8
-    defined: float = 0.1
     body: float = 1.0
-    location: float = 0.25
     past: float = 1.0
-    recent: float = 0.4
     together: float = 0.6
     rank: float = 1.0
-    central: float = 0.1
 
 
 WEIGHTS = Weights()
-SIGNS = ("path", "names", "defined", "body", "location", "past", "recent", "together", "rank", "central")
+SIGNS = ("path", "names", "body", "past", "together", "rank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +116,10 @@ def signs(repo: RepoMap, query: TaskTerms, named: Iterable[str] = ()) -> dict[st
     found = {
         "path": _paths(repo, query),
         "names": _names(repo, query),
-        "defined": _bm25(query, repo.defined_stems),
         "body": _bm25(query, [file.terms for file in repo.files]),
-        "location": _location(repo, query),
         "past": _past(repo, query),
-        "recent": _recent(repo),
     }
     found = {sign: _scaled(values) for sign, values in found.items()}
-    least = min(repo.central, default=0.0)
-    found["central"] = _scaled([value - least for value in repo.central])
     found["together"] = _scaled(_together(repo, _seeds(found, named, repo)))
     found["rank"] = _scaled(_rank(repo, _seeds(found, named, repo)))
     return found
@@ -170,46 +157,36 @@ class Ranking:
     def order(self, least: float = 0.0) -> list[int]:
         """Numbers of files, best first, without what is generated.
 
-        A file must have something to do with the task, at least `least` times what the best has; that it changed lately, or
-        that others lean on it, only tells between such files. Where the task says nothing of where, these alone decide.
+        A file must have something to do with the task, at least `least` times what the best has. Where the task says nothing
+        of where, the files that others lean on come first.
         """
+        scores = self.scores
         if not self.pointed:
-            leaned_on = any(self.found["central"])
-            scores = own = list(self.found["central" if leaned_on else "recent"])
-        else:
-            scores = list(self.scores)
-            own = [
-                sum(
-                    getattr(self.weights, sign) * self.found[sign][n]
-                    for sign in SIGNS
-                    if sign not in _TASKLESS
-                )
-                for n in range(len(scores))
-            ]
+            least = min(self.repo.central, default=0.0)
+            leaned_on = [value - least for value in self.repo.central]
+            scores = leaned_on if any(leaned_on) else self.repo.central
         usable = [
             n
             for n in range(len(scores))
-            if own[n] > 0 and (self.found["path"][n] or not GENERATED.search(self.repo.files[n].path))
+            if scores[n] > 0 and (self.found["path"][n] or not GENERATED.search(self.repo.files[n].path))
         ]
-        floor = least * max((own[n] for n in usable), default=0.0)
-        kept = [n for n in usable if own[n] >= floor or n in self.named]
+        floor = least * max((scores[n] for n in usable), default=0.0)
+        kept = [n for n in usable if scores[n] >= floor or n in self.named]
         return sorted(kept, key=lambda n: (-scores[n], self.repo.files[n].path))
 
     def why(self, number: int) -> str:
         """The sign that speaks most for a file, in words."""
         if not self.pointed:
-            return _PLAIN["central"] if any(self.found["central"]) else _PLAIN["recent"]
+            return _TASKLESS
         # What the task says in so many words explains more than what follows from it.
         if self.found["path"][number] or self.found["names"][number] >= _CLEARLY:
             sign = "path" if self.found["path"][number] else "names"
         else:
-            telling = [sign for sign in SIGNS if sign not in _TASKLESS]
-            sign = max(telling, key=lambda name: getattr(self.weights, name) * self.found[name][number])
+            sign = max(SIGNS, key=lambda name: getattr(self.weights, name) * self.found[name][number])
         words = {
             "path": self._why_path,
             "names": self._why_names,
             "body": self._why_body,
-            "location": self._why_location,
             "rank": self._why_rank,
         }
         return (words[sign](number) if sign in words else "") or _PLAIN[sign]
@@ -227,10 +204,6 @@ class Ranking:
         held = [stem for stem in self.query.stems if stem in terms]
         held.sort(key=lambda stem: sum(stem in file.terms for file in self.repo.files) / total)
         return self._said("speaks of", held)
-
-    def _why_location(self, number: int) -> str:
-        held = sorted(self.repo.path_stems[number] & self.query.stems.keys())
-        return self._said("its path says", held)
 
     def _said(self, what: str, stems: Sequence[str]) -> str:
         words = list(dict.fromkeys(self.query.words[stem] for stem in stems))[:3]
@@ -305,21 +278,6 @@ def _bm25(query: TaskTerms, texts: Sequence[Mapping[str, int]]) -> list[float]:
     return scores
 
 
-def _location(repo: RepoMap, query: TaskTerms) -> list[float]:
-    """How many of the task's words are in the path, rare ones more, long paths less."""
-    spread: dict[str, int] = {}
-    for stems in repo.path_stems:
-        for stem in stems & query.stems.keys():
-            spread[stem] = spread.get(stem, 0) + 1
-    telling = {
-        stem: query.stems[stem] * math.log(1 + len(repo.files) / count) for stem, count in spread.items()
-    }
-    return [
-        sum(telling[stem] for stem in stems & telling.keys()) / math.sqrt(len(stems) or 1)
-        for stems in repo.path_stems
-    ]
-
-
 def _past(repo: RepoMap, query: TaskTerms) -> list[float]:
     """Files that earlier commits in like words touched, the newer the more."""
     scores = [0.0] * len(repo.files)
@@ -334,18 +292,6 @@ def _past(repo: RepoMap, query: TaskTerms) -> list[float]:
             continue
         likeness = sum(query.stems[stem] * math.log(1 + total / spread[stem]) for stem in shared)
         weight = likeness**2 / math.sqrt(len(commit.stems)) / len(commit.paths) ** 0.5 / (1 + age / 300)
-        for path in commit.paths:
-            number = repo.number.get(path)
-            if number is not None:
-                scores[number] += weight
-    return scores
-
-
-def _recent(repo: RepoMap) -> list[float]:
-    """Files that commits touch lately: each commit counts half of what the one 50 later does."""
-    scores = [0.0] * len(repo.files)
-    for age, commit in enumerate(repo.history):
-        weight = 0.5 ** (age / 50) / math.sqrt(len(commit.paths))
         for path in commit.paths:
             number = repo.number.get(path)
             if number is not None:

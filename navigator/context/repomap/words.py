@@ -88,12 +88,3 @@ def count_parts(words: Iterable[tuple[str, int]]) -> dict[str, int]:
         for part in parts(word):
             counts[part] = counts.get(part, 0) + times
     return counts
-
-
-def path_parts(path: str) -> tuple[str, ...]:
-    """The stems in a path, once each; its extension is none of them."""
-    bare = path.rsplit(".", 1)[0] if "." in path.rsplit("/", 1)[-1][1:] else path
-    found: dict[str, None] = {}
-    for word in patterns.findall(r"[A-Za-z0-9_]+", bare):
-        found.update(dict.fromkeys(parts(word)))
-    return tuple(found)

@@ -10,12 +10,15 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.exam.mining.reversal import commit_of
+from navigator.exam.mining import commit_of
+from navigator.git.facts import RepoFacts
+from navigator.git.private import PrivateRepo
+from navigator.git.private_layout import create
 from navigator.git.source_protocol import FileChange
 from navigator.lab.comparing.journal import LabTask
-from navigator.lab.comparing.repository import function_repository
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_json
+from navigator.model.models import Project
 from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_text
 
@@ -158,3 +161,32 @@ def as_task(deps: Dependencies, function: Function) -> LabTask:
         check=CHECK,
         origin="file",
     )
+
+
+# Where the trees of single functions lie: they belong to no project.
+
+_FOLDER = "functions.git"
+
+
+def function_repository(root: Path) -> tuple[PrivateRepo, Project]:
+    """The repository of single functions, made if absent, and a project made for it: no scope, no test command."""
+    git_dir = root.resolve() / _FOLDER
+    facts = RepoFacts(
+        path=git_dir,
+        git_dir=git_dir,
+        common_dir=git_dir,
+        work_tree=None,
+        head_commit="",
+        branch=None,
+        object_format="sha1",
+        root_commit="",
+        bare=True,
+        partial=False,
+        operation="",
+        hooks=(),
+        branches=(),
+        checked_out=frozenset(),
+    )
+    if not (git_dir / "HEAD").exists():
+        create(git_dir, facts)
+    return PrivateRepo(git_dir, facts), Project(id=0, name="functions", path=str(git_dir))

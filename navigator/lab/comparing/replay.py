@@ -7,12 +7,19 @@ import hashlib
 from collections.abc import Callable
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.candidates import MOST_CHANGED, Change, fixes, of_commits, of_proposals
+from navigator.cascade.exam.candidates import (
+    MOST_CHANGED,
+    Change,
+    OutOfTime,
+    Rejected,
+    Trials,
+    fixes,
+    of_commits,
+    of_proposals,
+)
 from navigator.cascade.exam.prepare import ready_setup
-from navigator.cascade.exam.trial import OutOfTime, Rejected, Trials
 from navigator.checks.removed_tests import is_test_file
-from navigator.exam.mining.guard import why_withheld
-from navigator.exam.mining.history import is_code, read_history
+from navigator.exam.mining import is_code, read_history, why_withheld
 from navigator.git.facts import WORKTREE, read_base
 from navigator.git.private import PrivateRepo
 from navigator.lab.comparing.journal import Journal, LabTask, Tried

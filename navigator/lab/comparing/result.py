@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from navigator.figures.intervals import Share, share
-from navigator.figures.paired import (
+from navigator.figures.compare import (
     discordant_needed,
     holm,
     paired_difference,
@@ -15,6 +14,7 @@ from navigator.figures.paired import (
     power,
     sign_test,
 )
+from navigator.figures.intervals import Share, share
 from navigator.model.models import Usage
 
 OTHER_WAY = 0.03

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.swapping import resident_now
-from navigator.lab.comparing.arms import ARMS, Actor, Arm, swaps_expected, turns_taken
-from navigator.lab.comparing.journal import Journal, LabTask, Plan
+from navigator.cascade.stages.checking import SCRATCH, CheckSetup, run_tree
+from navigator.cascade.swapping import confirmed, resident_now
+from navigator.lab.comparing.arms import ARMS, Actor, Arm, next_turn, swaps_expected, turns_taken
+from navigator.lab.comparing.journal import Journal, LabTask, Plan, Run, Swapped
+from navigator.lab.comparing.replay import judged_tree
 from navigator.lab.comparing.result import ArmResult, PairResult, arm_result, pairs
-from navigator.lab.comparing.running import Comparison
 from navigator.lab.comparing.turns import Turns, simulated
-from navigator.model.errors import UsageError
-from navigator.model.states import Role
+from navigator.model.errors import Conflict, MissingPart, UsageError
+from navigator.model.states import CheckOutcome, Role
 from navigator.model.text import plural
+from navigator.sandbox.limits import Limits
+from navigator.sandbox.probe import probe
+from navigator.sandbox.suite import prepare
 
 MOST_SWAPS = 4
 """Of a whole comparison."""
@@ -165,3 +170,150 @@ def _counted(done: Comparison, plan: Plan) -> Finished:
         answers=answers,
         results=results,
     )
+
+
+# Runs a comparison: every turn that the loaded model can take, then one swap, until no turn is left; tests beside the models.
+
+
+@dataclass
+class Comparison:
+    """Tasks by arms.
+
+    Attributes:
+        most_swaps: of this run at most; one more is an error, and what was answered is kept.
+        loaded: the model that is there; None where that is unknown.
+    """
+
+    turns: Turns
+    tasks: Sequence[LabTask]
+    arms: Sequence[Arm]
+    rounds: int
+    most_swaps: int
+    report: Callable[[str], None]
+    loaded: Role | None = None
+    swaps: int = 0
+    final: dict[tuple[str, str], str] = field(default_factory=dict)
+    _running: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """Take every turn, and run the tests on every result.
+
+        Raises:
+            ServingError: a model did not answer. MissingPart: it could not be loaded, or there is no sandbox.
+        """
+        strategy = self.turns.deps.strategy
+        sandbox = await asyncio.to_thread(probe)
+        if not sandbox.works:
+            raise MissingPart(f"There is no sandbox: {sandbox.reason}.", hint=sandbox.hint)
+        self.loaded = await resident_now(strategy)
+        try:
+            while True:
+                await self._all()
+                wanted = {
+                    self.turns.actors[path[-1]].role for task in self.tasks for path in self._next(task)
+                }
+                if not wanted:
+                    break
+                await self._swap(Role.GENERATOR if Role.GENERATOR in wanted else Role.REVIEWER)
+            await asyncio.gather(*self._running.values())
+        finally:
+            for running in self._running.values():
+                running.cancel()
+            await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    def _next(self, task: LabTask) -> set[str]:
+        """The turns that a task's arms wait for."""
+        revise = self.turns.revise(task)
+        paths = (next_turn(arm, revise, self.rounds) for arm in self.arms)
+        return {path for path in paths if path is not None}
+
+    def _here(self, task: LabTask, path: str) -> bool:
+        """Whether a turn can be taken now: its model is loaded, or its answers are kept."""
+        role = self.turns.actors[path[-1]].role
+        there = self.loaded is role or (self.loaded is not None and self.turns.deps.strategy.both_resident)
+        return there or (task.key, path) in self.turns.journal.turns
+
+    async def _all(self) -> None:
+        most = self.turns.deps.settings.server(self.loaded or Role.GENERATOR).max_inflight
+        slots = asyncio.Semaphore(max(1, most))
+
+        async def one(task: LabTask) -> None:
+            async with slots:
+                while paths := sorted(path for path in self._next(task) if self._here(task, path)):
+                    for path in paths:
+                        await self.turns.take(task, path)
+            await self._try(task)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for task in self.tasks:
+                    group.create_task(one(task))
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from None  # the first one has a hint; the others are its like
+
+    async def _swap(self, to: Role) -> None:
+        first = self.loaded is None
+        if not first and self.swaps >= self.most_swaps:
+            raise Conflict(
+                f"The models were changed from outside: {self.most_swaps} swaps were to be enough.",
+                hint="Run the command again: it goes on with what is left.",
+            )
+        deps = self.turns.deps
+        self.report(f"loading the {to.value}")
+        for role in (Role.GENERATOR, Role.REVIEWER):
+            await deps.forget_client(role)
+        result, self.loaded = await confirmed(
+            deps.strategy, to, await deps.strategy.swap(to, lambda event: None)
+        )
+        if not first and not deps.strategy.both_resident:
+            self.swaps += 1
+            self.turns.journal.add(
+                Swapped(to=to.value, seconds=round(result.seconds, 3), outcome=result.outcome)
+            )
+        if self.loaded is not to:
+            raise MissingPart(
+                f"The {to.value} could not be loaded. {result.reason}",
+                hint="`navigator swap status` shows what is loaded. Run the command again: it goes on.",
+            )
+
+    async def _try(self, task: LabTask) -> None:
+        """Begin the tests of every arm that is at its end: they run while the models go on."""
+        revise = self.turns.revise(task)
+        for arm in self.arms:
+            if (task.key, arm.name) in self.final or next_turn(arm, revise, self.rounds) is not None:
+                continue
+            last = [path for path in turns_taken(arm, revise, self.rounds) if len(path) % 2][-1]
+            private, _ = await asyncio.to_thread(self.turns.place, task)
+            tree = await asyncio.to_thread(judged_tree, private, task, self.turns.made[task.key, last].tree)
+            self.final[task.key, arm.name] = tree
+            known = self.turns.journal.runs
+            if (task.key, tree) not in self._running and (task.key, tree) not in known:
+                self._running[task.key, tree] = asyncio.create_task(self._run(task, tree))
+
+    async def _run(self, task: LabTask, tree: str) -> None:
+        deps = self.turns.deps
+        private, project = await asyncio.to_thread(self.turns.place, task)
+        checks = deps.settings.checks
+        setup = CheckSetup(
+            project=project,
+            private=private,
+            limits=Limits(seconds=checks.timeout_seconds, memory_mb=checks.memory_mb),
+            sandbox=await asyncio.to_thread(probe),
+            without=False,
+            scratch=deps.paths.root / SCRATCH,
+        )
+        async with deps.room_for_check():
+            spec = await asyncio.to_thread(prepare, project, private, tree)
+            done = await run_tree(deps, setup, tree, spec)
+        if not done.ran:
+            raise MissingPart(f"{task.key}: the tests could not be run: {done.line}.")
+        self.turns.journal.add(
+            Run(
+                task=task.key,
+                tree=tree,
+                passed=done.outcome is CheckOutcome.PASSED,
+                detail=done.line[:300],
+                seconds=round(done.seconds, 3),
+            )
+        )
+        self.report(f"tested {plural(len(self.turns.journal.runs), 'result')}")

@@ -25,8 +25,8 @@ from navigator.config.settings import ServerSettings, is_rehearsal
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.lab.comparing.arms import Actor
+from navigator.lab.comparing.functions import function_repository
 from navigator.lab.comparing.journal import Answer, Journal, LabTask, Turn
-from navigator.lab.comparing.repository import function_repository
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.states import Verdict
@@ -172,7 +172,11 @@ class Turns:
         plan = await asyncio.to_thread(plan_review, subject, asking)
         answered: list[Answered] = []
         answers: list[ChatAnswer] = []
-        for number, reading in enumerate(plan.readings):
+        # Where nothing applied there is nothing to read, and no call is spent on it.
+        readings = plan.readings if subject.files else ()
+        if not readings:
+            answered.append(Answered(None, None, "there is no change to read"))
+        for number, reading in enumerate(readings):
             schema = review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked)
             answer = await self._ask(task, path, number, reading.messages, schema=schema, room=room)
             if answer.error:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from navigator.figures.few import mean_interval
+from navigator.figures.intervals import mean_interval
 from navigator.lab.speculation.checks import Facts, findings
 from navigator.lab.speculation.formulas import break_even_tokens
 from navigator.lab.speculation.runs import Run
@@ -170,7 +170,12 @@ def _arm(
     low, high = (None, None) if between is None else map(math.exp, between)
     verdict, reason = _verdict(n, low, high, worth)
     if (wrong := false.get((target, draft, gamma))) is not None:
-        verdict, reason = "cannot tell", f"its figures cannot be true: {wrong}"
+        if (
+            verdict == "do not use"
+        ):  # a wrong counter makes no server faster: that it is slower by the clock stands
+            reason += f" by the clock; its counters cannot be true: {wrong}"
+        else:
+            verdict, reason = "cannot tell", f"its figures cannot be true: {wrong}"
     return Arm(
         target=target,
         draft=draft,

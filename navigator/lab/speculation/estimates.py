@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.figures.few import mean_interval
-from navigator.figures.intervals import Z_95, Share, share, wilson
+from navigator.figures.intervals import Z_95, Share, mean_interval, share, wilson
 from navigator.lab.speculation.formulas import alpha_from_rate
 from navigator.lab.speculation.runs import Run
 

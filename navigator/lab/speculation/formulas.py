@@ -48,19 +48,14 @@ def alpha_from_rate(rate: float, gamma: int) -> float:
     return _rising_root(lambda alpha: rate_from_alpha(alpha, gamma) - rate)
 
 
-def speedup(
-    alpha: float, gamma: int, draft_cost: float, verify_cost: float = 1.0, extra_cost: float = 0.0
-) -> float:
-    """Speed with speculation ÷ speed without: τ / (γc + v). With v = 1 this is Leviathan's formula.
-
-    `extra_cost` is what else a round costs, in steps of the target, e.g. saving recurrent states.
-    """
-    return expected_tokens(alpha, gamma) / round_cost(gamma, draft_cost, verify_cost, extra_cost)
+def speedup(alpha: float, gamma: int, draft_cost: float, verify_cost: float = 1.0) -> float:
+    """Speed with speculation ÷ speed without: τ / (γc + v). With v = 1 this is Leviathan's formula."""
+    return expected_tokens(alpha, gamma) / round_cost(gamma, draft_cost, verify_cost)
 
 
-def round_cost(gamma: int, draft_cost: float, verify_cost: float = 1.0, extra_cost: float = 0.0) -> float:
+def round_cost(gamma: int, draft_cost: float, verify_cost: float = 1.0) -> float:
     """Time of a round in steps of the target alone."""
-    return gamma * draft_cost + verify_cost + extra_cost
+    return gamma * draft_cost + verify_cost
 
 
 def speedup_batch_form(gamma: int, draft_cost: float, verify_cost: float = 1.0) -> float:
@@ -91,11 +86,6 @@ def interpolated(points: Mapping[int, float], gamma: int) -> float:
 # Mixture of experts
 
 
-def coverage(tokens: int, experts: int, chosen: int) -> float:
-    """Share of a layer's experts that `tokens` tokens need together, chosen independently and evenly."""
-    return distinct_experts(tokens, experts, chosen) / experts
-
-
 def verify_cost_prior(gamma: int, experts: int, chosen: int, expert_share: float) -> float:
     """v from expert coverage: what a pass over γ + 1 tokens reads, relative to one token's reads.
 
@@ -117,14 +107,6 @@ def verify_cost_prior(gamma: int, experts: int, chosen: int, expert_share: float
 def floor_seconds(gigabytes: float, bandwidth: float) -> float:
     """The least time to read `gigabytes` at `bandwidth` GB/s."""
     return gigabytes / bandwidth
-
-
-def state_gigabytes(layers: int, megabytes: float, copies: int) -> float:
-    """Traffic of saving the recurrent states of a hybrid model `copies` times; reading them back is as much again."""
-    return layers * megabytes * copies / 1000
-
-
-# Time and tokens
 
 
 def drafting_seconds(gamma: int, draft_speed: float) -> float:

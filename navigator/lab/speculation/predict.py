@@ -43,8 +43,6 @@ class Given:
         verify_costs: measured v by draft length, a single one under 0 for all lengths; empty: 1.
         experts: of a sparse model, for the prior of v.
         prior: take v from the experts where none was measured.
-        state_gigabytes: recurrent states that a round saves for each drafted token, in GB.
-        step_gigabytes: what a step of the target reads, in GB; both set what saving states costs.
         restart_seconds, speed: what switching costs, and tok/s without speculation.
     """
 
@@ -56,8 +54,6 @@ class Given:
     verify_costs: Mapping[int, float] = field(default_factory=dict)
     experts: Experts | None = None
     prior: bool = False
-    state_gigabytes: float = 0.0
-    step_gigabytes: float = 0.0
     restart_seconds: float | None = None
     speed: float | None = None
 
@@ -75,7 +71,6 @@ class Prediction:
     draft_cost: float
     verify_cost: float
     verify_cost_source: str
-    state_cost: float
     expected_tokens: float
     speedup: float
     speedup_leviathan: float
@@ -132,9 +127,7 @@ def _check(given: Given, alpha: float) -> None:
     if given.gamma is not None and given.gamma < 1:
         raise UsageError("A draft has at least one token.", hint="Leave --gamma out for the best of 1 to 16.")
     if given.prior and given.experts is None:
-        raise UsageError("A prior for v needs --experts and --top-k, or --config.")
-    if given.state_gigabytes and given.step_gigabytes <= 0:
-        raise UsageError("What saving states costs depends on what a step reads.", hint="Give --step-gb.")
+        raise UsageError("A prior for v needs --experts and --top-k.")
     if given.speed is not None and given.speed <= 0:
         raise UsageError("A speed is above zero.", hint="See --speed.")
 
@@ -158,10 +151,8 @@ def _prior(experts: Experts, gamma: int) -> float:
 
 def _at(given: Given, alpha: float, gamma: int) -> Prediction:
     cost, source = _verify_cost(given, gamma)
-    # Each drafted token may be the last accepted one, so a hybrid model keeps its state after each.
-    states = gamma * given.state_gigabytes / given.step_gigabytes if given.state_gigabytes else 0.0
-    gain = formulas.speedup(alpha, gamma, given.draft_cost, cost, states)
-    even = formulas.break_even_alpha(gamma, given.draft_cost, cost + states)
+    gain = formulas.speedup(alpha, gamma, given.draft_cost, cost)
+    even = formulas.break_even_alpha(gamma, given.draft_cost, cost)
     prior = _prior(given.experts, gamma) if given.experts else None
     tokens = None
     if given.restart_seconds is not None and given.speed is not None:
@@ -173,20 +164,17 @@ def _at(given: Given, alpha: float, gamma: int) -> Prediction:
         draft_cost=given.draft_cost,
         verify_cost=cost,
         verify_cost_source=source,
-        state_cost=states,
         expected_tokens=formulas.expected_tokens(alpha, gamma),
         speedup=gain,
         speedup_leviathan=formulas.speedup(alpha, gamma, given.draft_cost),
         speedup_batch_form=formulas.speedup_batch_form(gamma, given.draft_cost, cost),
-        best_speedup_possible=formulas.speedup(1.0, gamma, given.draft_cost, cost, states),
+        best_speedup_possible=formulas.speedup(1.0, gamma, given.draft_cost, cost),
         break_even_alpha=even,
         break_even_rate=None if even is None else formulas.rate_from_alpha(even, gamma),
         distinct_experts=(
             distinct_experts(gamma + 1, given.experts.count, given.experts.chosen) if given.experts else None
         ),
         prior_verify_cost=prior,
-        prior_speedup=None
-        if prior is None
-        else formulas.speedup(alpha, gamma, given.draft_cost, prior, states),
+        prior_speedup=None if prior is None else formulas.speedup(alpha, gamma, given.draft_cost, prior),
         break_even_tokens=tokens,
     )

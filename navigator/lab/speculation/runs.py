@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,13 +38,22 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "acceptance",
         "rate",
     ),
-    "drafted": ("draft_n", "n_drafted", "drafted", "num_draft_tokens", "spec_num_proposed_drafts"),
+    "drafted": (
+        "draft_n",
+        "n_drafted",
+        "drafted",
+        "num_draft_tokens",
+        "spec_num_proposed_drafts",
+        "drafted_tokens",
+        "draft_tokens",
+    ),
     "accepted": (
         "draft_n_accepted",
         "n_accepted",
         "n_accept",
         "accepted",
         "num_accepted_tokens",
+        "accepted_tokens",
         "spec_num_correct_drafts",
     ),
     "drafter_drafted": ("drafter_drafted", "gen_tokens", "n_gen_tokens"),
@@ -67,6 +77,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 """What a column may be called, the likeliest name first."""
 
 _WORDS = ("target", "draft", "prompt", "block", "engine", "about", "output")
+_GUESSED = ("speed", "rate", "drafted", "accepted", "rounds")
+"""What is also read from a column whose name is only close to a spelling of it; what was read from where is said."""
+
+_CLOSE = 0.85
+"""How alike, by `difflib`."""
+
 _T = TypeVar("_T", str, int)
 _OTHERS = ("gamma", "status", "random_weights", "arguments", "positions")
 _NONE = {"", "none", "no", "off", "-", "baseline", "0", "null", "nan"}
@@ -148,11 +164,12 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
-    """What a file holds: field → the column it was read from, good rows, bad ones."""
+    """What a file holds: field → the column it was read from, good rows, bad ones, columns that nothing was read from."""
 
     columns: dict[str, str]
     runs: list[Run]
     bad: list[BadRow]
+    unused: tuple[str, ...] = ()
 
 
 def read_runs(path: Path, named: Mapping[str, str] | None = None) -> RunTable:
@@ -181,7 +198,8 @@ def read_runs(path: Path, named: Mapping[str, str] | None = None) -> RunTable:
             runs.append(_run(line, {name: row.get(column, "") for name, column in columns.items()}))
         except ValueError as error:
             bad.append(BadRow(line, str(error)))
-    return RunTable(columns, runs, bad)
+    unused = tuple(head for head in heads if head not in columns.values())
+    return RunTable(columns, runs, bad, unused)
 
 
 def _csv_rows(text: str, path: Path) -> list[tuple[int, dict[str, str]]]:
@@ -227,8 +245,15 @@ def _columns(heads: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
             )
     lowered = {head.strip().lower(): head for head in heads}
     columns = dict(named)
+    known = {spelling for spellings in COLUMNS.values() for spelling in spellings}
     for name, spellings in COLUMNS.items():
         found = next((lowered[spelling] for spelling in spellings if spelling in lowered), None)
+        if found is None and name in _GUESSED:
+            free = [
+                word for word, head in lowered.items() if word not in known and head not in columns.values()
+            ]
+            near = (difflib.get_close_matches(spelling, free, 1, _CLOSE) for spelling in spellings)
+            found = next((lowered[word] for words in near for word in words), None)
         if found is not None and found not in columns.values():
             columns.setdefault(name, found)
     if missing := {"target", "speed"} - columns.keys():

@@ -28,16 +28,12 @@ from navigator.model.models import (
 from navigator.model.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
 from navigator.model.standing import ENDED_TASK_STATES
 from navigator.model.states import ProposalState, Role, SuggestionState, TaskState, Verdict
-from navigator.store.reads.agents import AgentReads
 from navigator.store.reads.cards import CardReads
-from navigator.store.reads.costs import CostReads
 from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads
-from navigator.store.reads.looks import LookReads
-from navigator.store.reads.loop import LoopReads
-from navigator.store.reads.outcomes import OutcomeReads
+from navigator.store.reads.loop import AgentReads, LookReads, LoopReads
 from navigator.store.reads.queries import limited
-from navigator.store.reads.statistics import StatisticsReads
+from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
 from navigator.store.schema import TABLES, WORLD
 

@@ -5,6 +5,16 @@ Every method takes `since`, a UTC time as the store writes it ("" for all): only
 
 from __future__ import annotations
 
+from navigator.model.outcomes import (
+    FateCount,
+    FindingTotals,
+    LandedCommit,
+    RepeatCount,
+    RevisionCount,
+    SwapTotals,
+    WorkTotals,
+    Yield,
+)
 from navigator.model.records import (
     CallTotals,
     DecisionCount,
@@ -14,6 +24,7 @@ from navigator.model.records import (
     VariantCount,
     VerdictPair,
 )
+from navigator.store.reads.queries import Queries
 from navigator.store.reads.verdicts import FIRST, VerdictReads
 from navigator.store.rows import from_row, from_rows
 
@@ -184,3 +195,221 @@ class StatisticsReads(VerdictReads):
                 busy += min(end, reached) - begin
                 reached = begin
         return round(busy, 3)
+
+
+# Sums of what work took, made by the database.
+#
+# Every method takes `since`, a UTC time as the store writes it ("" for all): only what happened from then on counts.
+
+_WORK = (
+    "CASE WHEN purpose = 'exam' THEN 'exam' WHEN purpose = 'final' THEN 'final'"
+    " WHEN purpose >= 'review' AND purpose < 'reviex' THEN 'review' ELSE 'write' END"
+)
+
+_IN_TURN = (
+    "SELECT *, lag(started) OVER (ORDER BY id) AS before, lead(started) OVER (ORDER BY id) AS next"
+    " FROM swaps WHERE from_role IS NOT to_role"
+)
+_OF_A_BATCH = (
+    "(to_role = 'reviewer' AND EXISTS (SELECT 1 FROM batches b WHERE b.started >= s.started"
+    " AND b.started < coalesce(s.next, '9')) OR from_role = 'reviewer' AND EXISTS (SELECT 1 FROM batches b"
+    " WHERE b.started >= s.before AND b.started < s.started))"
+)
+"""A batch began in the residency that the swap began or ended."""
+
+_YIELD = (
+    "SELECT (SELECT count(*) FROM decisions d JOIN proposals a ON a.id = d.proposal_id"
+    " WHERE d.withdrawn = 0 AND d.kind = 'approve' AND d.at >= ?"
+    " AND a.id NOT IN (SELECT proposal_id FROM landings WHERE state = 'undone')"
+    " AND NOT EXISTS (SELECT 1 FROM proposals x WHERE x.parent = a.id)) AS accepted,"
+    " (SELECT count(*) FROM proposals WHERE parent IS NULL AND way <> 'existing' AND created >= ?)"
+    " AS proposals,"
+    " (SELECT count(*) FROM reviews WHERE role = 'reviewer' AND at >= ?) AS reviews,"
+    " (SELECT count(*) FROM reviews WHERE price > 0 AND at >= ?) AS final_reviews,"
+    " (SELECT total(price) FROM reviews WHERE price > 0 AND at >= ?) AS final_price"
+)
+
+
+class CostReads(Queries):
+    """Sums over one connection."""
+
+    def work_totals(self, since: str = "") -> list[WorkTotals]:
+        """Ended calls by role and kind of work. Those of all time are kept by triggers."""
+        counted = "1", "FROM calls WHERE ended >= ? AND outcome <> 'started'"
+        kept = "calls", "FROM call_sums WHERE ? = ''"
+        n, rows = counted if since else kept
+        return from_rows(
+            WorkTotals,
+            self._all(
+                f"SELECT role, {_WORK} AS work, sum({n}) AS calls, sum({n} * (outcome = 'lost')) AS lost,"
+                " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
+                " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds"
+                f" {rows} GROUP BY 1, 2 HAVING sum({n}) > 0 ORDER BY 1, 2 DESC",
+                since,
+            ),
+        )
+
+    def swap_totals(self, since: str = "") -> SwapTotals:
+        """Swaps: how long, and how much of it for batches."""
+        ours = "made_by <> 'outside'"
+        return from_row(
+            SwapTotals,
+            *self._all(
+                f"WITH s AS ({_IN_TURN}) SELECT count(*) FILTER (WHERE {ours}) AS n,"
+                f" total(seconds) FILTER (WHERE {ours}) AS seconds,"
+                f" count(*) FILTER (WHERE {ours} AND {_OF_A_BATCH}) AS batch_n,"
+                f" total(seconds) FILTER (WHERE {ours} AND {_OF_A_BATCH}) AS batch_seconds,"
+                f" count(*) FILTER (WHERE {ours} AND outcome <> 'done') AS failed,"
+                f" count(*) FILTER (WHERE NOT ({ours})) AS unmeasured"
+                " FROM s WHERE started >= ?",
+                since,
+            ),
+        )
+
+    def work_yield(self, since: str = "") -> Yield:
+        """What came out of the work."""
+        (found,) = self._all(_YIELD, *[since] * 5)
+        return from_row(Yield, found)
+
+
+# Counts of what became of revisions, findings, repeated reviews and landed commits.
+#
+# Every method takes `since`, a UTC time as the store writes it ("" for all): only what happened from then on counts.
+
+_BEFORE = "JOIN proposals b ON b.task_id = a.task_id AND b.attempt = a.attempt AND b.round = a.round - 1"
+_COUNTED = "ON {0}.proposal_id = {1}.id AND {0}.counted = 1 AND {0}.role = 'reviewer'"
+
+_SAME = (
+    "a1.task_id = a2.task_id AND a1.base_commit = a2.base_commit AND a1.tree = a2.tree AND r1.model = r2.model"
+    " AND r1.prompt_version = r2.prompt_version AND r1.role = 'reviewer' AND r1.self_review = 0 AND r1.id < r2.id"
+    " AND (a1.id = a2.id OR (a1.round = 0 AND a2.round = 0))"
+)
+"""What r1 and r2 have in common if they are reviews of one diff in the same words. A later round is asked other questions
+than the first, so there only the reviews of one proposal are compared."""
+
+_REPEATS = (
+    "WITH later(id) AS (SELECT id FROM reviews INDEXED BY reviews_again WHERE counted = 0"
+    " UNION SELECT r.id FROM proposals a INDEXED BY proposals_again JOIN reviews r ON r.proposal_id = a.id"
+    " AND r.role = 'reviewer' WHERE a.attempt > 0 AND a.round = 0),"
+    " pairs AS (SELECT r2.id, min(r1.id) AS one, count(*) AS earlier"
+    " FROM later CROSS JOIN reviews r2 ON r2.id = later.id AND r2.role = 'reviewer' AND r2.self_review = 0 AND r2.at >= ?"
+    " JOIN proposals a2 ON a2.id = r2.proposal_id JOIN proposals a1 ON a1.task_id = a2.task_id"
+    f" JOIN reviews r1 ON r1.proposal_id = a1.id WHERE {_SAME} GROUP BY r2.id HAVING earlier = 1)"
+    " SELECT r1.verdict AS first, r2.verdict AS second, count(*) AS n FROM pairs p"
+    " JOIN reviews r1 ON r1.id = p.one JOIN reviews r2 ON r2.id = p.id GROUP BY 1, 2"
+)
+
+_VERDICT = (
+    "(SELECT CASE WHEN r.self_review THEN NULL ELSE r.verdict END FROM reviews r WHERE r.proposal_id = l.proposal_id"
+    " AND r.role = 'reviewer' ORDER BY r.id DESC LIMIT 1)"
+)
+
+
+class OutcomeReads(Queries):
+    """Counts over one connection."""
+
+    def revision_counts(self, since: str = "") -> list[RevisionCount]:
+        """Revisions by what the tests said before and after. A part of a proposal is no revision."""
+        return from_rows(
+            RevisionCount,
+            self._all(
+                "SELECT nullif(b.tests, '') AS before, nullif(a.tests, '') AS after, count(*) AS n"
+                f" FROM proposals a INDEXED BY proposals_revisions {_BEFORE}"
+                " WHERE a.round > 0 AND a.parent IS NULL AND a.created >= ? GROUP BY 1, 2",
+                since,
+            ),
+        )
+
+    def finding_totals(self, since: str = "") -> list[FindingTotals]:
+        """Findings asked for in one round, and met or not by the next: as its first independent review says."""
+        return from_rows(
+            FindingTotals,
+            self._all(
+                "SELECT a.round, count(*) AS revisions,"
+                " sum(o.asked) AS asked, sum(r.met) AS met, sum(r.unmet) AS unmet,"
+                " sum(r.verdict = 'UNREVIEWED') AS unread"
+                f" FROM proposals a INDEXED BY proposals_revisions {_BEFORE}"
+                f" JOIN reviews o {_COUNTED.format('o', 'b')} JOIN reviews r {_COUNTED.format('r', 'a')}"
+                " WHERE a.round > 0 AND a.parent IS NULL AND r.self_review = 0 AND r.at >= ? GROUP BY 1",
+                since,
+            ),
+        )
+
+    def repeat_counts(self, since: str = "") -> list[RepeatCount]:
+        """The first two reviews of each diff that was reviewed more than once by one model under one prompt version."""
+        return from_rows(RepeatCount, self._all(_REPEATS, since))
+
+    def fate_counts(self, since: str = "") -> list[FateCount]:
+        """Landed proposals by verdict and by what became of them; a landing's time is that of the first.
+
+        One that was undone is known to be so at once, and the others only when somebody looks. So it counts once its project was
+        looked at after it landed, or where nothing else stands that could be looked at: else the rate would begin at 100 %.
+        """
+        return from_rows(
+            FateCount,
+            self._all(
+                "WITH l AS (SELECT proposal_id, max(state = 'undone') AS undone, min(at) AS at FROM landings"
+                " WHERE state IN ('landed', 'undone') GROUP BY proposal_id HAVING min(at) >= ?),"
+                " looks AS (SELECT t.project_id, coalesce(max(f.at), '') AS at, sum(NOT l.undone) AS standing"
+                " FROM l JOIN proposals a ON a.id = l.proposal_id JOIN tasks t ON t.id = a.task_id"
+                " LEFT JOIN fates f ON f.proposal_id = l.proposal_id GROUP BY 1)"
+                f" SELECT {_VERDICT} AS verdict, CASE WHEN NOT l.undone THEN coalesce(f.fate, '')"
+                " WHEN looks.at >= l.at OR looks.standing = 0 THEN 'undone' ELSE '' END AS fate,"
+                " CASE WHEN l.undone THEN 'undone' ELSE coalesce(f.how, '') END AS how,"
+                " CASE WHEN l.undone THEN '' ELSE coalesce(f.reason, '') END AS reason,"
+                " coalesce(min(f.at), '') AS looked, count(*) AS n"
+                " FROM l JOIN proposals a ON a.id = l.proposal_id JOIN tasks t ON t.id = a.task_id"
+                " JOIN looks ON looks.project_id = t.project_id"
+                " LEFT JOIN fates f ON f.proposal_id = l.proposal_id GROUP BY 1, 2, 3, 4",
+                since,
+            ),
+        )
+
+    def landed_since_looked(self, project_id: int) -> list[LandedCommit]:
+        """A project's landed commits that were neither undone nor found reverted, oldest first."""
+        return from_rows(
+            LandedCommit,
+            self._all(
+                'SELECT l.proposal_id, l."commit", l.ref, l.at AS landed, f.fate, f.found_as, f.at'
+                " FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.state = 'landed'"
+                " JOIN landings l ON l.proposal_id = a.id AND l.state = 'landed'"
+                " LEFT JOIN fates f ON f.proposal_id = a.id"
+                " WHERE t.project_id = ? AND coalesce(f.fate, '') <> 'reverted' ORDER BY l.id",
+                project_id,
+            ),
+        )
+
+
+# Counts for monitoring, over everything that was recorded.
+
+Count = tuple[tuple[str, ...], float]
+"""Values of the labels, and how many."""
+
+
+class MetricReads(Queries):
+    """Counts over one connection."""
+
+    def verdicts(self) -> list[Count]:
+        """Reviews by role and verdict."""
+        return self._counts("SELECT role, lower(verdict), count(*) FROM reviews GROUP BY 1, 2")
+
+    def swaps(self) -> list[Count]:
+        """Swaps by the role that was to be loaded and the outcome; one made outside counts as such."""
+        how = "CASE made_by WHEN 'outside' THEN 'outside' ELSE outcome END"
+        return self._counts(f"SELECT to_role, {how}, count(*) FROM swaps GROUP BY 1, 2")
+
+    def swap_seconds(self) -> list[Count]:
+        """Seconds of swaps, by the role that was to be loaded."""
+        return self._counts("SELECT to_role, total(seconds) FROM swaps GROUP BY 1")
+
+    def tokens(self) -> list[Count]:
+        """Tokens by role and kind. Cached ones are among those of the prompts."""
+        kinds = {"prompt": "prompt_tokens", "completion": "completion_tokens", "cached": "cached_tokens"}
+        each = " UNION ALL ".join(
+            f"SELECT role, '{kind}', total({column}) FROM call_sums GROUP BY 1"
+            for kind, column in kinds.items()
+        )
+        return self._counts(each)
+
+    def _counts(self, sql: str) -> list[Count]:
+        return [(tuple(map(str, words)), float(n)) for *words, n in self._all(sql)]

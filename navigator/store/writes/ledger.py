@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from navigator.model.errors import Conflict, NotFound, UsageError
+from navigator.model.exam import ExamAnswer, ExamItem, ExamTrial
 from navigator.model.ids import number_of
 from navigator.model.ids import proposal_id as proposal_name
 from navigator.model.ids import task_id as task_name
 from navigator.model.models import Canary, Swap, Uncertainty, Usage, utc_now
-from navigator.model.records import EditFailure, ForecastRecord, Look, ModelCall
+from navigator.model.outcomes import Fate
+from navigator.model.records import AgentTurn, EditFailure, ForecastRecord, Look, ModelCall
 from navigator.model.standing import LOOP_TASK_STATES
 from navigator.model.states import EditCode, Role
 from navigator.store.rows import dumped, packed
@@ -354,3 +356,81 @@ class LedgerWrites(TransactionCore):
         names = ("role", "purpose", "attempt", "round", "outcome", "completion_tokens", "seconds")
         data = {"call": call_id, **{name: row[name] for name in names}}
         self.event(kind, task_name(row["task_id"]) if row["task_id"] else "", data=data)
+
+
+# Writing what coding agents did.
+
+
+class AgentWrites(TransactionCore):
+    """Events: agent_started, agent_ended."""
+
+    def begin_agent_turn(self, turn: AgentTurn) -> int:
+        """Record a prompt to an agent before it is sent; its `id`, `outcome` and times are not looked at."""
+        fresh = {"outcome": STARTED, "started": utc_now()}
+        number = self._insert("agent_turns", turn.model_copy(update=fresh), ended=None)
+        self.event("agent_started", turn.task_id, data={"turn": number, "purpose": turn.purpose})
+        return number
+
+    def end_agent_turn(self, number: int, *, outcome: str, **values: Any) -> None:
+        """Record how it ended; `values` are fields of `AgentTurn`.
+
+        Raises:
+            NotFound: no such turn.
+        """
+        found = self._run("SELECT task_id FROM agent_turns WHERE id = ?", (number,)).fetchone()
+        if found is None:
+            raise NotFound(f"There is no agent's turn {number}.", hint="It was ended before.")
+        if "tools" in values:
+            values["tools"] = dumped(values["tools"])
+        self._update("agent_turns", number, {"outcome": outcome, "ended": utc_now(), **values})
+        task = self.read.agent_turn(number).task_id
+        self.event("agent_ended", task, data={"turn": number, "outcome": outcome})
+
+    def judge_agent_turn(self, number: int, outcome: str) -> None:
+        """Change an ended turn's outcome after its change was tested."""
+        self._update("agent_turns", number, {"outcome": outcome})
+
+    def lose_agent_turns(self) -> int:
+        """Mark every turn that an earlier process left open as lost; returns how many there were."""
+        return self._run(
+            "UPDATE agent_turns SET outcome = ?, ended = ? WHERE outcome = ?", (LOST, utc_now(), STARTED)
+        ).rowcount
+
+
+# Writing the reviewer's exam.
+
+
+class ExamWrites(TransactionCore):
+    """Items and answers."""
+
+    def add_exam_item(self, item: ExamItem) -> int | None:
+        """A new item's id; None where one of the same origin is there already."""
+        if self._run("SELECT 1 FROM exam_items WHERE origin = ?", (item.origin,)).fetchone():
+            return None
+        return self._insert("exam_items", item)
+
+    def set_exam_trial(self, trial: ExamTrial) -> None:
+        """Keep what became of a trial, in place of an earlier one of the same change."""
+        self._run(
+            "DELETE FROM exam_trials WHERE project_id = ? AND source = ? AND change = ?",
+            (trial.project_id, trial.source.value, trial.change),
+        )
+        self._insert("exam_trials", trial)
+
+    def add_exam_answer(self, answer: ExamAnswer) -> int:
+        """What the reviewer said of an item."""
+        self._row("exam_items", answer.item_id, f"exam item {answer.item_id}")
+        return self._insert("exam_answers", answer)
+
+
+# Writing what became of landed commits.
+
+
+class OutcomeWrites(TransactionCore):
+    """Writes no events: nothing waits for these."""
+
+    def set_fate(self, fate: Fate) -> None:
+        """Keep what became of a proposal's landed commit, in place of what an earlier look said."""
+        row = self._proposal_row(fate.proposal_id)
+        self._run("DELETE FROM fates WHERE proposal_id = ?", (row["id"],))
+        self._insert("fates", fate)

@@ -9,18 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from navigator.model.models import Event
-from navigator.store.backups import back_up
-from navigator.store.database import translated
+from navigator.store.database import back_up, translated
 from navigator.store.errors import StoreError
 from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
-from navigator.store.writes.agents import AgentWrites
-from navigator.store.writes.exam import ExamWrites
-from navigator.store.writes.ledger import LedgerWrites
-from navigator.store.writes.outcomes import OutcomeWrites
+from navigator.store.writes.ledger import AgentWrites, ExamWrites, LedgerWrites, OutcomeWrites
 from navigator.store.writes.projects import ProjectWrites, TaskWrites
-from navigator.store.writes.proposals import ProposalWrites
-from navigator.store.writes.reproductions import ReproductionWrites
+from navigator.store.writes.proposals import ProposalWrites, ReproductionWrites
 
 
 class Transaction(

@@ -1,6 +1,6 @@
 """Strategy `adapter`: one base model on one server, with a LoRA adapter per role, each served under its own name.
 
-Both roles answer at once, the request picks the adapter (`client/adapters.py`), and nothing is swapped. An adapter changes
+Both roles answer at once, the request picks the adapter (`client/body.py`), and nothing is swapped. An adapter changes
 little compared with what a larger reviewer knows: a review by the writer's own base model never counts as independent.
 
 Sources: SGLang (`/load_lora_adapter` with --enable-lora), vLLM (`/v1/load_lora_adapter`, VLLM_ALLOW_RUNTIME_LORA_UPDATING=1);

@@ -21,8 +21,7 @@ from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.process.runner import Ended, running
 from navigator.swap.base import ROLES, PhaseEvent, PhaseLog, PhaseState, SwapStrategy
-from navigator.swap.drain import until
-from navigator.swap.failures import SwapFailed, class_of_words
+from navigator.swap.failures import SwapFailed, class_of_words, until
 from navigator.swap.lines import ScriptLog
 
 _VERIFY_SECONDS = 30.0

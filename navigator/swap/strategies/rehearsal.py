@@ -29,8 +29,7 @@ from navigator.model.text import safe_line
 from navigator.process.runner import Process, start
 from navigator.swap import processes
 from navigator.swap.base import ROLES, PhaseLog, ServerLog, Setup, Sighting, SwapStrategy
-from navigator.swap.drain import until
-from navigator.swap.failures import SwapFailed
+from navigator.swap.failures import SwapFailed, until
 from navigator.swap.processes import ProcessRecord
 
 MODULE_VARIABLE = "NAVIGATOR_REHEARSAL"

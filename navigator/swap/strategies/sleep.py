@@ -28,8 +28,7 @@ from navigator.swap.base import (
     SwapResult,
     SwapStrategy,
 )
-from navigator.swap.drain import InFlight, until
-from navigator.swap.failures import SwapFailed, failure_of
+from navigator.swap.failures import InFlight, SwapFailed, failure_of, until
 from navigator.swap.gpu import free_mib, is_local, wait_for_memory
 from navigator.swap.sleepers import Ledger, Sleeper, State, sleeper_for
 

@@ -34,8 +34,7 @@ from navigator.swap.base import (
     SwapResult,
     SwapStrategy,
 )
-from navigator.swap.drain import InFlight
-from navigator.swap.failures import Failure
+from navigator.swap.failures import Failure, InFlight
 from navigator.swap.lines import ScriptLog, failure_class
 from navigator.swap.remote.ssh import Connection, ConnectionLost
 

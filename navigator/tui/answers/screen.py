@@ -8,9 +8,8 @@ from typing import TypeVar
 from textual import work
 
 from navigator.cascade.verbs.base import Verb
-from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
-from navigator.cascade.verbs.task_verbs import TasksArgs
+from navigator.cascade.verbs.task_verbs import PutAway, TasksArgs
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model
 from navigator.model.states import TaskState

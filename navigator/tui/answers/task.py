@@ -12,11 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from navigator.cascade.verbs.base import Subject
-from navigator.cascade.verbs.cancel import Cancel
-from navigator.cascade.verbs.link import Free
-from navigator.cascade.verbs.put_away import PutAway
-from navigator.cascade.verbs.retry import Retry
-from navigator.cascade.verbs.task_verbs import TasksArgs, TaskVerb
+from navigator.cascade.verbs.task_verbs import Cancel, Free, PutAway, Retry, TasksArgs, TaskVerb
 from navigator.cascade.views.links import predecessor_words, why_it_waits
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Task

@@ -29,7 +29,7 @@ from navigator.tui.compose.sheet import (
     shortened,
 )
 from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.data.drafts import DraftKeeper
+from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.messages import ComposeFor
 from navigator.tui.terminal.editor import open_in_editor

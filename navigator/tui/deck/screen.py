@@ -16,7 +16,7 @@ from navigator.model.states import DecisionKind, TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
-from navigator.tui.deck.filtering import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
+from navigator.tui.deck.rows import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
 from navigator.tui.keys.registry import Action
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
@@ -317,7 +317,7 @@ class DeckScreen(NavScreen):
         """Approve the proposal under the cursor; put a report away; open a scan's suggestions to choose from."""
         from navigator.cascade.verbs.approve import Approve
         from navigator.cascade.verbs.base import Subject
-        from navigator.cascade.verbs.put_away import PutAway
+        from navigator.cascade.verbs.task_verbs import PutAway
 
         card = self.current_card
         if card is None:
@@ -339,7 +339,7 @@ class DeckScreen(NavScreen):
         """The same, rejected; on a project, have existing work of it reviewed."""
         row: Card | ProjectRow | None = self.pane(self.focused_pane).current
         if isinstance(row, ProjectRow):
-            from navigator.tui.reviewing import review_existing
+            from navigator.tui.verbs import review_existing
 
             begin(self, partial(review_existing, self.app, row.name), group="verb")
         else:
@@ -404,7 +404,7 @@ class DeckScreen(NavScreen):
         """Have it read next, or by the final model."""
         card = self.current_card
         if card is not None and card.proposal:
-            from navigator.tui.escalating import escalate
+            from navigator.tui.verbs import escalate
 
             begin(self, partial(escalate, self.app, card.proposal, card.tree), group="verb")
 
@@ -417,14 +417,14 @@ class DeckScreen(NavScreen):
 
     def action_retry(self) -> None:
         """Start a new attempt."""
-        from navigator.cascade.verbs.retry import Retry
+        from navigator.cascade.verbs.task_verbs import Retry
 
         if self.current_card is not None:
             self._perform(Retry(), ids=(self.current_card.task,))
 
     def action_cancel(self) -> None:
         """Cancel a task that has not ended."""
-        from navigator.cascade.verbs.cancel import Cancel
+        from navigator.cascade.verbs.task_verbs import Cancel
 
         if self.current_card is not None:
             self._perform(Cancel(), ids=(self.current_card.task,))

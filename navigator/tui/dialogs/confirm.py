@@ -18,8 +18,7 @@ from textual.widgets import Static
 
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_text
-from navigator.tui.keys.bindings import bindings_of
-from navigator.tui.keys.registry import in_group
+from navigator.tui.keys.registry import bindings_of, in_group
 from navigator.tui.widgets.screen import Dialog
 
 

@@ -12,8 +12,7 @@ from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
 from navigator.model import patterns
 from navigator.model.errors import MissingPart
-from navigator.tui.keys.names import shown_key
-from navigator.tui.keys.registry import ROWS, SCOPES, Action, in_group, title_of
+from navigator.tui.keys.registry import ROWS, SCOPES, Action, in_group, shown_key, title_of
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from navigator.model.text import safe_text
-from navigator.tui.data.drafts import DraftKeeper
+from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.widgets.screen import Dialog
 from navigator.tui.widgets.writing import WritingArea
 

@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from navigator.tui.base import BaseApp
-from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.registry import bindings_of
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.rows import RowList

@@ -15,11 +15,10 @@ from textual.worker import Worker, WorkerState
 
 from navigator.model.diff import FileDiff
 from navigator.tui.diff.cells import cells
-from navigator.tui.diff.highlight import Spans
+from navigator.tui.diff.highlight import Result, Spans, SyntaxStore, lex
 from navigator.tui.diff.layout import Kind, Layout, Row, Rows
 from navigator.tui.diff.model import Mode
 from navigator.tui.diff.paint import Cursor, Painter, Scene
-from navigator.tui.diff.syntax import Result, SyntaxStore, lex
 from navigator.tui.theme import palette_for
 
 STRIPS = 2048

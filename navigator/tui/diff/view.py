@@ -30,9 +30,8 @@ from navigator.tui.diff.model import (
     place,
 )
 from navigator.tui.diff.paint import Scene
-from navigator.tui.diff.places import row_of_line
-from navigator.tui.diff.walk import DiffWalker
-from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.diff.walk import DiffWalker, row_of_line
+from navigator.tui.keys.registry import bindings_of
 
 CONTEXT_STEP = 20
 """Unchanged lines asked for at a time."""

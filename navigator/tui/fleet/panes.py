@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.cascade.views.statistics.swaps import swap_table
+from navigator.cascade.views.statistics.cost import swap_table
 from navigator.client.status import ServerLook
 from navigator.figures.swaps import swap_stats, usual_swap
 from navigator.model.models import Swap
@@ -33,7 +33,7 @@ from navigator.tui.widgets.cells import (
     thousands,
 )
 from navigator.tui.widgets.page import Line
-from navigator.tui.widgets.strip_text import StripFacts
+from navigator.tui.widgets.strip import StripFacts
 
 _STATES = {
     "ready": ("● ready", "good"),

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from navigator.model.json_text import read_toml
-from navigator.tui.keys.names import key_name, shown_key
-from navigator.tui.keys.registry import ACTIONS, Action, clashes
+from navigator.tui.keys.registry import ACTIONS, Action, clashes, key_name, shown_key
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ written as characters or Textual's names ("ctrl+d", "enter"); the first one is t
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from textual.binding import Binding, BindingType
+
 from navigator.tui.keys.key_table import ROWS as ROWS
 from navigator.tui.keys.key_table import TITLES
-from navigator.tui.keys.names import shown_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +130,70 @@ def clashes(keys: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str, str]
                     told.add((key, holder, action.id))
                     found.append((scope, key, holder, action.id))
     return found
+
+
+# Names of keys: as people write and read them, and as Textual calls them.
+
+_NAMED = {"/": "slash", "\\": "backslash", "@": "at", "-": "minus", "+": "plus", "_": "underscore"}
+_SHOWN = {
+    "escape": "esc",
+    "down": "↓",
+    "up": "↑",
+    "left": "←",
+    "right": "→",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+    "full_stop": ".",
+    "hyphen_minus": "-",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    **{name: character for character, name in _NAMED.items()},
+}
+
+
+def key_name(key: str) -> str:
+    """Textual's name of a key: `"?" -> "question_mark"`, `"ctrl+?" -> "ctrl+question_mark"`; names stay."""
+    head, plus, last = key.rpartition("+") if len(key) > 1 and key != "+" else ("", "", key)
+    if not last:  # "ctrl++"
+        head, plus, last = head.removesuffix("+"), "+", "+"
+    if len(last) == 1 and not last.isalnum():
+        last = _NAMED.get(last) or unicodedata.name(last, last).lower().replace(" ", "_").replace("-", "_")
+    return f"{head}{plus}{last}"
+
+
+def shown_key(key: str) -> str:
+    """A key as the footer and the help show it: `"question_mark" -> "?"`, `"escape" -> "esc"`."""
+    head, plus, last = key.rpartition("+") if len(key) > 1 else ("", "", key)
+    if len(last) > 1:
+        last = _SHOWN.get(last) or _character(last) or last
+    return f"{head}{plus}{last}"
+
+
+def _character(name: str) -> str:
+    for candidate in (name.replace("_", " "), name.replace("_", "-")):
+        try:
+            found = unicodedata.lookup(candidate.upper())
+        except KeyError:
+            continue
+        if found.isprintable() and not found.isspace():
+            return found
+    return ""
+
+
+# Textual bindings, made from the action registry.
+
+
+def bindings_of(*groups: str) -> list[BindingType]:
+    """The bindings of some groups. Their ids are the actions' ids, so that a keymap can move them."""
+    return [
+        Binding(
+            ",".join(key_name(key) for key in action.keys),
+            action.name,
+            action.label,
+            show=action.footer,
+            tooltip=action.help,
+            id=action.id,
+        )
+        for group in groups
+        for action in in_group(group)
+    ]

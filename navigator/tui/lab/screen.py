@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
+import json
 import shlex
 from functools import partial
 from pathlib import Path
@@ -20,7 +23,7 @@ from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.file import FileDialog, LineDialog
 from navigator.tui.keys.registry import Action
 from navigator.tui.lab.draw import run_lines, run_row
-from navigator.tui.lab.export import ENDINGS, contents
+from navigator.tui.statistics.export import as_text
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.rows import RowList
@@ -212,3 +215,27 @@ def _not_a_run(text: str) -> str:
     if not any(words[: len(start)] == start for start in lab.STARTS):
         return f"Begin with {' or '.join(' '.join(start) for start in lab.STARTS)}."
     return ""
+
+
+# A run as the contents of a file.
+
+ENDINGS = (".csv", ".json", ".txt")
+"""What a run can be written as."""
+
+_WIDTH = 100
+
+
+def contents(run: LabRun, ending: str) -> str:
+    """One run in the format of an ending."""
+    if ending == ".csv":
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(("run", "plot", "label", "value", "low", "high", "n", "unit", "note", "simulated"))
+        for plot in run.plots:
+            for point in plot.points:
+                figures = (point.value, point.low, point.high, point.n, plot.unit, point.note)
+                writer.writerow((run.name, plot.title, point.label, *figures, run.simulated))
+        return stream.getvalue()
+    if ending == ".json":
+        return json.dumps(run.document(), indent=2, ensure_ascii=True) + "\n"
+    return as_text(run_lines(run, _WIDTH))

@@ -24,7 +24,7 @@ from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Facts, Kind, facts_of, left_out
 from navigator.store.reads.reader import Reader
-from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.registry import bindings_of
 from navigator.tui.messages import DecideAll
 from navigator.tui.verbs import perform, send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length

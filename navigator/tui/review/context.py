@@ -115,9 +115,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
     Raises:
         NotFound: there is no such proposal.
     """
-    from navigator.cascade.views.agents import agent_words, turns_of
-    from navigator.cascade.views.looks import looks_of
-    from navigator.cascade.views.repairs import mended_words
+    from navigator.cascade.views.writing import agent_words, looks_of, mended_words, turns_of
     from navigator.sheet.base import tips
 
     with reader.snapshot():

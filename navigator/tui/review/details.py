@@ -13,14 +13,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from navigator.cascade.views.effort import about, effort_of
-from navigator.cascade.views.looks import look_lines, looks_words
-from navigator.cascade.views.uncertainty import uncertainty_words
 from navigator.cascade.views.variants import standing_lines
+from navigator.cascade.views.writing import look_lines, looks_words, uncertainty_words
 from navigator.model.models import Proposal, Review
 from navigator.model.states import PolicyAction
 from navigator.model.text import safe_text
 from navigator.sheet.marks import marks
-from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.registry import bindings_of
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.review.words import why_it_waits
 

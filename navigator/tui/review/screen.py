@@ -18,11 +18,10 @@ from navigator.cascade.verbs.deciding import Decide, DecideArgs, Pinned
 from navigator.cascade.verbs.fix_findings import FixArgs, RequestFix
 from navigator.cascade.verbs.keep_tests import KeepTests, KeepTestsArgs
 from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
-from navigator.cascade.verbs.put_away import PutAway
 from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.split import Split, SplitArgs
-from navigator.cascade.verbs.task_verbs import TasksArgs
+from navigator.cascade.verbs.task_verbs import PutAway, TasksArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
@@ -31,14 +30,14 @@ from navigator.model.states import DecisionKind, LandingState, Severity, TaskSta
 from navigator.model.text import safe_text
 from navigator.store.reads.cards import Card
 from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.data.drafts import DraftKeeper
+from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.diff.messages import ChoiceAsked, ContextRequested
 from navigator.tui.diff.model import Comment, Mode
 from navigator.tui.diff.view import DiffView
-from navigator.tui.escalating import escalate
 from navigator.tui.keys.registry import Action
 from navigator.tui.messages import DecideAll, OpenProposal
-from navigator.tui.review import comments, tools
+from navigator.tui.review import comments
+from navigator.tui.review.comments import Trees
 from navigator.tui.review.context import (
     ReviewContext,
     carried,
@@ -47,10 +46,9 @@ from navigator.tui.review.context import (
     note_key,
 )
 from navigator.tui.review.split import HunkChoice, SplitChoice, labels_of, split_dialog, why_not_chosen
-from navigator.tui.review.trees import Trees
 from navigator.tui.review.words import QueuePosition, rounds_line, title_line, warning_lines
 from navigator.tui.terminal.editor import editor_words, open_in_editor
-from navigator.tui.verbs import perform
+from navigator.tui.verbs import escalate, perform
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.lines import PieceLines
 from navigator.tui.widgets.panels import SearchBar, WritingPanel
@@ -669,13 +667,13 @@ class ReviewScreen(NavScreen):
         if not event.by:
             self.remove_class("-search")
             self.diff.focus()
-        elif not tools.find_in(self.diff, event.query, event.by):
+        elif not comments.find_in(self.diff, event.query, event.by):
             self.app.toast(f"No match for “{event.query}”.", "warning")
 
     async def action_editor(self) -> None:
         """Open the file under the cursor, as it is in this version, to read."""
         context, shown = self.context, self.shown
-        path, old = tools.file_at_cursor(self.diff)
+        path, old = comments.file_at_cursor(self.diff)
         if context is None or shown is None or not path:
             self.app.toast("No file is under the cursor.", "warning")
             return
@@ -689,7 +687,7 @@ class ReviewScreen(NavScreen):
 
     def action_copy(self) -> None:
         """Copy the finding, comment or hunk under the cursor, or the file's path."""
-        text = tools.copy_text(self.diff)
+        text = comments.copy_text(self.diff)
         if text:
             self.app.copy_to_clipboard(text)
         else:

@@ -14,9 +14,9 @@ from textual.widgets import Static
 from navigator.model.diff import FileDiff, choices, what_happens
 from navigator.model.models import Proposal
 from navigator.model.text import safe_text
-from navigator.tui.data.drafts import DraftKeeper
+from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs.note import NEW_LINE, NoteDialog
-from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.registry import bindings_of
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.writing import WritingArea
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from navigator.cascade.views.looks import looks_words
-from navigator.cascade.views.uncertainty import uncertainty_words
+from navigator.cascade.views.writing import looks_words, uncertainty_words
 from navigator.model.models import CheckResult, Proposal, Review
 from navigator.model.states import (
     CheckOutcome,

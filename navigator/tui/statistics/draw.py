@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from navigator.cascade.views.statistics.chart import chart
@@ -76,12 +76,12 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Cells of the labels, of the plot and of the notes, and the columns there is room for, as wide as their cells need."""
+    """Cells of the labels, of the plot and of the notes, and the width of each column there is room for."""
 
     label: int
     plot: int
     noted: int
-    columns: dict[int, Column]
+    columns: dict[int, int]
 
 
 def _layout(every: Sequence[Column], rows: Sequence[Row], width: int) -> _Layout:
@@ -91,14 +91,12 @@ def _layout(every: Sequence[Column], rows: Sequence[Row], width: int) -> _Layout
     noted = _NOTE if roomy and plotted and any(row.note and row.cells for row in rows) else 0
     least = _LABEL + noted + (_PLOT if plotted else 0)
     wanted = {
-        place: replace(
-            column, width=max(column.width, *(length([(cells[place], "")]) + 1 for cells in filled))
-        )
+        place: max(length([(text, "")]) for text in (column.name, *(cells[place] for cells in filled))) + 2
         for place, column in enumerate(every)
     }
-    all_fit = sum(column.width for column in wanted.values()) + least <= width
-    columns = {place: column for place, column in wanted.items() if all_fit or not column.wide}
-    rest = width - sum(column.width for column in columns.values()) - noted
+    all_fit = sum(wanted.values()) + least <= width
+    columns = {place: cells for place, cells in wanted.items() if all_fit or not every[place].wide}
+    rest = width - sum(columns.values()) - noted
     label = _LABEL if roomy else min(_LABEL - 1, rest - 12)
     longest = max((length([(row.label, "")]) for row in rows), default=0)
     if not plotted or (not roomy and longest >= label):  # names before pictures
@@ -110,10 +108,10 @@ def _columned(table: Table, layout: _Layout, width: int) -> list[Line]:
     label, plot = layout.label, layout.plot
     scale = axis(plot) if any(row.share for row in table.rows) else " " * plot
     heads: list[Piece] = [(" " * label, ""), (f"{scale}  " if plot else "", "faint")]
-    heads += [(right(column.name, column.width), "muted") for column in layout.columns.values()]
+    heads += [(right(table.columns[place].name, cells), "muted") for place, cells in layout.columns.items()]
     lines: list[Line] = [heads]
     for row in table.rows:
-        lines.append(_row(row, layout))
+        lines.append(_row(row, table.columns, layout))
         if row.parts:
             lines.append(parts(row.parts, min(width, 96)))
         if row.note and row.cells and not layout.noted and not row.share:
@@ -121,7 +119,7 @@ def _columned(table: Table, layout: _Layout, width: int) -> list[Line]:
     return lines
 
 
-def _row(row: Row, layout: _Layout) -> Line:
+def _row(row: Row, columns: Sequence[Column], layout: _Layout) -> Line:
     label, plot, noted = layout.label, layout.plot, layout.noted
     sure = row.share is None or row.share.n >= ANECDOTAL_BELOW
     style = "muted" if row.detail or not sure or not row.cells else ""
@@ -133,11 +131,11 @@ def _row(row: Row, layout: _Layout) -> Line:
     elif plot:
         pieces.append((" " * (plot + 2), ""))
     first = True
-    for place, column in layout.columns.items():
+    for place, wide in layout.columns.items():
         cell = row.cells[place]
         shown = "strong" if first and not style else style
-        shown = "bad" if column.name == "failed" and cell.strip("–") else shown
-        pieces.append((right(cell, column.width), shown))
+        shown = "bad" if columns[place].name == "failed" and cell.strip("–") else shown
+        pieces.append((right(cell, wide), shown))
         first = False
     if noted:
         pieces.append(("  " + fit(row.note, noted - 2), "muted"))

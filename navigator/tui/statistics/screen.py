@@ -284,7 +284,7 @@ class StatsScreen(NavScreen):
             self.app.toast(f"Wrote {path}.")
 
     def _report(self, reader: Reader) -> str:
-        from navigator.cascade.views.report.page import report
+        from navigator.cascade.views.report import report
 
         question = _question(self._by, self._days)
         return report(reader, question, written=f"{clock.now():%Y-%m-%d %H:%M} UTC", period=self._period)

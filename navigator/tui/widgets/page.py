@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.registry import bindings_of
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import drawn
 

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from navigator.model.text import safe_line
 from navigator.tui.base import BaseApp
-from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.registry import bindings_of
 from navigator.tui.widgets.writing import WritingArea
 
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
 
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
-from navigator.tui.data.meter import Meter, meter_of
-from navigator.tui.widgets.cells import Piece, justified, length
-from navigator.tui.widgets.strip_text import StripFacts, strip_lines
+from navigator.model.states import Role, TaskState
+from navigator.model.text import safe_line
+from navigator.tui.clock import seconds_since
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
+from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, meanwhile, meter_of, swap_bar
+from navigator.tui.widgets.cells import Piece, bar, duration, justified, length, thousands
+
+if TYPE_CHECKING:
+    from navigator.config.settings import Settings
+
 
 _STYLES = {
     "muted": "$muted",
@@ -87,3 +97,195 @@ class StatusStrip(Widget):
         if self.size.height > 1:
             made.append(content_of(justified([], lines[1], width)))
         return Content("\n").join(made)
+
+
+# The words of the strip, by the room there is. No widget here.
+
+WIDE = 100
+"""Cells from which the strip spells things out."""
+
+
+@dataclass(frozen=True, slots=True)
+class StripFacts:
+    """What the strip takes from the settings: model names by role, the batch's target, and warnings."""
+
+    models: dict[str, str]
+    target: int
+    strategy: str = ""
+    unsandboxed: bool = False
+    start_key: str = "ctrl+n"
+
+    def name(self, role: str) -> str:
+        """A role's model in a few characters."""
+        return short_model(self.models.get(role, "")) or role
+
+
+def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
+    """What the strip needs of the settings, and the key that starts a conductor."""
+    return StripFacts(
+        models={role.value: settings.server(role).model for role in Role},
+        target=settings.batch.target,
+        strategy=settings.swap.strategy or "",
+        unsandboxed=settings.checks.unsandboxed,
+        start_key=start_key,
+    )
+
+
+ROOMY = 160
+"""Cells from which the second line has the whole forecast."""
+
+
+def strip_lines(
+    snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, meter: Meter, width: int
+) -> tuple[list[Piece], list[Piece]]:
+    """The first line (what happens) and the second one (what reviewing now would cost)."""
+    wide = width >= WIDE
+    first = _gpu(snapshot, live, facts, wide)
+    share = meter.waiting / meter.target
+    if wide:
+        first += [
+            ("    batch ", "muted"),
+            (f"{meter.waiting}/{meter.target} ", ""),
+            (bar(share, 10), "accent"),
+        ]
+        if meter.eta is not None and live.swap is None and not _failed_servers(live):
+            first.append((_eta(meter.eta), "muted"))
+    else:
+        first += [("  batch ", "muted"), (f"{meter.waiting}/{meter.target}", "")]
+    return first, _price_line(snapshot, live, meter, wide, roomy=width >= ROOMY, width=width)
+
+
+def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) -> list[Piece]:
+    warning: list[Piece] = [("REHEARSAL   ", "warn")] if snapshot.rehearsal else []
+    warning += [("⚠ tests run without a sandbox   ", "warn")] if facts.unsandboxed else []
+    if live.swap is not None:
+        shown = swap_bar(live.swap, snapshot.swaps, time.monotonic())
+        left = f"{shown.seconds:.0f} s of ~{shown.expected:.0f} s"
+        if not wide:
+            return [
+                *warning,
+                (f"▸ {facts.name(shown.to)} ", "strong"),
+                (bar(shown.share, 6), "accent"),
+                (f" ~{duration(shown.left)}", ""),
+            ]
+        origin = facts.name(shown.origin) if shown.origin else "nothing"
+        doing = meanwhile(snapshot, live)
+        return [
+            *warning,
+            ("SWAPPING ", "strong"),
+            (f"{origin} → {facts.name(shown.to)}   ", "strong"),
+            (f"{shown.phase:<7}", "muted"),
+            (bar(shown.share, 12), "accent"),
+            (f"  {left}", ""),
+            (f"   meanwhile {doing}" if doing else "", "muted"),
+        ]
+    if live.conductor == "starting":
+        return [*warning, ("○ ", "muted"), ("starting the conductor …", "muted")]
+    if live.conductor != "here":
+        return [*warning, *_last_known(snapshot, facts, wide)]
+    if live.status.get("both_resident"):
+        held = "BOTH RESIDENT"
+    else:
+        role = str(live.status.get("resident") or "")
+        held = (
+            f"{role.upper()} {facts.name(role)}"
+            if wide and role
+            else facts.name(role)
+            if role
+            else "GPU empty"
+        )
+    failed = _failed_servers(live)
+    if failed:
+        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad")]
+    pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
+    if live.streams:
+        speed = live.chars_per_second / CHARS_PER_TOKEN
+        pieces.append((f"  ~{thousands(speed)} tok/s", ""))
+        if wide:
+            pieces.append((f"  {live.streams} stream{'s' if live.streams != 1 else ''}", "muted"))
+    return pieces
+
+
+def _last_known(snapshot: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
+    queued = sum(card.state is TaskState.QUEUED for card in snapshot.work)
+    if queued:
+        words = f"not running, {queued} task{'s' if queued != 1 else ''} queued: "
+        return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", "")]
+    pieces: list[Piece] = [("○ ", "warn"), ("not running", "warn")]
+    if wide and snapshot.resident and snapshot.resident_at:
+        age = duration(seconds_since(snapshot.resident_at))
+        held = "both" if snapshot.resident == "both" else facts.name(snapshot.resident)
+        pieces.append((f"  last loaded {held}, {age} ago", "muted"))
+    return pieces
+
+
+def _failed_servers(live: LiveStatus) -> dict[str, str]:
+    """Why a role's server cannot be used, by role."""
+    told = (live.status.get("given_up"), live.status.get("problems"))
+    return {
+        str(role): str(reason)
+        for found in told
+        if isinstance(found, Mapping)
+        for role, reason in found.items()
+    }
+
+
+def _eta(seconds: float) -> str:
+    return "  review due" if seconds < 1 else f"  review in {duration(seconds)}"
+
+
+def _finish(meter: Meter, live: LiveStatus, roomy: bool) -> list[Piece]:
+    """When all that is queued waits for the developer."""
+    if meter.finish is None:
+        return []
+    running = live.conductor == "here"
+    expected = meter.finish.expected
+    left = meter.finish.left(time.monotonic()) if running else expected.seconds
+    pieces: list[Piece] = [
+        ("all done in " if running else "a run takes ", "muted"),
+        (f"~{duration(coarse(left))}" if left >= 1 else "a moment", ""),
+    ]
+    if roomy and expected.single_seconds:
+        pieces.append((f", {expected.tokens_per_second:.0f} tok/s overall", "muted"))
+        pieces.append(
+            (f" (one model alone ~{duration(coarse(expected.single_seconds))}, no review)", "faint")
+        )
+    return [*pieces, ("   ", "")]
+
+
+def coarse(seconds: float) -> float:
+    """Up to whole tens of seconds, from two minutes on whole minutes: what an estimate knows, and it does not flicker."""
+    step = 60 if seconds >= 120 else 10
+    return step * math.ceil(seconds / step)
+
+
+def _price_line(
+    snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool, *, roomy: bool, width: int
+) -> list[Piece]:
+    if live.conductor == "absent" and live.problem:
+        return [(safe_line(live.problem), "warn")]
+    failed = _failed_servers(live)
+    if failed:
+        role, reason = next(iter(failed.items()))
+        return [(safe_line(f"{role} server: {reason}"), "bad")]
+    price = meter.price
+    finish = _finish(meter, live, roomy)
+    if price.now_each is None:
+        idle = "nothing waiting for review" if snapshot.loaded else ""
+        return finish or [(idle, "faint")]
+    if not meter.figures.round_trip:
+        return finish  # nothing is swapped
+    pieces: list[Piece] = [
+        *finish,
+        ("swap cost per proposal: ", "muted"),
+        (f"{price.now_each:.1f} s", ""),
+        (" now", "muted"),
+    ]
+    if meter.waiting < meter.target:
+        pieces += [(", ", "muted"), (f"{price.target_each:.1f} s", ""), (f" at {meter.target}", "muted")]
+    if meter.figures.source != "measured" and wide:
+        pieces.append((" (published figures)", "faint"))
+    why: Piece = (f"review{'' if meter.why.startswith('when ') else ':'} {meter.why}   ", "muted")
+    if meter.why and meter.eta and live.swap is None and length([why, *pieces]) < width:
+        pieces.insert(0, why)
+    return pieces

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
-from navigator.tui.keys.bindings import bindings_of
+from navigator.tui.keys.registry import bindings_of
 
 _LEFT_TO_SCREENS = frozenset({"ctrl+x", "ctrl+k", "ctrl+f"})
 """Keys of Textual's editor that mean something else on the screens that hold one."""

@@ -12,10 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_sitter import Language, Parser
 
-from navigator.exam.faults.braces import BRACES, masked
-from navigator.exam.faults.lines import MARKDOWN, lines_of
-from navigator.exam.faults.plant import Fault, misspellings, misspelt, mutants
-from navigator.exam.faults.python import PYTHON
+from navigator.exam.faults import (
+    BRACES,
+    MARKDOWN,
+    PYTHON,
+    Fault,
+    lines_of,
+    masked,
+    misspellings,
+    misspelt,
+    mutants,
+)
 from tests.scripted.samples.repositories import sample_projects
 
 GO = """package main

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from navigator.exam.mining.guard import why_withheld
-from navigator.exam.mining.history import Commit, is_code, named_faulty, read_history
-from navigator.exam.mining.reversal import NotReversible, commit_of, taken_back
+from navigator.exam.mining import (
+    Commit,
+    NotReversible,
+    commit_of,
+    is_code,
+    named_faulty,
+    read_history,
+    taken_back,
+    why_withheld,
+)
 from tests.git.world import World, commit, fingerprint, git, make_repo
 
 NUMBERS = "".join(f"n{number} = {number}\n" for number in range(40))

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.exam.mining.history import Commit, read_history
-from navigator.exam.mining.planting import corrected, planted
+from navigator.exam.mining import Commit, corrected, planted, read_history
 from navigator.model.models import Proposal
 from tests.git.world import World, commit, git, make_repo
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.exam.faults.chance import fraction
+from navigator.exam.chance import fraction
 from navigator.model import patterns
 from navigator.model.json_text import read_json
 from tests.scripted.reading import ReviewPrompt, blocks_of, key_of, read_review

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from navigator.exam.faults.chance import fraction, pick
+from navigator.exam.chance import fraction, pick
 from navigator.model import patterns
 from tests.scripted.reviewer.diff import Line, ReadFile, ReadHunk
 

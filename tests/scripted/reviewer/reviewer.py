@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from navigator.exam.faults.chance import fraction
+from navigator.exam.chance import fraction
 from navigator.rehearsal.server.engine import Completion
 from tests.scripted.instances import fitted, instance_of
 from tests.scripted.reading import ReviewPrompt, read_review

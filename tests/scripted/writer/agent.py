@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.exam.faults.lines import lines_of
+from navigator.exam.faults import lines_of
 from navigator.model import patterns
 from navigator.model.json_text import read_json
 from navigator.rehearsal.server.engine import Completion

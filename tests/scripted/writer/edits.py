@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
-from navigator.exam.faults.lines import lines_of
+from navigator.exam.faults import lines_of
 
 
 @dataclass(frozen=True, slots=True)

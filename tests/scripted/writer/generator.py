@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from navigator.exam.faults.chance import fraction
-from navigator.exam.faults.lines import lines_of
+from navigator.exam.chance import fraction
+from navigator.exam.faults import lines_of
 from navigator.rehearsal.server.engine import Completion
 from tests.scripted.instances import fitted, instance_of
 from tests.scripted.reading import WritingPrompt, read_writing

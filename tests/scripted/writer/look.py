@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from navigator.exam.faults.chance import fraction
+from navigator.exam.chance import fraction
 from navigator.model import patterns
 from tests.scripted.reading import WritingPrompt
 from tests.scripted.writer.rules import Rule, choose_rules

@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from navigator.exam.faults.chance import fraction
+from navigator.exam.chance import fraction
 from navigator.model import patterns
 from navigator.model.states import Complexity, TaskKind
 from tests.scripted.reading import WritingPrompt

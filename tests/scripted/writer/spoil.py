@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from navigator.exam.faults.chance import fraction, pick, shuffled
-from navigator.exam.faults.lines import lines_of
-from navigator.exam.faults.plant import Fault, misspellings, misspelt, mutants
+from navigator.exam.chance import fraction, pick, shuffled
+from navigator.exam.faults import Fault, lines_of, misspellings, misspelt, mutants
 from navigator.model import patterns
 from tests.scripted.writer.edits import Edit, apply_edits
 from tests.scripted.writer.work import FileWork, Work, redo

@@ -11,8 +11,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from navigator.exam.faults.lines import lines_of
-from navigator.exam.faults.python import parses
+from navigator.exam.faults import lines_of, parses
 from navigator.model import patterns
 from tests.scripted.reading import WritingPrompt
 from tests.scripted.writer.edits import Edit, edits_between, render_edits

@@ -6,8 +6,16 @@ from hypothesis import given
 
 from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.cells import display
-from navigator.tui.diff.highlight import CHUNK, GROUPS, MAX_CHARACTERS, highlight_chunk, lexer_for
-from navigator.tui.diff.syntax import ChunkKey, SyntaxStore, lex
+from navigator.tui.diff.highlight import (
+    CHUNK,
+    GROUPS,
+    MAX_CHARACTERS,
+    ChunkKey,
+    SyntaxStore,
+    highlight_chunk,
+    lex,
+    lexer_for,
+)
 from navigator.tui.theme import THEMES, palette_for
 from tests.tui.diff.samples import FILES, diffs
 

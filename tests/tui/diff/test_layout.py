@@ -11,7 +11,7 @@ from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.layout import Kind, Layout, Row, Rows, build_rows, hidden_above, may_continue
 from navigator.tui.diff.model import Comment, FindingNote, LineRef, Mode, place
 from navigator.tui.diff.paint import Painter, Scene
-from navigator.tui.diff.places import row_of_line
+from navigator.tui.diff.walk import row_of_line
 from navigator.tui.theme import THEMES, palette_for
 from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, comments_on, diffs, finding
 

@@ -1,4 +1,4 @@
-"""Plots in cells of a terminal: a rate over time with its intervals, and how durations are distributed.
+"""A rate over time with its intervals, in cells of a terminal.
 
 Shape carries the meaning: nothing is lost without colour. The styles name what a piece is; a client may ignore them.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
 
-from navigator.cascade.views.statistics.page import RatePlot, SpreadPlot
+from navigator.cascade.views.statistics.page import RatePlot
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.model.text import safe_line
 
@@ -20,7 +20,6 @@ _SIDE = 6
 """Cells left of a rate's plot: `100% │`."""
 
 _TOPS = (0.2, 0.4, 0.6, 0.8, 1.0)
-_LEVELS = " ▁▂▃▄▅▆▇█"
 _FEWEST, _MOST_MARKS = 3, 6
 """Periods from which a plot says more than the rows, and marks that it has room for."""
 
@@ -28,10 +27,8 @@ _DATE = 10
 """Cells from one date on the axis to the next, at least."""
 
 
-def chart(plot: RatePlot | SpreadPlot, width: int) -> list[Pieces]:
+def chart(plot: RatePlot, width: int) -> list[Pieces]:
     """A plot in lines of at most `width` cells, names in the legend aside; nothing where there is no room or no point."""
-    if isinstance(plot, SpreadPlot):
-        return _spread(plot, width)
     height = 6 if width < 100 else 8 if width < 160 else 10
     return _rates(plot, min(width, 150), height)
 
@@ -128,36 +125,6 @@ def _dates(columns: dict[str, int], room: int) -> str:
         if start >= free:
             cells[start : start + len(label)] = label
             free = start + max(_DATE, len(label) + 2)
-    return "".join(cells).rstrip()
-
-
-def _spread(plot: SpreadPlot, width: int) -> list[Pieces]:
-    bins = max((len(counts) for _, counts in plot.counts), default=0)
-    side = min(36, max((len(safe_line(label)) for label, _ in plot.counts), default=0) + 2)
-    cell = (min(width, 150) - side - 1) // bins if bins else 0
-    if cell < 1:
-        return []
-    cell = min(cell, 6)
-    lines: list[Pieces] = []
-    for label, counts in plot.counts:
-        most = max(counts) or 1
-        bars = "".join(_LEVELS[-(-8 * count // most)] * cell for count in counts)
-        lines.append([(safe_line(label)[: side - 2].ljust(side), ""), (bars, "accent")])
-    length = bins * cell
-    lines.append([(" " * side + "─" * length, "faint")])
-    lines.append([(" " * side + _ticks(plot, length, cell), "faint")])
-    return lines
-
-
-def _ticks(plot: SpreadPlot, length: int, cell: int) -> str:
-    """Values under the axis, at whole bins, as many as there is room for."""
-    cells = [" "] * (length + _DATE)
-    free = 0
-    for number in range(length // cell + 1):
-        label = f"{plot.start + number * plot.step:,.4g}{f' {plot.unit}' if not number else ''}"
-        if number * cell >= free and number * cell + len(label) <= length + 2:
-            cells[number * cell : number * cell + len(label)] = label
-            free = number * cell + max(_DATE, len(label) + 3)
     return "".join(cells).rstrip()
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from navigator.cascade.views.statistics.page import Column, Row, Table, bounds, percent
-from navigator.cascade.views.statistics.revise_rate import pooled
+from navigator.cascade.views.statistics.page import Table, rows_of
+from navigator.cascade.views.statistics.revise_rate import RATE_COLUMNS, pooled
 from navigator.figures.compare import Comparison, compared
 from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.figures.rates import RateRow, revise_rate
@@ -15,7 +15,7 @@ from navigator.model.errors import NotFound, UsageError
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 
-_COLUMNS = (Column("rate", 6), Column("95 %", 10), Column("n", 7), Column("revise", 8))
+_COLUMNS = RATE_COLUMNS[:4]
 
 ONE_LOOK = (
     "interval and p hold for one look; `navigator stats reviewer` has evidence for a look after every review"
@@ -84,10 +84,7 @@ def comparison_table(compared_rates: RateComparison) -> Table:
     return Table(
         f"REVISE RATE BY {compared_rates.by.replace('-', ' ').upper()}",
         _COLUMNS,
-        tuple(
-            Row(row.group, (percent(row.rate), bounds(row), f"{row.n:,}", f"{row.revise:,}"), note=row.note)
-            for row in rows
-        ),
+        rows_of(_COLUMNS, ((row.group, row) for row in rows), note=lambda row: row.note),
         facts=tuple(facts),
         notes=(
             *((f"anecdotal: n below {ANECDOTAL_BELOW}",) if any(row.note for row in rows) else ()),

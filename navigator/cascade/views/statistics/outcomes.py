@@ -1,18 +1,11 @@
-"""What became of tasks, where you and the reviewer disagreed, how good the reviews were."""
+"""What became of tasks, revisions and landed commits, where you and the reviewer disagreed, how good reviews were."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from navigator.cascade.views.statistics.aftermath import (
-    exam_repeat_table,
-    finding_table,
-    landed_table,
-    repeat_table,
-    revision_table,
-)
 from navigator.cascade.views.statistics.page import (
     SHARE_COLUMNS,
     Column,
@@ -22,23 +15,47 @@ from navigator.cascade.views.statistics.page import (
     Table,
     bars,
     bounds,
-    few_notes,
     percent,
     share_rows,
+    share_table,
 )
 from navigator.figures.agreement import Retest, retest
-from navigator.figures.outcomes import Outcomes, VerdictDecisions, outcomes
-from navigator.figures.reviews import ReviewQuality, SelfReviews, review_quality, self_reviews
-from navigator.figures.revisions import FindingsMet, Landed, Revisions, findings_met, landed, revisions
+from navigator.figures.intervals import Share
+from navigator.figures.outcomes import (
+    FindingsMet,
+    Landed,
+    Outcomes,
+    ReviewQuality,
+    Revisions,
+    SelfReviews,
+    findings_met,
+    landed,
+    outcomes,
+    review_quality,
+    revisions,
+    self_reviews,
+)
+from navigator.model.states import Verdict
 from navigator.model.text import plural
 from navigator.store.reads.reader import Reader
 
+
+def _of_decisions(found: Share) -> str:
+    return f"{found.k:,}  {percent(found.rate)} {bounds(found)}"
+
+
 _DECISION_COLUMNS = (
-    Column("n", 7),
-    Column("approved", 19),
-    Column("rejected", 19),
-    Column("sent back", 19),
+    Column("n", lambda row: f"{row.approved.n:,}"),
+    Column("approved", lambda row: _of_decisions(row.approved)),
+    Column("rejected", lambda row: _of_decisions(row.rejected)),
+    Column("sent back", lambda row: _of_decisions(row.sent_back)),
 )
+
+_HOW = {
+    "named": "named by the commit that reverts it",
+    "exact": "taken back exactly",
+    "undone": "undone with Navigator",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +72,7 @@ class Results:
     exam_repeats: Retest
 
 
-def _read_results(reader: Reader, question: Question) -> Results:
+def _read(reader: Reader, question: Question) -> Results:
     since = question.since
     return Results(
         outcomes=outcomes(reader.task_counts(since), reader.decision_counts(since)),
@@ -69,7 +86,7 @@ def _read_results(reader: Reader, question: Question) -> Results:
     )
 
 
-def _result_tables(found: Results) -> Sequence[Table]:
+def _tables(found: Results) -> Sequence[Table]:
     decided = found.outcomes
     if not decided.states:
         return ()
@@ -87,72 +104,122 @@ def _result_tables(found: Results) -> Sequence[Table]:
 
 
 def _decision_tables(decided: Outcomes) -> Iterable[Table]:
-    left = f"not counted: {decided.not_counted} on self-reviewed or unreviewed work"
-    disagreements = share_rows(
-        (
-            ("rejected after APPROVE", decided.rejected_after_approve),
-            ("sent back after APPROVE", decided.sent_back_after_approve),
-            ("approved over REVISE", decided.approved_over_revise),
-            ("approved UNREVIEWED", decided.approved_unreviewed),
-        )
+    disagreements = (
+        ("rejected after APPROVE", decided.rejected_after_approve),
+        ("sent back after APPROVE", decided.sent_back_after_approve),
+        ("approved over REVISE", decided.approved_over_revise),
+        ("approved UNREVIEWED", decided.approved_unreviewed),
     )
-    yield Table(
-        "YOU AND THE REVIEWER",
-        SHARE_COLUMNS,
-        disagreements,
-        about="your decisions",
-        notes=(*few_notes(disagreements), *((left,) if decided.not_counted else ())),
-    )
+    left = (decided.not_counted, "not counted: on self-reviewed or unreviewed work")
+    yield share_table("YOU AND THE REVIEWER", disagreements, "your decisions", (left,))
     if any(row.approved.n for row in decided.by_verdict):
-        yield Table(
-            "VERDICTS AND DECISIONS",
-            _DECISION_COLUMNS,
-            tuple(_decision_row(row) for row in decided.by_verdict),
-            about="of the decisions on each verdict",
+        rows = tuple(
+            Row(row.verdict.value, tuple(column.of(row) for column in _DECISION_COLUMNS))
+            if row.approved.n
+            else Row(row.verdict.value, note="no decision yet")
+            for row in decided.by_verdict
         )
-
-
-def _decision_row(row: VerdictDecisions) -> Row:
-    n = row.approved.n
-    if not n:
-        return Row(row.verdict.value, note="no decision yet")
-    shares = (row.approved, row.rejected, row.sent_back)
-    return Row(
-        row.verdict.value, (f"{n:,}", *(f"{one.k:,}  {percent(one.rate)} {bounds(one)}" for one in shares))
-    )
+        about = "of the decisions on each verdict"
+        yield Table("VERDICTS AND DECISIONS", _DECISION_COLUMNS, rows, about=about)
 
 
 def _quality_tables(quality: ReviewQuality, own: SelfReviews) -> Iterable[Table]:
     if quality.readings:
-        rows = share_rows(
+        yield share_table(
+            "REVIEW QUALITY",
             (
                 ("could not be read", quality.unreviewed),
                 ("stated another verdict", quality.disagreed),
                 ("unanchored findings", quality.unanchored),
                 ("later rounds with a reversal", quality.reversed),
-            )
+            ),
+            f"{plural(quality.readings, 'review')}, {quality.in_parts:,} in parts",
+            ((quality.remarks, "remarks of later rounds, not counted"),),
         )
-        about = f"{plural(quality.readings, 'review')}, {quality.in_parts:,} in parts"
-        remarks = (
-            (f"{plural(quality.remarks, 'remark')} of later rounds, not counted",) if quality.remarks else ()
-        )
-        yield Table("REVIEW QUALITY", SHARE_COLUMNS, rows, about=about, notes=(*few_notes(rows), *remarks))
     if own.agreed.n or own.unread:
-        rows = share_rows(
+        yield share_table(
+            "WRITER'S OWN REVIEWS",
+            (("same verdict", own.agreed), ("also objected", own.caught), ("objected alone", own.alone)),
+            "compared with the reviewer's first verdict",
+            ((own.unread, "could not be read"),),
+        )
+
+
+def revision_table(found: Revisions) -> Iterable[Table]:
+    """What the tests said before and after each revision; nothing where there was none."""
+    if found.fixed.n or found.unknown:
+        yield share_table(
+            "TESTS BEFORE AND AFTER EACH REVISION",
             (
-                ("same verdict", own.agreed),
-                ("also objected", own.caught),
-                ("objected alone", own.alone),
-            )
-        )
-        unread = (f"{own.unread:,} could not be read",) if own.unread else ()
-        about = "compared with the reviewer's first verdict"
-        yield Table(
-            "WRITER'S OWN REVIEWS", SHARE_COLUMNS, rows, about=about, notes=(*few_notes(rows), *unread)
+                ("fixed: fail → pass", found.fixed),
+                ("cosmetic: pass → pass", found.cosmetic),
+                ("harmful: pass → fail", found.harmful),
+                ("no help: fail → fail", found.no_help),
+            ),
+            "the project's own tests",
+            ((found.unknown, "not known: tests not run, or failing as on the base"),),
         )
 
 
-def _result_document(found: Results) -> dict[str, Any]:
+def finding_table(found: tuple[FindingsMet, ...]) -> Iterable[Table]:
+    """Findings met by the revision, by round."""
+    if found:
+        yield share_table(
+            "FINDINGS MET",
+            ((f"met in round {row.round}", row.met) for row in found),
+            f"{plural(sum(row.revisions for row in found), 'revision')}, as the next review says",
+            (
+                (sum(row.unknown for row in found), "not known: the next review does not say"),
+                (sum(row.unread for row in found), "of those reviews could not be read"),
+            ),
+        )
+
+
+def landed_table(found: Landed) -> Iterable[Table]:
+    """Landed commits that were reverted later, by verdict."""
+    unknown = sum(found.unknown.values())
+    if not found.reverted.n and not unknown:
+        return
+    by_verdict = ((f"  {_verdict(row.verdict)}", row.reverted) for row in found.by_verdict)
+    notes = []
+    if found.how:
+        notes.append(", ".join(f"{count:,} {_HOW[how]}" for how, count in found.how.items()))
+    if unknown:
+        notes.append("not known: " + ", ".join(f"{count:,} {why}" for why, count in found.unknown.items()))
+    if found.looked:
+        notes.append(f"last looked at {found.looked[:16].replace('T', ' ')} UTC")
+    yield replace(
+        share_table("LANDED COMMITS", (("reverted later", found.reverted), *by_verdict)), notes=tuple(notes)
+    )
+
+
+def _verdict(verdict: Verdict | None) -> str:
+    return f"after {verdict.value}" if verdict else "without an independent review"
+
+
+def repeat_table(found: Retest) -> Iterable[Table]:
+    """The same diff reviewed twice by one model under one prompt version."""
+    about = "the first two reviews by one model and prompt version"
+    return _retest_table("THE SAME DIFF REVIEWED TWICE", about, found)
+
+
+def exam_repeat_table(found: Retest) -> Iterable[Table]:
+    """Items of the exam that one model answered twice under one prompt version."""
+    return _retest_table("EXAM ITEMS ASKED TWICE", "two answers by one model and prompt version", found)
+
+
+def _retest_table(title: str, about: str, found: Retest) -> Iterable[Table]:
+    if not found.agreed.n and not found.unread:
+        return
+    one = found.kappa
+    known = one.value is not None
+    cells = (f"{one.value:.2f}", f"[{one.low:.2f}–{one.high:.2f}]", f"n {one.n:,}") if known else ()
+    rows = (*share_rows((("same verdict", found.agreed),)), Row("Cohen's kappa", cells, note=one.reason))
+    notes = (f"{found.unread:,} pairs could not be read",) if found.unread else ()
+    yield Table(title, SHARE_COLUMNS, rows, about=about, notes=notes)
+
+
+def _document(found: Results) -> dict[str, Any]:
     return {
         **asdict(found.outcomes),
         "readings": asdict(found.quality),
@@ -170,7 +237,7 @@ PAGE: StatisticsPage[Results] = StatisticsPage(
     title="Outcomes",
     help="What became of tasks, revisions and landed commits, where you and the reviewer disagreed, how good reviews were.",
     missing="No task yet.",
-    read=_read_results,
-    tables=_result_tables,
-    document=_result_document,
+    read=_read,
+    tables=_tables,
+    document=_document,
 )

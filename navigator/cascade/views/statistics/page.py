@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, percent_of
-from navigator.figures.rates import RateRow
 from navigator.model.errors import UsageError
 from navigator.store.reads.reader import Reader
 
@@ -25,10 +24,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column after the labels: right-aligned in `width` cells; a `wide` one only where there is room."""
+    """A column after the labels, right-aligned: `of` is its text for one thing; a `wide` one only where there is room."""
 
     name: str
-    width: int
+    of: Callable[[Any], str]
     wide: bool = False
 
 
@@ -69,22 +68,6 @@ class RatePlot:
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadPlot:
-    """How durations are distributed, one line per label on an axis that all share.
-
-    Attributes:
-        start: where the first bin begins, in `unit`.
-        step: how wide a bin is.
-        counts: per label how many fell into each bin, as many bins for each.
-    """
-
-    start: float
-    step: float
-    counts: tuple[tuple[str, tuple[int, ...]], ...]
-    unit: str = "s"
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
     """Rows under a title.
 
@@ -104,7 +87,7 @@ class Table:
     about: str = ""
     answer: str = ""
     headline: str = ""
-    plot: RatePlot | SpreadPlot | None = None
+    plot: RatePlot | None = None
     facts: tuple[tuple[str, str], ...] = ()
     empty: str = ""
     notes: tuple[str, ...] = ()
@@ -130,7 +113,7 @@ class StatisticsPage(Generic[_T]):
     missing: str
     read: Callable[[Reader, Question], _T]
     tables: Callable[[_T], Sequence[Table]]
-    document: Callable[[_T], dict[str, Any]]
+    document: Callable[[_T], dict[str, Any]] = asdict  # type: ignore[assignment]
 
 
 def utc_text(value: str | datetime) -> str:
@@ -156,7 +139,7 @@ def percent(rate: float | None) -> str:
     return "–" if rate is None else f"{percent_of(rate)}%"
 
 
-def bounds(found: Share | RateRow) -> str:
+def bounds(found: Share) -> str:
     return f"[{percent_of(found.low)}–{percent_of(found.high)}]" if found.n else ""
 
 
@@ -168,24 +151,75 @@ def dash(count: int) -> str:
     return f"{count:,}" if count else "–"
 
 
-SHARE_COLUMNS = (Column("share", 6), Column("95 %", 10), Column("of", 14))
+# How tables are made
 
 
-def share_rows(shares: Iterable[tuple[str, Share]]) -> tuple[Row, ...]:
-    return tuple(
-        Row(name, (percent(found.rate), bounds(found), f"{found.k:,} of {found.n:,}"), share=found)
-        if found.n
-        else Row(name, note="none yet")
-        for name, found in shares
-    )
+def rows_of(
+    columns: Sequence[Column],
+    named: Iterable[tuple[str, Any]],
+    *,
+    share: Callable[[Any], Share | None] = lambda one: None,
+    note: Callable[[Any], str] = lambda one: "",
+    detail: bool = False,
+) -> tuple[Row, ...]:
+    """One row a thing: its label, the columns' texts, and the share that is drawn; one whose share is of nothing says so."""
+    made = []
+    for label, one in named:
+        found = share(one)
+        if found is not None and not found.n:
+            made.append(Row(label, note="none yet", detail=detail))
+        else:
+            cells = tuple(column.of(one) for column in columns)
+            made.append(Row(label, cells, share=found, note=note(one), detail=detail))
+    return tuple(made)
 
 
-def few_notes(rows: Iterable[Row]) -> tuple[str, ...]:
-    """The note below a table in which a share is of fewer than it takes."""
-    few = any(row.share and 0 < row.share.n < ANECDOTAL_BELOW for row in rows)
-    return (f"anecdotal: n below {ANECDOTAL_BELOW}",) if few else ()
+SHARE_COLUMNS = (
+    Column("share", lambda found: percent(found.rate)),
+    Column("95 %", bounds),
+    Column("of", lambda found: f"{found.k:,} of {found.n:,}"),
+)
+
+
+def share_rows(named: Iterable[tuple[str, Share]]) -> tuple[Row, ...]:
+    """Shares with their intervals."""
+    return rows_of(SHARE_COLUMNS, named, share=lambda found: found)
+
+
+def share_table(
+    title: str, named: Iterable[tuple[str, Share]], about: str = "", notes: Iterable[tuple[int, str]] = ()
+) -> Table:
+    """Shares under a title; below them what is not in them, as counts with words, where there is any."""
+    told = tuple(f"{count:,} {words}" for count, words in notes if count)
+    return Table(title, SHARE_COLUMNS, share_rows(named), about=about, notes=told)
 
 
 def bars(title: str, counts: dict[str, int], empty: str) -> Table:
+    """Counts, the largest first."""
     rows = sorted(counts.items(), key=lambda item: -item[1])
     return Table(title, rows=tuple(Row(name, count=count) for name, count in rows), empty=empty)
+
+
+_MOST_NAMED = 6
+"""Shares that a sentence names."""
+
+
+def brief(table: Table) -> Table:
+    """A table whose shares are all of too few is one sentence; where some are, a note says what that is.
+
+    A rate over time stays a table where all its periods together are enough.
+    """
+    shares = [(row.label.strip(), row.share) for row in table.rows if row.share is not None and row.share.n]
+    few = [found for _, found in shares if found.n < ANECDOTAL_BELOW]
+    if not few:
+        return table
+    over_time = table.plot is not None and sum(found.n for found in few) >= ANECDOTAL_BELOW
+    if len(few) < len(shares) or over_time:
+        return replace(table, notes=(f"anecdotal: n below {ANECDOTAL_BELOW}", *table.notes))
+    named = [f"{label} {found.k:,} of {found.n:,}" for label, found in shares[:_MOST_NAMED]]
+    more = [f"{len(shares) - _MOST_NAMED} more"] if len(shares) > _MOST_NAMED else []
+    sentence = f"{', '.join([*named, *more])}: too few for a rate, which takes {ANECDOTAL_BELOW}"
+    if table.answer:
+        others = tuple(row for row in table.rows if row.share is None and row.cells and row.cells[0] != "–")
+        return replace(table, rows=others, notes=(sentence, *table.notes))
+    return replace(table, columns=(), rows=(), plot=None, headline="", facts=(), empty=sentence)

@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from navigator.cascade.views.statistics import (
-    cost,
-    edits,
-    exam,
-    findings,
-    forecasts,
-    looking,
-    outcomes,
-    revise_rate,
-    summary,
-    swaps,
-    throughput,
-    uncertainty,
-    variants,
-)
-from navigator.cascade.views.statistics.page import Question, StatisticsPage, Table
+from navigator.cascade.views.statistics import cost, outcomes, reviewer, revise_rate, summary, writing
+from navigator.cascade.views.statistics.page import Question, StatisticsPage, Table, brief
 from navigator.store.reads.reader import Reader
 
 Counted = dict[str, Any]
@@ -38,7 +25,7 @@ def _page(name: str, title: str, help: str, *parts: StatisticsPage[Any]) -> Stat
         if not any(tables for _, tables in made):
             return ()
         return tuple(
-            table
+            brief(table)
             for part, tables in made
             for table in (tables or [Table(part.title.upper(), empty=part.missing)])
         )
@@ -49,36 +36,41 @@ def _page(name: str, title: str, help: str, *parts: StatisticsPage[Any]) -> Stat
     return StatisticsPage(name, title, help, parts[0].missing, read, tables, document)
 
 
+def _alone(page: StatisticsPage[Any]) -> StatisticsPage[Any]:
+    """A page of one part."""
+    return replace(page, tables=lambda found: tuple(map(brief, page.tables(found))))
+
+
 REVIEWER = _page(
     "reviewer",
     "Reviewer",
     "How often first proposals are sent back, what the reviewer's exam says of that, and what findings with tests came to.",
     revise_rate.PAGE,
-    exam.PAGE,
-    findings.PAGE,
-    uncertainty.PAGE,
+    reviewer.EXAM,
+    reviewer.FINDINGS,
+    reviewer.UNCERTAINTY,
 )
 
 PAGES: tuple[StatisticsPage[Any], ...] = (
-    summary.PAGE,
+    _alone(summary.PAGE),
     REVIEWER,
-    outcomes.PAGE,
+    _alone(outcomes.PAGE),
     _page(
         "cost",
         "Cost",
         "What an accepted change costs: tokens, seconds of the models, swaps; and how far off forecasts were.",
-        cost.PAGE,
-        swaps.PAGE,
-        throughput.PAGE,
-        forecasts.PAGE,
+        cost.COST,
+        cost.SWAPS,
+        cost.THROUGHPUT,
+        cost.FORECAST,
     ),
     _page(
         "writing",
         "Writing",
         "How edits applied, what writers looked at, and which of several proposals were chosen.",
-        edits.PAGE,
-        looking.PAGE,
-        variants.PAGE,
+        writing.EDITS,
+        writing.LOOKING,
+        writing.VARIANTS,
     ),
 )
 """Every page, in the order of the screen's tabs. A new part is one entry here; its counts come from

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
+from navigator.cascade.views.statistics.chart import short_date
 from navigator.cascade.views.statistics.page import (
     Column,
     Question,
@@ -16,15 +17,14 @@ from navigator.cascade.views.statistics.page import (
     Table,
     bounds,
     dash,
-    few_notes,
     percent,
+    rows_of,
 )
-from navigator.cascade.views.statistics.rate_changes import document, facts, marks, watched
-from navigator.figures.changes import Watched
+from navigator.figures.changes import PARTS, SHOWN_FROM, Change, Watched, changes, first_uses, watch
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.figures.rates import ASSUMED_RATE, RateRow, RateTables, revise_rate, verdicts_needed
 from navigator.model.records import VersionCount
-from navigator.model.text import plural
+from navigator.model.text import plural, safe_line
 from navigator.store.reads.reader import Reader
 
 WEEKS = 12
@@ -73,16 +73,16 @@ def _read_rates(reader: Reader, question: Question) -> Rates:
     )
 
 
-_RATE_COLUMNS = (
-    Column("rate", 6),
-    Column("95 %", 10),
-    Column("n", 7),
-    Column("revise", 8, wide=True),
-    Column("approve", 9, wide=True),
-    Column("unread", 8),
-    Column("stated", 8),
-    Column("differs", 9, wide=True),
-    Column("to ±10", 8, wide=True),
+RATE_COLUMNS = (
+    Column("rate", lambda row: percent(row.rate)),
+    Column("95 %", lambda row: bounds(_share(row))),
+    Column("n", lambda row: f"{row.n:,}"),
+    Column("revise", lambda row: f"{row.revise:,}", wide=True),
+    Column("approve", lambda row: f"{row.approve:,}", wide=True),
+    Column("unread", lambda row: dash(row.unreviewed)),
+    Column("stated", lambda row: percent(row.stated_rate)),
+    Column("differs", lambda row: dash(row.disagreed), wide=True),
+    Column("to ±10", lambda row: f"{row.more_for_10:,}" if row.more_for_10 else "✓", wide=True),
 )
 
 
@@ -102,53 +102,37 @@ def _rate_tables(found: Rates) -> Sequence[Table]:
         return (*((none,) if left else ()), *others)
     row = whole[0]
     changed = facts(found.watched)
-    rows = (_rate_row("all", row),)
-    notes = (*few_notes(rows), *((f"not counted: {left}",) if left else ()))
     tables = [
         Table(
             "REVISE RATE",
-            _RATE_COLUMNS,
-            rows,
+            RATE_COLUMNS,
+            _rate_rows([("all", row)]),
             about="first-round verdicts",
-            headline=f"{percent(row.rate)} {bounds(row)}  n {row.n:,}",
+            headline=f"{percent(row.rate)} {bounds(_share(row))}  n {row.n:,}",
             facts=(*changed, *_facts(row)),
-            notes=notes,
+            notes=(f"not counted: {left}",) if left else (),
         )
     ]
     if found.by and found.by != "week":
         title = f"BY {found.by.replace('-', ' ').upper()}"
-        groups = tuple(_rate_row(one.group, one) for one in grouped)
-        tables.append(Table(title, _RATE_COLUMNS, groups, notes=few_notes(groups)))
+        tables.append(Table(title, RATE_COLUMNS, _rate_rows((one.group, one) for one in grouped)))
     weekly = _by_week(weeks, found.versions)
     return (*tables, *others, weekly)
 
 
 def _table(title: str, rows: Sequence[RateRow], about: str) -> Iterable[Table]:
     """A rate of its own, beside the revise rate; nothing where nothing was counted."""
-    shown = tuple(_rate_row("all", row) for row in rows)
-    if shown:
+    if rows:
         about += "; not part of the revise rate"
-        yield Table(title, _RATE_COLUMNS, shown, about=about, notes=few_notes(shown))
+        yield Table(title, RATE_COLUMNS, _rate_rows(("all", row) for row in rows), about=about)
 
 
-def _rate_row(label: str, row: RateRow, *, goal: bool = True) -> Row:
-    more = f"{row.more_for_10:,}" if row.more_for_10 else "✓"
-    cells = (
-        percent(row.rate),
-        bounds(row),
-        f"{row.n:,}",
-        f"{row.revise:,}",
-        f"{row.approve:,}",
-        dash(row.unreviewed),
-        percent(row.stated_rate),
-        dash(row.disagreed),
-        more if goal else "",
-    )
-    return Row(
-        label,
-        cells,
-        share=_share(row),
-        note=row.note or (f"pools {row.versions} versions" if row.versions > 1 else ""),
+def _rate_rows(named: Iterable[tuple[str, RateRow]]) -> tuple[Row, ...]:
+    return rows_of(
+        RATE_COLUMNS,
+        named,
+        share=lambda row: _share(row) if row.n else None,
+        note=lambda row: row.note or (f"pools {row.versions} versions" if row.versions > 1 else ""),
     )
 
 
@@ -199,24 +183,18 @@ def _by_week(rows: Sequence[RateRow], versions: Sequence[VersionCount]) -> Table
     last = max(by_monday)
     first = max(min(by_monday), last - timedelta(weeks=WEEKS - 1))
     mondays = [first + timedelta(weeks=number) for number in range((last - first).days // 7 + 1)]
-    shown = []
+    shown: list[Row] = []
     for monday in mondays:
-        label = f"week of {_day(monday)}"
+        label = f"week of {short_date(monday.isoformat())}"
         row = by_monday.get(monday)
-        shown.append(_rate_row(label, row, goal=False) if row else Row(label, note="no verdicts"))
+        shown += _rate_rows([(label, row)]) if row else [Row(label, note="no verdicts")]
     points = tuple((monday.isoformat(), _share(by_monday.get(monday))) for monday in mondays)
     plot = RatePlot(points, tuple(mark for mark in marks(versions) if mark[0] >= points[0][0]))
-    return Table(
-        "OVER TIME, BY WEEK", _RATE_COLUMNS, tuple(reversed(shown)), plot=plot, notes=few_notes(shown)
-    )
+    return Table("OVER TIME, BY WEEK", RATE_COLUMNS, tuple(reversed(shown)), plot=plot)
 
 
 def _share(row: RateRow | None) -> Share:
     return Share(row.revise, row.n, row.rate, row.low, row.high) if row else share(0, 0)
-
-
-def _day(day: date) -> str:
-    return f"{day.strftime('%b')} {day.day}"
 
 
 def _rate_document(found: Rates) -> dict[str, Any]:
@@ -240,3 +218,97 @@ PAGE: StatisticsPage[Rates] = StatisticsPage(
     tables=_rate_tables,
     document=_rate_document,
 )
+
+
+# What followed from changes of prompts and models: the marks of a plot, and the monitor's sentence.
+
+_MODELS = ("writer_model", "model")
+_LARGE = 1000
+
+
+def watched(reader: Reader, counts: Sequence[VersionCount]) -> tuple[Watched, ...]:
+    """The newest change of each writer, with what the verdicts since then say."""
+    found = []
+    for change in changes(counts):
+        before = reader.verdicts_of(change.former, until=change.since)
+        since = reader.verdicts_of(change.current, since=change.since)
+        found.append(Watched(change, sum(before), len(before), watch(sum(before), len(before), since)))
+    return tuple(found)
+
+
+def marks(counts: Iterable[VersionCount]) -> tuple[tuple[str, str], ...]:
+    """The first use of each further prompt version, model and way of writing: its UTC time and its name."""
+    return tuple((use.at, _named(use.field, use.value)) for use in first_uses(counts))
+
+
+def facts(found: Sequence[Watched]) -> Iterable[tuple[str, str]]:
+    """Each change in a named sentence; the writer is named where there are several."""
+    for one in found:
+        writer = f"{safe_line(one.change.current.writer_model)} " if len(found) > 1 else ""
+        yield "Since", f"{writer}{sentence(one)}"
+
+
+def sentence(found: Watched) -> str:
+    """`generate@7f3c (Nov 3): fell from 44% (n 61) to 31% (n 85), evidence 31:1`."""
+    return f"{change_words(found.change)}: {rate_words(found)}"
+
+
+def change_words(change: Change) -> str:
+    """`generate@7f3c (Nov 3)`."""
+    return f"{_what(change)} ({short_date(change.since)})"
+
+
+def rate_words(found: Watched) -> str:
+    """`fell from 44% (n 61) to 31% (n 85), evidence 31:1`."""
+    now = found.watch
+    before = share(found.former_revise, found.former_n).rate
+    since = share(now.revise, now.n).rate
+    if now.shown_at is None:
+        return (
+            f"{percent(before)} (n {found.former_n:,}) before, {percent(since)} (n {now.n:,}) since; no change shown,"
+            f" evidence {odds(now.evidence)} of the {SHOWN_FROM:.0f}:1 it takes"
+        )
+    moved = "fell" if (since or 0.0) < (before or 0.0) else "rose"
+    told = f"{moved} from {percent(before)} (n {found.former_n:,}) to {percent(since)} (n {now.n:,})"
+    if now.evidence >= SHOWN_FROM:
+        return f"{told}, evidence {odds(now.evidence)}"
+    return f"{told}, evidence {odds(now.strongest)} at its strongest, now {odds(now.evidence)}"
+
+
+def document(found: Watched) -> dict[str, Any]:
+    """One change as plain data."""
+    change, now = found.change, found.watch
+    return {
+        "since": change.since,
+        "changed": {name: getattr(change.current, name) for name in change.differs},
+        "from": {name: getattr(change.former, name) for name in change.differs},
+        "back": change.back,
+        "versions": {name: getattr(change.current, name) for name in PARTS},
+        "before": asdict(share(found.former_revise, found.former_n)),
+        "after": asdict(share(now.revise, now.n)),
+        "evidence": now.evidence,
+        "strongest": now.strongest,
+        "shown": now.shown_at is not None,
+        "shown_at": now.shown_at,
+    }
+
+
+def _what(change: Change) -> str:
+    names = " and ".join(_named(name, getattr(change.current, name)) for name in change.differs)
+    return f"the return to {names}" if change.back else names
+
+
+def _named(field: str, value: str) -> str:
+    """Prompt versions bear the name of what they are for; a model's name does not say what it does."""
+    if field in _MODELS:
+        value = f"{PARTS[field]} {value}"
+    elif field == "block_on":
+        value = f"block_on = {value}"
+    return safe_line(value) or "–"
+
+
+def odds(evidence: float) -> str:
+    """Evidence in words."""
+    if evidence >= _LARGE:
+        return f"over {_LARGE:,}:1"
+    return f"{evidence:.0f}:1" if evidence >= 10 else f"{evidence:.1f}:1"

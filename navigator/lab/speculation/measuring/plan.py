@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from navigator.lab.speculation.design import design_runs
 from navigator.model.errors import ConfigError, UsageError
 from navigator.model.json_text import read_toml
 
@@ -163,3 +164,11 @@ def prompt_texts(plan: Plan, path: Path) -> dict[str, str]:
         kind: (path.parent / name).read_text(encoding="utf-8", errors="replace")
         for kind, name in plan.prompts.kinds.items()
     }
+
+
+# The arithmetic of an experiment's design.
+
+
+def design_runs(suites: Iterable[Sequence[int]]) -> int:
+    """Runs of full factorial suites, each given by the numbers of levels of its factors."""
+    return sum(math.prod(levels) for levels in suites)

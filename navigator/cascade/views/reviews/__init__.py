@@ -1,1 +1,0 @@
-"""Reviews for other programs: documents, SARIF, Markdown, text."""

@@ -1,0 +1,375 @@
+"""The newest commits of a user's repository with the size of each: read only, with git's hardened runner."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from navigator.checks.removed_tests import is_test_file
+from navigator.exam.faults import Fault, mutants
+from navigator.git.diffs import path_text
+from navigator.git.facts import RepoFacts
+from navigator.git.private import PrivateRepo, TreeEntry
+from navigator.git.runner import Git, GitError, Person, person_environment
+from navigator.git.source import TreeSource
+from navigator.git.source_protocol import FileChange
+from navigator.model import patterns
+from navigator.model.diff import FileDiff
+from navigator.model.models import Project
+from navigator.model.secrets import find_secret
+from navigator.model.text import safe_line, safe_text
+
+_MOST_OUTPUT = 64 * 1024 * 1024
+_LONGEST_MESSAGE = 4_000
+
+_CODE = patterns.compile(
+    r"\.(?:pyi?|[cm]?[jt]sx?|go|rs|java|kts?|scala|rb|php|cs|swift|dart|exs?|lua|c|cc|cpp|cxx|h|hh|hpp|m|mm|zig|nim|jl|pl|sh)$",
+    patterns.IGNORECASE,
+)
+_NOT_CODE = patterns.compile(
+    r"(?:^|/)(?:docs?|examples?|bench(?:marks?)?|vendor|third_party|node_modules)/", patterns.IGNORECASE
+)
+
+_FIX = patterns.compile(
+    r"\b(?:fix(?:e[sd]|ing)?|bugs?|bugfix|hotfix|repair(?:s|ed)?|regression|crash(?:es|ed)?|wrong(?:ly)?|incorrect(?:ly)?"
+    r"|correct(?:s|ed|ly)?|broken|prevent(?:s|ed)?|avoid(?:s|ed)?|race|leak(?:s|ed)?|overflow|off.by.one|typeerror|keyerror"
+    r"|valueerror|handle[sd]?|edge.case|don'?t|do not|never|properly)\b",
+    patterns.IGNORECASE,
+)
+_SAME_BEHAVIOUR = patterns.compile(
+    r"\b(?:refactor(?:s|ed|ing)?|renam(?:e[sd]?|ing)|simplif(?:y|ies|ied)|clean(?:s|ed|ing|up)?|tidy|style|format(?:ted|ting)?|lint"
+    r"|typing|annotat(?:e[sd]?|ions?)|docstrings?|comments?|extract(?:s|ed)?|inline[sd]?|moderni[sz]e[sd]?|pyupgrade|f-?strings?"
+    r"|black|ruff|isort|mypy|flake8|pep ?8|reorgani[sz]e[sd]?|reorder(?:s|ed)?|whitespace|typos?|readab(?:le|ility)|spelling"
+    r"|redundant|unused|type hints?|restructur(?:e[sd]?|ing)|shorten(?:s|ed)?|rewrite|rework(?:s|ed)?|use)\b",
+    patterns.IGNORECASE,
+)
+_NEW = patterns.compile(
+    r"\b(?:feat(?:ure)?|add(?:s|ed|ing)?|extends?|supports?|implements?|introduces?|new|allows?|enables?|quick)\b",
+    patterns.IGNORECASE,
+)
+_NO_CHANGE_OF_CODE = patterns.compile(
+    r"^(?:merge|revert|release|bump|version|prepare release|back to development|\[?pre-commit)\b",
+    patterns.IGNORECASE,
+)
+
+
+def is_code(path: str) -> bool:
+    """Whether a path is by its name source code of the product: no test, example or documentation."""
+    return _CODE.search(path) is not None and not is_test_file(path) and _NOT_CODE.search(path) is None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One changed path with its added and removed lines; both are 0 for a binary file."""
+
+    path: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One commit that is no merge, with its only parent and what it changes. `subject` and `body` are filtered text."""
+
+    sha: str
+    parent: str
+    subject: str
+    body: str
+    files: tuple[Counted, ...]
+
+    @cached_property
+    def code(self) -> tuple[Counted, ...]:
+        """The changed files that are code of the product."""
+        return tuple(file for file in self.files if is_code(file.path))
+
+    @cached_property
+    def code_lines(self) -> int:
+        """Changed lines of code."""
+        return sum(file.added + file.removed for file in self.code)
+
+    @property
+    def lines(self) -> int:
+        """Changed lines in all."""
+        return sum(file.added + file.removed for file in self.files)
+
+    @cached_property
+    def tested(self) -> bool:
+        """Whether it changes tests too."""
+        return any(is_test_file(file.path) for file in self.files)
+
+    @property
+    def routine(self) -> bool:
+        """Whether its subject says that it is a release or the like."""
+        return _NO_CHANGE_OF_CODE.search(self.subject) is not None
+
+    @property
+    def fixes(self) -> bool:
+        """Whether its subject speaks of a fix."""
+        return _FIX.search(self.subject) is not None and not self.routine
+
+    @property
+    def adds(self) -> bool:
+        """Whether its subject speaks of something new."""
+        return _NEW.search(self.subject) is not None
+
+    @property
+    def keeps_behaviour(self) -> bool:
+        """Whether its author says that it changes how the code reads, not what it does, and it leaves the tests alone."""
+        said = _SAME_BEHAVIOUR.search(self.subject) is not None and _FIX.search(self.subject) is None
+        return said and not self.routine and not self.tested
+
+
+def read_history(facts: RepoFacts, head: str, limit: int) -> list[Commit]:
+    """The newest commits that `head` contains, newest first, without merges and root commits.
+
+    Args:
+        head: a full commit id.
+        limit: commits that are looked at.
+
+    Raises:
+        GitError: the repository is damaged, or its history is too large to be listed.
+    """
+    mark = secrets.token_hex(16)
+    found = facts.git().run(
+        "log",
+        "-z",
+        "--no-merges",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-show-signature",
+        "--no-notes",
+        "--encoding=UTF-8",
+        "--numstat",
+        f"--max-count={limit}",
+        f"--format=tformat:{mark}%x00%H%x00%P%x00%s%x00%b%x00",
+        head,
+        "--",
+        max_output=_MOST_OUTPUT,
+    )
+    commits = (_commit(record) for record in found.stdout.split(mark.encode("ascii"))[1:])
+    return [commit for commit in commits if commit is not None]
+
+
+_TAKEN_BACK = patterns.compile(
+    r"(?:reverts commit|fixes:?|fixup of|regression from) ([0-9a-f]{7,40})\b", patterns.IGNORECASE
+)
+_REVERT = patterns.compile(r'^Revert "(.+)"')
+
+
+def named_faulty(commits: Iterable[Commit]) -> frozenset[str]:
+    """The commits that a later one says to revert or to fix, by id or by subject."""
+    listed = list(commits)
+    ids = {match[1].lower() for commit in listed for match in _TAKEN_BACK.finditer(commit.body)}
+    subjects = {match[1] for commit in listed if (match := _REVERT.match(commit.subject))}
+    return frozenset(
+        commit.sha
+        for commit in listed
+        if commit.subject in subjects or any(commit.sha.startswith(one) for one in ids)
+    )
+
+
+def _commit(record: bytes) -> Commit | None:
+    """One record of the log; None for a root commit, and for one that git wrote in a form that is not known."""
+    fields = record.split(b"\0")
+    if len(fields) < 5:
+        return None
+    sha, parents, subject, body = (field.decode("utf-8", "replace") for field in fields[1:5])
+    if len(parents.split()) != 1:
+        return None
+    counts = (_counted(field) for field in fields[5:])
+    return Commit(
+        sha=sha,
+        parent=parents.strip(),
+        subject=safe_line(subject).strip()[:300],
+        body=safe_text(body).strip()[:_LONGEST_MESSAGE],
+        files=tuple(count for count in counts if count is not None),
+    )
+
+
+def _counted(field: bytes) -> Counted | None:
+    words = field.lstrip(b"\n").split(b"\t", 2)
+    if len(words) != 3 or not words[2]:
+        return None
+    added, removed = (int(word) if word.isdigit() else 0 for word in words[:2])
+    return Counted(path_text(words[2]), added, removed)
+
+
+# What may never be an exam item: a change of files that no model is shown, or one that holds a secret.
+
+_LARGEST_GUARDED = 2 * 1024 * 1024
+
+
+def why_withheld(private: PrivateRepo, project: Project, base: str, tree: str, words: str) -> str:
+    """Why the change from `base` to `tree` is shown to no model; "" where it may be.
+
+    Args:
+        words: the texts that go with the change, such as a commit's message.
+    """
+    if find_secret(words.encode("utf-8", "surrogateescape")) is not None:
+        return "its message holds a secret"
+    before, after = TreeSource(private, base, project), TreeSource(private, tree, project)
+    for change in private.raw_diff(base, tree):
+        if before.why_hidden(change.path) or after.why_hidden(change.path):
+            return "it changes a file that no model is shown"
+        for source in (before, after):
+            if source.size(change.path) > _LARGEST_GUARDED:
+                return "it changes a very large file"
+            content = source.read(change.path)
+            if content is not None and find_secret(content) is not None:
+                return "it changes a file that holds a secret"
+    return ""
+
+
+# Faults in a change: planted by an operator into a line that it adds.
+
+_LARGEST = 400_000
+"""Bytes of a file that faults are planted into."""
+
+_TELLING = 8
+"""Characters of a line from which on it is unlikely to be in a file twice."""
+
+
+def planted(private: PrivateRepo, base: str, tree: str, *seed: object) -> Iterator[Fault]:
+    """Faults at the lines that the change adds to its code, from file to file in turns; nothing where there is no operator."""
+    per_file = []
+    for file in private.diff(base, tree, context=0):
+        text = _text(private, tree, file.new_path)
+        if text is None or not _changes_code(file):
+            continue
+        where = [
+            line.new - 1
+            for hunk in file.hunks
+            for line in hunk.lines
+            if line.kind == "+" and line.new is not None and line.text.strip()
+        ]
+        per_file.append(mutants(file.new_path, text, where, *seed))
+    yield from _in_turns(per_file)
+
+
+def corrected(private: PrivateRepo, base: str, tree: str, fixes: Iterable[Commit]) -> bool:
+    """Whether one of the later `fixes` removed or changed a line of code that the change added."""
+    added = {
+        file.new_path: _lines(file, "+")
+        for file in private.diff(base, tree, context=0)
+        if _changes_code(file)
+    }
+    for fix in fixes:
+        if not any(file.path in added for file in fix.code):
+            continue
+        for file in private.diff(fix.parent, fix.sha, context=0):
+            if _lines(file, "-") & added.get(file.old_path, set()):
+                return True
+    return False
+
+
+def _lines(file: FileDiff, kind: str) -> set[str]:
+    """The lines of one sign that are long enough to tell one place from another."""
+    found = (line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == kind)
+    return {line for line in found if len(line) >= _TELLING}
+
+
+def _in_turns(found: list[Iterator[Fault]]) -> Iterator[Fault]:
+    for fault in chain.from_iterable(zip_longest(*found)):
+        if fault is not None:
+            yield fault
+
+
+def _changes_code(file: FileDiff) -> bool:
+    return not file.binary and bool(file.new_path) and is_code(file.new_path)
+
+
+def _text(private: PrivateRepo, treeish: str, path: str) -> str | None:
+    """A plain file of UTF-8 with LF; None for any other."""
+    entry = private.tree_entries(treeish).get(path)
+    if entry is None or not entry.mode.startswith("100") or entry.size > _LARGEST:
+        return None
+    try:
+        text = private.read_blob(entry.sha).decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\r" in text or "\0" in text else text
+
+
+# Takes a commit's change of code back on today's tree, in the private repository: three-way by file, cleanly or not at all.
+
+_MAKER = Person("Navigator", "exam@navigator.invalid")
+_WHEN = "2000-01-01T00:00:00+0000"
+"""Always the same, so that the same tree makes the same commit."""
+
+_PLAIN = frozenset({"100644", "100755"})
+
+
+class NotReversible(Exception):
+    """Why a commit cannot be taken back on today's tree; the text is for the user."""
+
+
+def taken_back(private: PrivateRepo, commit: Commit, head: str) -> str:
+    """The tree of `head` without what `commit` changed in code; tests and documents stay as they are today.
+
+    Raises:
+        NotReversible: later commits changed the same lines, or a file came or went.
+        GitError: a repository is damaged.
+    """
+    before, after, now = (private.tree_entries(tree) for tree in (commit.parent, commit.sha, head))
+    changes: dict[str, FileChange] = {}
+    for file in commit.code:
+        path = _today(file.path, now)
+        sides = [now.get(path), after.get(file.path), before.get(file.path)]
+        if any(entry is None or entry.mode not in _PLAIN for entry in sides):
+            raise NotReversible("a file was added, moved or removed by it or since")
+        changes[path] = FileChange(_merged(private, [entry for entry in sides if entry is not None]))
+    tree = private.write_tree(head, changes)
+    if tree == private.tree_of(head):
+        raise NotReversible("it is taken back already")
+    return tree
+
+
+def _today(path: str, now: Mapping[str, TreeEntry]) -> str:
+    """Where a file is today: at its own path, or, where it moved with its whole package, at the only path that ends so."""
+    if path in now:
+        return path
+    moved = [other for other in now if other.endswith(f"/{path}")]
+    return moved[0] if len(moved) == 1 else path
+
+
+def _merged(private: PrivateRepo, sides: list[TreeEntry]) -> bytes:
+    """Today's file with the step from the commit's version back to the one before it."""
+    now, after, before = (private.read_blob(entry.sha) for entry in sides)
+    if now == after:
+        return before
+    if any(b"\0" in content[:8000] for content in (now, after, before)):
+        raise NotReversible("a file is binary")
+    with tempfile.TemporaryDirectory(prefix="merge-", dir=private.work_folder()) as folder:
+        names = []
+        for name, content in (("now", now), ("after", after), ("before", before)):
+            (Path(folder) / name).write_bytes(content)
+            names.append(str(Path(folder) / name))
+        done = Git(private.git_dir, outside=private.git.outside).run(
+            "merge-file", "-p", "--quiet", *names, check=False
+        )
+    if done.status == 0:
+        return done.stdout
+    # The exit status counts the conflicts, up to 127; what is above, or negative, is an error.
+    if 0 < done.status <= 127:
+        raise NotReversible("later commits changed the same lines")
+    raise GitError(
+        f"`git merge-file` failed in {private.git_dir}: {done.stderr or 'it was ended'}.",
+        hint="Is the disk full?",
+        status=done.status,
+    )
+
+
+def commit_of(private: PrivateRepo, tree: str) -> str:
+    """A commit without parent that holds `tree`, pinned: the base of a change that has none in the user's history."""
+    dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
+    commit = private.git.run(
+        "commit-tree", tree, "-F", "-", input=b"A tree\n", env=person_environment(_MAKER, _MAKER) | dates
+    ).text
+    private.pin_base(commit)
+    return commit

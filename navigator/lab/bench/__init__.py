@@ -1,1 +1,0 @@
-"""Twenty small tasks: structural checks beside execution."""

@@ -1,1 +1,0 @@
-"""Blind pairwise judging: what the judges say, and whether it is worth anything."""

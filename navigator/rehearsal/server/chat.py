@@ -1,0 +1,465 @@
+"""The body of a request, read and checked as SGLang does: which fields, which defaults, which refusals.
+
+A wrong shape is refused before anything else ("Bad Request"), what the model cannot do afterwards ("BadRequestError").
+The model's name is not checked: an SGLang server serves one model and answers to any name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from navigator.exam.chance import fraction
+from navigator.model.json_text import read_json
+from navigator.rehearsal.server.engine import EngineJob
+from navigator.rehearsal.server.http import Request, Response, json_response
+from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN, estimate_tokens
+from navigator.rehearsal.server.tool_calls import ToolCall, call_text, tools_text
+
+ROLES = frozenset({"system", "user", "assistant", "tool", "function", "developer"})
+
+
+class RequestProblem(Exception):
+    """A request that cannot be served, refused with SGLang's flat error object.
+
+    Args:
+        message: for people; SGLang's own words where clients look for them.
+        kind: the error's `type`. "BadRequestError" says that the request makes no sense to the model, "Bad Request"
+            that its body has not the right shape.
+        status: the HTTP status, which is also the error's `code`.
+    """
+
+    def __init__(self, message: str, *, kind: str = "BadRequestError", status: int = 400) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.status = status
+
+    def response(self) -> Response:
+        """The error as it goes over the wire."""
+        error = {
+            "object": "error",
+            "message": self.message,
+            "type": self.kind,
+            "param": None,
+            "code": self.status,
+        }
+        return json_response(error, self.status)
+
+
+def misshapen(field: str, wanted: str) -> RequestProblem:
+    """A body whose field has the wrong type."""
+    return RequestProblem(f"1 validation error: body.{field}: {wanted}", kind="Bad Request")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatBody:
+    """One chat request. `max_tokens` fits into the context; `top_logprobs` is None where none are wanted.
+
+    `tools` says whether there are some that may be called; they are in the messages.
+    """
+
+    messages: tuple[dict[str, str], ...]
+    prompt: str
+    prompt_tokens: int
+    max_tokens: int
+    schema: dict[str, Any] | None
+    temperature: float
+    rid: str
+    thinking: bool
+    stream: bool
+    usage_at_end: bool
+    usage_always: bool
+    top_logprobs: int | None
+    meta_info: bool
+    tools: bool
+
+
+def json_body(request: Request) -> dict[str, Any]:
+    """The body as an object.
+
+    Raises:
+        RequestProblem: another content type, or no JSON object.
+    """
+    if request.content_type.partition(";")[0].strip().lower() != "application/json":
+        raise misshapen("content-type", "Unsupported Media Type: Only 'application/json' is allowed")
+    try:
+        value = read_json(request.body)
+    except ValueError as error:
+        raise misshapen("", f"JSON decode error: {error}") from error
+    if not isinstance(value, dict):
+        raise misshapen("", "Input should be a valid dictionary")
+    return value
+
+
+def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
+    """Check a chat request against a model that takes `context` tokens.
+
+    Raises:
+        RequestProblem: it cannot be served.
+    """
+    raw = body.get("messages")
+    if not isinstance(raw, list):
+        raise misshapen("messages", "Field required" if raw is None else "Input should be a valid list")
+    tools = _tools(body)
+    messages = _with_tools(tuple(read_message(message) for message in raw), tools)
+    _typed(body, "model", str, "Input should be a valid string")
+    stream = bool(_typed(body, "stream", bool, "Input should be a valid boolean"))
+    options = _typed(body, "stream_options", dict, "Input should be a valid dictionary") or {}
+    kwargs = _typed(body, "chat_template_kwargs", dict, "Input should be a valid dictionary") or {}
+    rid = _typed(body, "rid", str, "Input should be a valid string") or ""
+    wants_logprobs = _typed(body, "logprobs", bool, "Input should be a valid boolean")
+    top = _whole(body, "top_logprobs") or 0
+    limits = [_whole(body, name) for name in ("max_completion_tokens", "max_tokens")]
+    limit = next((value for value in limits if value is not None), None)
+    schema = _schema(body.get("response_format"))
+    if not messages:
+        raise RequestProblem("Messages cannot be empty.")
+    if limit is not None and limit < 0:
+        raise RequestProblem(f"max_new_tokens must be at least 0, got {limit}.")
+    temperature = body.get("temperature")
+    if isinstance(temperature, int | float) and temperature < 0:
+        raise RequestProblem(f"temperature must be a non-negative finite number, got {float(temperature)}.")
+    prompt = render(messages)
+    tokens = estimate_tokens(prompt)
+    _require_room(tokens, limit, context)
+    return ChatBody(
+        messages=messages,
+        prompt=prompt,
+        prompt_tokens=tokens,
+        max_tokens=context - tokens if limit is None else limit,
+        schema=schema,
+        temperature=float(temperature) if isinstance(temperature, int | float) else 0.0,
+        rid=rid,
+        thinking=bool(kwargs.get("enable_thinking")),
+        stream=stream,
+        usage_at_end=bool(options.get("include_usage")),
+        usage_always=bool(options.get("continuous_usage_stats")),
+        top_logprobs=max(0, top) if wants_logprobs else None,
+        meta_info=bool(_typed(body, "return_meta_info", bool, "Input should be a valid boolean")),
+        tools=bool(tools),
+    )
+
+
+def render(messages: Sequence[Mapping[str, str]]) -> str:
+    """The messages as one prompt, in the chat format of Qwen's models."""
+    return "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in messages)
+
+
+def _require_room(tokens: int, limit: int | None, context: int) -> None:
+    if tokens >= context:
+        raise RequestProblem(
+            f"The input ({tokens} tokens) is longer than the model's context length ({context} tokens)."
+        )
+    if limit is not None and tokens + limit > context:
+        raise RequestProblem(
+            f"Requested token count exceeds the model's maximum context length of {context} tokens. You requested a "
+            f"total of {tokens + limit} tokens: {tokens} tokens from the input messages and {limit} tokens for the "
+            "completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit."
+        )
+
+
+def _typed(body: Mapping[str, Any], field: str, wanted: type, words: str) -> Any:
+    """The field, or None where it is missing or null."""
+    value = body.get(field)
+    if value is not None and not isinstance(value, wanted):
+        raise misshapen(field, words)
+    return value
+
+
+def _whole(body: Mapping[str, Any], field: str) -> int | None:
+    value = body.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise misshapen(field, "Input should be a valid integer")
+    return value
+
+
+def read_message(message: object) -> dict[str, str]:
+    """One message: its role and its text, calls of tools included.
+
+    Raises:
+        RequestProblem: it has not the right shape.
+    """
+    role = message.get("role") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(role, str) or role.lower() not in ROLES:
+        raise misshapen("messages.role", f"Value error, 'role' must be one of {', '.join(sorted(ROLES))}")
+    content = message.get("content")
+    if content is None and role.lower() != "user":
+        content = ""
+    calls = "".join(f"\n{call_text(call)}" for call in _calls(message.get("tool_calls")))
+    return {"role": role.lower(), "content": _text(content) + calls}
+
+
+def _tools(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tools that may be called."""
+    tools = _typed(body, "tools", list, "Input should be a valid list") or []
+    if not all(isinstance(tool, dict) and isinstance(tool.get("function"), dict) for tool in tools):
+        raise misshapen("tools", "Input should be a list of functions")
+    return [] if body.get("tool_choice") == "none" else tools
+
+
+def _with_tools(
+    messages: tuple[dict[str, str], ...], tools: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, str], ...]:
+    """The messages with the tools in the system text, where the chat template puts them."""
+    if not tools or not messages:
+        return messages
+    first = messages[0] if messages[0]["role"] == "system" else {"role": "system", "content": ""}
+    rest = messages[1:] if first is messages[0] else messages
+    return ({**first, "content": f"{first['content']}\n\n{tools_text(tools)}"}, *rest)
+
+
+def _calls(value: object) -> list[ToolCall]:
+    """The calls of an earlier answer."""
+    calls: list[ToolCall] = []
+    for item in value if isinstance(value, list) else []:
+        function = item.get("function") if isinstance(item, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise misshapen("messages.tool_calls", "Input should be a list of calls")
+        try:
+            arguments = read_json(function.get("arguments") or "{}")
+        except (TypeError, ValueError):
+            raise misshapen("messages.tool_calls", "arguments: Input should be JSON") from None
+        calls.append(ToolCall(function["name"], arguments if isinstance(arguments, dict) else {}))
+    return calls
+
+
+def _text(content: object) -> str:
+    """A message's text: a string, or OpenAI's list of text parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = [
+            part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"
+        ]
+        if len(texts) == len(content) and all(isinstance(text, str) for text in texts):
+            return "".join(str(text) for text in texts)
+    raise misshapen("messages.content", "Input should be text: a string or a list of text parts")
+
+
+def _schema(response_format: object) -> dict[str, Any] | None:
+    if response_format is None:
+        return None
+    kind = response_format.get("type") if isinstance(response_format, dict) else None
+    if not isinstance(response_format, dict) or kind not in ("text", "json_object", "json_schema"):
+        raise misshapen("response_format.type", "Input should be 'text', 'json_object' or 'json_schema'")
+    if kind == "text":
+        return None
+    if kind == "json_object":
+        return {"type": "object"}
+    wrapped = response_format.get("json_schema")
+    schema = wrapped.get("schema") if isinstance(wrapped, dict) else None
+    if not isinstance(schema, dict):
+        raise RequestProblem("schema_ is required for json_schema response format request.")
+    return schema
+
+
+# The answer to a chat request as SGLang words it: the whole, its chunks, the counts and the simulated logprobs.
+#
+# Every object carries `system_fingerprint: "rehearsal"` and the rehearsal's own model name, whatever name the request gave:
+# nothing that came from here can pass for a model's work.
+
+FINGERPRINT = "rehearsal"
+END_TOKEN = 151_645
+"""What an answer that ends normally stopped at; the number of Qwen3's `<|im_end|>`. Nothing reads it."""
+
+
+class Wording:
+    """The wording of one answer.
+
+    Args:
+        telling: the simulated probabilities are lower, as a rule, where a fault was planted; else they tell nothing.
+        seed: of the simulated probabilities.
+    """
+
+    def __init__(
+        self, job: EngineJob, model: str, *, top_logprobs: int | None, telling: bool = False, seed: int = 0
+    ) -> None:
+        self._telling = telling
+        self._seed = seed
+        self._job = job
+        self._model = model
+        self._top = top_logprobs
+        self._created = int(time.time())
+        self._written = 0
+
+    def whole(self, content: str, reasoning: str, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:
+        """The body of an answer that is not streamed."""
+        job = self._job
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": content,
+            "reasoning_content": reasoning or None,
+        }
+        if calls:
+            message["tool_calls"] = [_call(number, call) for number, call in enumerate(calls)]
+        choice: dict[str, Any] = {
+            "index": 0,
+            "message": message,
+            "logprobs": self._logprobs(reasoning + content),
+            "finish_reason": _reason(job, called=bool(calls)),
+            # As SGLang has it: null with calls here, and not in a stream.
+            "matched_stop": None if calls else _matched(job),
+        }
+        return {
+            **self._head("chat.completion"),
+            "choices": [choice],
+            "usage": usage(job),
+            "metadata": {"weight_version": "default", "weight_versions": self._versions()},
+        }
+
+    def opening(self) -> bytes:
+        """The first chunk: who speaks."""
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def piece(self, channel: str, text: str, *, with_usage: bool) -> bytes:
+        """A chunk of `content` or `reasoning`."""
+        delta = {"content" if channel == "content" else "reasoning_content": text}
+        return self._chunk(delta, logprobs=self._logprobs(text), with_usage=with_usage)
+
+    def call(self, number: int, call: ToolCall) -> bytes:
+        """The chunks of one call: its name, then its arguments."""
+        whole = _call(number, call)
+        function = whole["function"]
+        named = {**whole, "function": {**function, "arguments": ""}}
+        told = {**whole, "id": None, "function": {**function, "name": None}}
+        return b"".join(
+            _event({**self._whole_chunk({"role": None, "content": None, "tool_calls": [one]}), "usage": None})
+            for one in (named, told)
+        )
+
+    def closing(self, *, called: bool = False) -> bytes:
+        """The chunk that says why the answer ended."""
+        job = self._job
+        return self._chunk({}, finish_reason=_reason(job, called=called), matched_stop=_matched(job))
+
+    def counts(self) -> bytes:
+        """The last chunk before `[DONE]`, where usage was asked for: no choice, only counts."""
+        return _event({**self._head("chat.completion.chunk"), "choices": [], "usage": usage(self._job)})
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {
+            "id": self._job.rid,
+            "object": kind,
+            "created": self._created,
+            "model": self._model,
+            "system_fingerprint": FINGERPRINT,
+        }
+
+    def _chunk(
+        self,
+        delta: dict[str, Any],
+        *,
+        logprobs: dict[str, Any] | None = None,
+        finish_reason: str | None = None,
+        matched_stop: int | None = None,
+        with_usage: bool = False,
+    ) -> bytes:
+        extra = {"usage": usage(self._job)} if with_usage else {}
+        whole = self._whole_chunk(
+            delta, logprobs=logprobs, finish_reason=finish_reason, matched_stop=matched_stop
+        )
+        return _event({**whole, **extra})
+
+    def _whole_chunk(self, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
+        choice = {
+            "index": 0,
+            "delta": {"reasoning_content": None, **delta},
+            "logprobs": None,
+            "finish_reason": None,
+            "matched_stop": None,
+            **more,
+        }
+        return {**self._head("chat.completion.chunk"), "choices": [choice]}
+
+    def _versions(self) -> list[dict[str, Any]]:
+        return [{"version": "default", "start": 0, "end": self._job.completion_tokens}]
+
+    def _logprobs(self, text: str) -> dict[str, Any] | None:
+        """Simulated ones, token by token: there is no model that has probabilities."""
+        if self._top is None:
+            return None
+        content = []
+        doubt = 1.0 + 1.5 * fraction(
+            "doubt", *([self._seed] if self._seed else []), self._job.prompt, self._job.repeat
+        )
+        if self._telling and self._job.spoilt:
+            doubt += 1.5
+        for token in token_texts(text):
+            content.append(_simulated(token, self._written, self._top, doubt))
+            self._written += 1
+        return {"content": content}
+
+
+def usage(job: EngineJob) -> dict[str, Any]:
+    """The counts, cached tokens included (what SGLang tells with `--enable-cache-report`)."""
+    thought = job.reasoning_tokens
+    return {
+        "prompt_tokens": job.prompt_tokens,
+        "total_tokens": job.prompt_tokens + job.completion_tokens,
+        "completion_tokens": job.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": job.cached_tokens},
+        "reasoning_tokens": thought,
+        "completion_tokens_details": {"reasoning_tokens": thought} if thought else None,
+    }
+
+
+def token_texts(text: str) -> Iterator[str]:
+    """The text cut as the estimate of its tokens counts it."""
+    for start in range(0, len(text), CHARACTERS_PER_TOKEN):
+        yield text[start : start + CHARACTERS_PER_TOKEN]
+
+
+def _simulated(token: str, position: int, top: int, doubt: float) -> dict[str, Any]:
+    """One entry of `logprobs.content`: likely tokens mostly, and alternatives that share what is left by halves.
+
+    Args:
+        doubt: of the whole answer, from 1 on; more makes each token less likely.
+    """
+    seed = hashlib.blake2b(f"{position} {token}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    likely = (0.5 + 0.4999 * (seed[0] / 255) ** 0.25) ** doubt
+    alternatives = [(token, likely)]
+    left = 1.0 - likely
+    for n in range(1, top):
+        left /= 2
+        alternatives.append((f"{token[:1]}{chr(97 + seed[n % 8] % 26)}{n}", left))
+    return {
+        **_entry(token, likely),
+        "top_logprobs": [
+            _entry(text, share) for text, share in sorted(alternatives[:top], key=lambda one: -one[1])
+        ],
+    }
+
+
+def _entry(token: str, share: float) -> dict[str, Any]:
+    return {
+        "token": token,
+        "bytes": list(token.encode("utf-8", "surrogatepass")),
+        "logprob": round(math.log(share), 6),
+    }
+
+
+def _call(number: int, call: ToolCall) -> dict[str, Any]:
+    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+    function = {"name": call.name, "arguments": arguments}
+    return {"id": f"call_{uuid.uuid4().hex[:24]}", "index": number, "type": "function", "function": function}
+
+
+def _reason(job: EngineJob, *, called: bool) -> str:
+    return "tool_calls" if called and job.finish_reason == "stop" else job.finish_reason
+
+
+def _matched(job: EngineJob) -> int | None:
+    return END_TOKEN if job.finish_reason == "stop" else None
+
+
+def _event(value: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n\n"
