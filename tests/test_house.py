@@ -139,7 +139,7 @@ def test_functions_stay_short() -> None:
 BUDGETS = {
     "cascade": 15_750,
     "tui": 10_800,
-    "cli": 6_250,
+    "cli": 6_400,
     "store": 3_950,
     "lab": 3_500,
     "sandbox": 2_600,
@@ -152,7 +152,7 @@ BUDGETS = {
     "client": 1_600,
     "checks": 1_000,
     "edits": 1_400,
-    "setup": 1_300,
+    "setup": 1_550,
     "agents": 1_250,
     "schedule": 1_200,
     "config": 1_000,

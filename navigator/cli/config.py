@@ -79,9 +79,13 @@ def check(as_json: bool) -> None:
         output.print_json({"file": str(settings.source) if settings.source else None, "sound": True})
         return
     if settings.source is None:
-        output.say(f"There is no settings file at {config_path()}; all defaults apply.")
+        output.say(
+            f"There is no settings file at {config_path()}; all defaults apply. `navigator setup` writes one."
+        )
     else:
         output.say(f"{settings.source} is valid.")
     if strategy is None:
         listed = ", ".join(strategy_names())
-        output.say(f"No swap strategy is set: `navigator run` needs strategy under [swap], one of {listed}.")
+        output.say(
+            f"No swap strategy is set: `navigator setup` finds one, or set strategy under [swap] to one of {listed}."
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from pathlib import Path
 
-from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+from navigator.cascade.verbs.projects import AddProject, AddProjectArgs, untested
 from navigator.cli import output
 from navigator.cli.session import act, reading
 from navigator.model.errors import UsageError
@@ -31,7 +31,9 @@ def project_of(folder: Path) -> str:
         return known
     verb = AddProject()
     added = act(verb, AddProjectArgs(path=str(top)))
-    output.note(f"{added.project.name} is now a project ({top}). Nothing in it is changed.")
+    output.note(
+        f"{added.project.name} is now a project ({top}). Nothing in it is changed.\n{untested(added)}"
+    )
     return added.project.name
 
 

@@ -15,6 +15,7 @@ from navigator.model.errors import NavigatorError
 
 # command -> (module, one line of help); the help is kept here so that `--help` imports nothing.
 _COMMANDS: dict[str, tuple[str, str]] = {
+    "setup": ("setup", "Find model servers, write the settings, add projects"),
     "demo": ("demo", "Run everything on sample projects, with simulated models"),
     "status": ("status", "Show what is waiting, what the GPU holds and what is running"),
     "doctor": ("doctor.command", "Check the installation; say what is missing and how to get it"),

@@ -293,7 +293,9 @@ def list_projects(as_json: bool) -> None:
         output.print_json({"projects": told})
         return
     if not projects:
-        output.say("No projects yet. `navigator project add PATH` adds one.")
+        output.say(
+            "No projects yet. `navigator project add PATH` adds one, `navigator setup --projects DIR` all below a folder."
+        )
         return
     output.emit(
         output.table(

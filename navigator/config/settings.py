@@ -648,7 +648,7 @@ def load_settings(path: Path | None = None) -> Settings:
         if path is None and named:
             raise ConfigError(
                 f"{CONFIG_VARIABLE} names {named}, which does not exist.",
-                hint=f"Create the file, correct the path, or unset {CONFIG_VARIABLE} to use the default path.",
+                hint=f"`navigator setup` writes it. Or correct the path, or unset {CONFIG_VARIABLE} to use the default one.",
             ) from None
         return Settings()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from navigator.git.facts import RepoFacts
 from navigator.model import patterns
 from navigator.model.json_text import read_json, read_toml
 from navigator.process.bounded.run import WorkerLost, run_bounded
@@ -31,6 +33,19 @@ def proposed_command(paths: Collection[str], read: Read, checkout: Path | None =
         if command:
             return command
     return ""
+
+
+def proposed_for(facts: RepoFacts) -> str:
+    """The same for a repository's HEAD."""
+    git = facts.git()
+    listed = git.run("ls-tree", "-r", "-z", "--name-only", facts.head_commit).stdout
+    paths = {os.fsdecode(path) for path in listed.split(b"\0") if path}
+
+    def read(path: str) -> bytes | None:
+        found = git.run("cat-file", "blob", f"{facts.head_commit}:{path}", check=False)
+        return found.stdout if path in paths and found.status == 0 else None
+
+    return proposed_command(paths, read, facts.work_tree)
 
 
 def _make(paths: Collection[str], read: Read) -> str:

@@ -22,7 +22,7 @@ State = Literal["absent", "ours", "changed", "foreign"]
 Action = Literal["create", "change", "same"]
 
 _SEAL = patterns.compile(
-    r"(?:#|//) Written by `navigator swap install`\. Checksum of what follows: sha256 ([0-9a-f]{64})\n"
+    r"(?:#|//) Written by `navigator (?:swap install|setup)`\. Checksum of what follows: sha256 ([0-9a-f]{64})\n"
 )
 
 
@@ -47,10 +47,10 @@ class PlannedFile:
     on: Machine = HERE
 
 
-def sealed(body: str, comment: str = "#") -> str:
-    """`body` under a line with its checksum."""
+def sealed(body: str, comment: str = "#", by: str = "navigator swap install") -> str:
+    """`body` under a line with its checksum and the command that wrote it."""
     digest = hashlib.sha256(body.encode()).hexdigest()
-    return f"{comment} Written by `navigator swap install`. Checksum of what follows: sha256 {digest}\n{body}"
+    return f"{comment} Written by `{by}`. Checksum of what follows: sha256 {digest}\n{body}"
 
 
 def state_of(path: Path, on: Machine = HERE) -> State:

@@ -339,8 +339,8 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
         autostart=asked,
     )
     app.run()
-    if app.demo_wanted:
-        os.execv(sys.executable, [sys.executable, "-m", "navigator", "demo"])
+    if app.then:
+        os.execv(sys.executable, [sys.executable, "-m", "navigator", app.then])
     if app.failed is not None:
         raise app.failed
     if app.return_code:

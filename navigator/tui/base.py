@@ -48,7 +48,7 @@ class BaseApp(App[None], inherit_bindings=False):
         snapshot: the store as last read.
         feed: reads the store.
         link: the connection to the conductor.
-        demo_wanted: the user left the screens for the demo.
+        then: the command that the user left the screens for.
         failed: why the screens ended at once.
     """
 
@@ -69,7 +69,7 @@ class BaseApp(App[None], inherit_bindings=False):
         self.snapshot = DeckSnapshot()
         self.feed = DataFeed(paths, self._new_snapshot, self._store_failed)
         self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
-        self.demo_wanted = False
+        self.then = ""
         self.failed: NavigatorError | None = None
 
     @cached_property
@@ -178,7 +178,7 @@ class BaseApp(App[None], inherit_bindings=False):
             lines = text.count("\n") + 1
             self.toast(f"Copied {lines} line{'s' if lines != 1 else ''}.")
 
-    def leave_for_demo(self) -> None:
-        """Close the screens; `run_app` then starts the demo, which opens them again."""
-        self.demo_wanted = True
+    def leave_for(self, command: str) -> None:
+        """Close the screens; `run_app` then runs `navigator COMMAND` in their place."""
+        self.then = command
         self.exit()

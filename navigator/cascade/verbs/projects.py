@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,9 +29,10 @@ SAMPLE = "navigator.sample"
 
 
 class ProjectDone(Model):
-    """The project as it is now."""
+    """The project as it is now; `proposed`: the test command that its files suggest, where it has none."""
 
     project: Project
+    proposed: str = ""
 
 
 class AddProjectArgs(Model):
@@ -52,6 +54,7 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
 
     async def perform(self, deps: Dependencies, args: AddProjectArgs) -> ProjectDone:
         from navigator.git.facts import read_facts
+        from navigator.sandbox.propose import proposed_for
 
         facts = await asyncio.to_thread(read_facts, args.path)
         require_fitting(deps.reader, facts)
@@ -75,13 +78,25 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
                 check=args.check,
                 root_commit=facts.root_commit,
             )
-        return ProjectDone(project=project)
+        proposed = "" if project.check else await asyncio.to_thread(proposed_for, facts)
+        return ProjectDone(project=project, proposed=proposed)
 
     def tell(self, result: ProjectDone) -> list[Told]:
         made = result.project
-        tests = f"; `navigator project check {made.name}` tries its tests" if made.check else ""
-        hint = f'Next: navigator task add {made.name} "…"{tests}'
-        return [Told(made.name, f"added ({made.path})", hint=hint)]
+        tests = f"`navigator project check {made.name}` tries its tests." if made.check else untested(result)
+        return [
+            Told(made.name, f"added ({made.path})", hint=f'Next: navigator task add {made.name} "…"\n{tests}')
+        ]
+
+
+def untested(result: ProjectDone) -> str:
+    """What is off for a project without a test command, and how to set one: in a sentence or two."""
+    name, command = result.project.name, shlex.quote(result.proposed or "CMD")
+    seems = f" It seems to be `{result.proposed}`:" if result.proposed else " Set one:"
+    return (
+        "No test command: proposals are not tested, findings are not proved by tests, and the exam has no items from here."
+        f"{seems} navigator project check {name} --set {command}"
+    )
 
 
 def require_fitting(reader: Reader, facts: RepoFacts) -> None:

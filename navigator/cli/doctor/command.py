@@ -21,7 +21,7 @@ from navigator.cli import output
 from navigator.cli.session import state_paths
 from navigator.client.status import ServerLook
 from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
-from navigator.config.settings import Settings, load_settings
+from navigator.config.settings import ServerSettings, Settings, load_settings
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.states import Role
 from navigator.model.text import safe_line
@@ -319,8 +319,8 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
 
     if settings.swap.strategy is None:
         hint = (
-            f"Set strategy under [swap] in the settings to one of {', '.join(strategy_names())} (docs/strategies.md); "
-            "`navigator demo` needs none."
+            "`navigator setup` finds your servers and writes the settings. Or set strategy under [swap] to one of "
+            f"{', '.join(strategy_names())} (docs/strategies.md); `navigator demo` needs none."
         )
         yield Check("swap strategy", "missing", "none is set", hint)
         return
@@ -336,6 +336,19 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
     looks = look_at_servers(settings, paths)
     for look in looks:
         yield _server(look, swapped=strategy.restarts_servers and look.role is not Role.FINAL)
+        if look.state == "ready":
+            yield from _context(settings.server(look.role), look.role)
+
+
+def _context(server: ServerSettings, role: Role) -> Iterator[Check]:
+    """Whether the server loaded the model with a shorter context than the settings say: Ollama cuts longer prompts silently."""
+    from navigator.setup.servers import look
+
+    held = asyncio.run(look(server.base_url, model=server.model)).context
+    if held is not None and held < server.context_tokens:
+        found = f"loaded with a context of {held:,} tokens; the settings say {server.context_tokens:,}"
+        hint = "Start the server with a longer one (Ollama: OLLAMA_CONTEXT_LENGTH), or lower context_tokens."
+        yield Check(f"{role.value} context", "warn", found, hint)
 
 
 def _server(look: ServerLook, *, swapped: bool) -> Check:

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from navigator.cli import output
 from navigator.client.names import same_model
+from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_json
@@ -17,6 +18,7 @@ from navigator.model.states import Role
 from navigator.setup.memory import MIB, shape_from_config
 from navigator.setup.parameters import weights_from_config
 from navigator.setup.plan import Basis, Model, Plan, plan
+from navigator.setup.presets import fitting, load_presets
 from navigator.setup.profiles import ModelProfile, Profile
 from navigator.setup.weights import model_folder, total_bytes, weight_files
 
@@ -50,6 +52,9 @@ def show_plan(
         output.print_json(TypeAdapter(Plan).dump_python(found, mode="json"))
     else:
         _tell(found)
+        output.say()
+        for preset in fitting(load_presets(resource_dir("swap")), found.card / 1024):
+            output.prose(preset.words, "  ")
 
 
 def _card(given: float | None) -> tuple[int, Basis]:
@@ -74,7 +79,6 @@ def _standard() -> Profile:
 
 
 def _profiles() -> Iterator[Profile]:
-    from navigator.config.resources import resource_dir
     from navigator.setup.profiles import load_profile, profile_names
 
     folder = resource_dir("swap") / "profiles"

@@ -183,6 +183,7 @@ ROWS: dict[str, tuple[KeyRow, ...]] = {
         ("everything", "tab", "every screen", "Show the keys of every screen, or of this one.", "F"),
     ),
     "first_run": (
+        ("setup", "s", "setup", "Choose the models and write the settings: `navigator setup`.", "F"),
         ("demo", "d", "demo", "Try everything on sample projects; the models are rehearsed, nothing is downloaded.", "F"),
         ("scan", "f", "find repositories", "Find git repositories in a folder and add those you choose.", "F"),
         ("look_again", "l", "look again", "Look for model servers again.", "F"),

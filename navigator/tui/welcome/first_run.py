@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,76 +9,15 @@ from textual.content import Content
 from textual.widgets import Static
 
 from navigator.config.paths import config_path
-from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_line
+from navigator.setup.servers import USUAL, FoundServer, find_servers
 from navigator.tui.keys.registry import in_group
 from navigator.tui.widgets.screen import NavScreen
-
-if TYPE_CHECKING:
-    from navigator.client.client import ModelClient
 
 _WHAT = """\
 A fast model writes, a strong one reviews, you decide.
 Only one fits on the GPU: write everything, swap once, review everything.
 Queue tasks across repositories; nothing reaches a branch without your approval."""
-
-
-PORTS: tuple[tuple[int, str], ...] = (
-    (30000, "SGLang"),
-    (8080, "llama.cpp"),
-    (11434, "Ollama"),
-    (1234, "LM Studio"),
-    (8000, "vLLM"),
-    (5800, "llama-swap"),
-)
-"""Usual ports and whose they are; what answers there is asked for itself."""
-
-_KINDS = {"sglang": "SGLang", "vllm": "vLLM", "llamacpp": "llama.cpp", "ollama": "Ollama"}
-_KNOCK = 0.5
-_ASK = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class FoundServer:
-    """A server that answered: its software, its address, and the models it lists."""
-
-    name: str
-    url: str
-    models: tuple[str, ...]
-
-
-async def find_servers(ports: Sequence[tuple[int, str]] = PORTS) -> tuple[FoundServer, ...]:
-    """Knock at every port at once; those that list models are found."""
-    found = await asyncio.gather(*(_look(port, usual) for port, usual in ports))
-    return tuple(server for server in found if server is not None)
-
-
-async def _look(port: int, usual: str) -> FoundServer | None:
-    try:
-        _, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), _KNOCK)
-    except (OSError, TimeoutError):
-        return None
-    writer.close()
-    url = f"http://127.0.0.1:{port}"
-    try:
-        return await asyncio.wait_for(_ask(url, usual), _ASK)
-    except (NavigatorError, TimeoutError):
-        return None
-
-
-async def _ask(url: str, usual: str) -> FoundServer:
-    client = await asyncio.to_thread(_client, url)
-    async with client:
-        info = await client.model_info()
-    return FoundServer(_KINDS.get(info.kind, usual), url, info.names)
-
-
-def _client(url: str) -> ModelClient:
-    """A client for one address. In a thread, since the HTTP library takes its time to import."""
-    from navigator.client.client import ModelClient
-    from navigator.config.settings import ServerSettings
-
-    return ModelClient(ServerSettings(model="", base_url=url))
 
 
 class FirstRunScreen(NavScreen):
@@ -108,7 +42,7 @@ class FirstRunScreen(NavScreen):
             yield Static(
                 Content(
                     f"Settings file: {safe_line(str(config_path()))} (not found; using the defaults)\n"
-                    "To use real models, set a swap strategy in it. `navigator doctor` lists what is missing."
+                    "`navigator setup` writes it. One model is enough: it can write and review."
                 ),
                 id="settings",
             )
@@ -131,9 +65,13 @@ class FirstRunScreen(NavScreen):
         place.update(Content.styled("Looking for model servers on this machine …", "$muted"))
         place.update(_servers(await find_servers()))
 
+    def action_setup(self) -> None:
+        """Leave the screens for the questions in the terminal."""
+        self.app.leave_for("setup")
+
     def action_demo(self) -> None:
         """Leave the screens for the demo, which opens them again over its own state."""
-        self.app.leave_for_demo()
+        self.app.leave_for("demo")
 
     def action_scan(self) -> None:
         """Find repositories."""
@@ -152,7 +90,7 @@ class FirstRunScreen(NavScreen):
 
 def _servers(found: tuple[FoundServer, ...]) -> Content:
     if not found:
-        usual = ", ".join(f"{name} {port}" for port, name in PORTS)
+        usual = ", ".join(f"{name} {port}" for port, name in USUAL)
         return Content.assemble(
             ("○ ", "$muted"),
             "No model server is running on this machine ",
@@ -162,7 +100,7 @@ def _servers(found: tuple[FoundServer, ...]) -> Content:
     servers = "1 server" if len(found) == 1 else f"{len(found)} servers"
     lines = [Content.assemble(("● ", "$success"), (f"{servers} found on this machine", "bold"))]
     for server in found:
-        models = ", ".join(safe_line(name) for name in server.models[:3]) or "no model loaded"
+        models = ", ".join(map(safe_line, server.models[:3])) or server.problem or "no model loaded"
         more = f" and {len(server.models) - 3} more" if len(server.models) > 3 else ""
         lines.append(
             Content.assemble(f"  {server.name:<11}", (f"{server.url:<26}", "$muted"), f"{models}{more}")

@@ -1,0 +1,260 @@
+"""`navigator setup`: finds servers and models, writes the settings, adds projects."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from navigator.cascade.verbs.base import plural
+from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+from navigator.cli import output
+from navigator.cli.session import act, reading
+from navigator.config.paths import config_path
+from navigator.model.errors import MissingPart, NavigatorError, UsageError
+from navigator.model.text import safe_line
+from navigator.setup.choose import (
+    GUESSED_CONTEXT,
+    SMALL_CONTEXT,
+    Pick,
+    named,
+    picks,
+    settings_text,
+    strategy_for,
+    suggested,
+)
+from navigator.setup.servers import USUAL, FoundServer, find_servers, look
+from navigator.swap import strategy_names
+
+if TYPE_CHECKING:
+    pass
+
+_SHOWN = 6
+_LONGEST_LOAD = 600.0
+_QUESTION = "Count from 1 to 60, with spaces between the numbers."
+
+
+@click.command()
+@click.option(
+    "--server", "servers", multiple=True, metavar="URL", help="A server to ask too; may be repeated."
+)
+@click.option("--generator", metavar="M", help="The model that writes.")
+@click.option("--reviewer", metavar="M", help="The model that reviews.")
+@click.option(
+    "--strategy",
+    type=click.Choice(strategy_names()),
+    help="How models are swapped; default: what fits the servers.",
+)
+@click.option(
+    "--projects",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Add the git repositories below this folder.",
+)
+@click.option("--yes", is_flag=True, help="Ask nothing: take what is suggested.")
+@click.option("--print", "only_print", is_flag=True, help="Print the settings, and write nothing.")
+def setup(
+    servers: tuple[str, ...],
+    generator: str | None,
+    reviewer: str | None,
+    strategy: str | None,
+    projects: Path | None,
+    yes: bool,
+    only_print: bool,
+) -> None:
+    """Find model servers and write the settings; with --projects, add repositories.
+
+    Asks the usual addresses of this machine and those that you name. One model is enough: it can write and review.
+    """
+    asks = not yes and sys.stdin.isatty()
+    if not (yes or asks or only_print):
+        raise UsageError(
+            "There is no terminal to ask at, and nothing was done.", hint="Add --yes, or --print."
+        )
+    found = asyncio.run(find_servers(servers))
+    _show_servers(found)
+    choices = picks(found)
+    if not choices:
+        raise MissingPart("No model server answers.", hint=how_to_get_one())
+    writes, reviews = _roles(choices, generator, reviewer, asks=asks)
+    fits, why = strategy_for(writes, reviews)
+    if strategy not in (None, fits):
+        fits, why = str(strategy), "as you asked"
+    output.note(f'Strategy "{fits}": {why}.')
+    contexts = asyncio.run(_measure(writes, reviews))
+    _write(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=only_print)
+    if projects is not None:
+        _add_projects(projects, asks=asks, only_print=only_print)
+    if not only_print:
+        output.note(
+            "Next, in a repository: `navigator review main..topic`. `navigator doctor` checks everything."
+        )
+
+
+def _show_servers(found: Sequence[FoundServer]) -> None:
+    for server in found:
+        more = len(server.models) - _SHOWN
+        models = ", ".join(map(safe_line, server.models[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
+        output.note(f"{server.name:<11} {server.url:<26} {server.problem or models}")
+
+
+def how_to_get_one() -> str:
+    """Where a server is looked for, and models that others run on such a card."""
+    from navigator.config.resources import resource_dir
+    from navigator.setup.presets import fitting, load_presets
+    from navigator.swap.gpu import cards
+
+    usual = ", ".join(f"{name} {port}" for port, name in USUAL)
+    presets = load_presets(resource_dir("swap"))
+    size = max((card.total_mib / 1024 for card in cards()), default=0.0)
+    fit = fitting(presets, size) or presets[:1]
+    told = "".join(f"\n  {preset.words}" for preset in fit)
+    return f"Start one (asked: {usual}) or name it: --server URL. `navigator demo` needs none. Models, for example:{told}"
+
+
+def _roles(
+    choices: Sequence[Pick], generator: str | None, reviewer: str | None, *, asks: bool
+) -> tuple[Pick, Pick]:
+    """Which model writes and which reviews: as named, as answered, else as suggested."""
+    fast, strong = suggested(choices)
+    if asks and len(choices) > 1 and not (generator and reviewer):
+        for number, pick in enumerate(choices, 1):
+            output.note(f"{number:>3}  {safe_line(pick.model)}  ({pick.server.name})")
+    writes = named(choices, generator) if generator else _ask(choices, "Which model writes?", fast, asks=asks)
+    reviews = named(choices, reviewer) if reviewer else _ask(choices, "Which reviews?", strong, asks=asks)
+    if writes == reviews:
+        output.note(
+            f"{safe_line(writes.model)} does both. It reviews your work as any model would. Its reviews of what it wrote itself"
+            " are marked self-reviewed, because it misses its own mistakes."
+        )
+        if asks and not (generator and reviewer):
+            click.confirm("May one model do both?", default=True, abort=True, err=True)
+    return writes, reviews
+
+
+def _ask(choices: Sequence[Pick], question: str, default: Pick, *, asks: bool) -> Pick:
+    if not asks or len(choices) == 1:
+        return default
+    number = click.prompt(
+        question, type=click.IntRange(1, len(choices)), default=list(choices).index(default) + 1, err=True
+    )
+    return choices[int(number) - 1]
+
+
+async def _measure(writes: Pick, reviews: Pick) -> tuple[int | None, int | None]:
+    """Ask the generator one question; returns the context that each role's model is loaded with, where its server says so."""
+    from navigator.client.chat import ChatRequest, Timeouts
+    from navigator.client.client import ModelClient
+    from navigator.client.errors import CutByLength
+    from navigator.config.settings import ServerSettings
+
+    output.note(f"Asking {safe_line(writes.model)} one question; it may have to be loaded first …")
+    patience = Timeouts(first_token=_LONGEST_LOAD, total=_LONGEST_LOAD)
+    question = ChatRequest(
+        [{"role": "user", "content": _QUESTION}], max_tokens=256, temperature=0.0, top_p=1.0
+    )
+    clock = asyncio.get_running_loop().time
+    begun: list[float] = []
+    asked = clock()
+    async with ModelClient(
+        ServerSettings(model=writes.model, base_url=writes.server.url), timeouts=patience
+    ) as client:
+        try:
+            usage = (await client.chat(question, lambda *_: begun.append(clock()))).usage
+        except CutByLength as error:
+            usage = error.usage
+    first, whole = (begun or [clock()])[0], clock()
+    tokens = usage.completion_tokens
+    speed = (
+        f", then {tokens / (whole - first):.0f} tokens/s ({tokens} tokens)"
+        if tokens > 1 and whole > first
+        else ""
+    )
+    output.note(f"It answered after {output.duration(first - asked)}{speed}: one request, measured now.")
+    mine, others = [
+        (await look(pick.server.url, pick.server.name, pick.model)).context for pick in (writes, reviews)
+    ]
+    if others is None and writes.server.url == reviews.server.url and reviews.server.loads:
+        others = mine  # not loaded now; such a server has one length for all
+    _say_contexts(mine, writes)
+    return mine, others
+
+
+def _say_contexts(context: int | None, pick: Pick) -> None:
+    if context is None:
+        output.note(
+            f"{pick.server.name} does not say how long a context the model has; {GUESSED_CONTEXT:,} tokens are assumed. Correct"
+            " context_tokens in the settings if it has fewer."
+        )
+    elif context < SMALL_CONTEXT:
+        how = {
+            "Ollama": "Restart it with OLLAMA_CONTEXT_LENGTH=32768: it cuts longer prompts without saying so.",
+            "llama.cpp": "Restart it with --ctx-size 32768, times the number of its slots.",
+        }.get(pick.server.name, "Load it with a longer one.")
+        output.note(
+            f"! The model has a context of {context:,} tokens, too short for most changes. {how} Then run setup again."
+        )
+
+
+def _write(text: str, *, asks: bool, only_print: bool) -> None:
+    """Write the settings file, unless it says that already or somebody else wrote it."""
+    from navigator.setup.files import PlannedFile, action_for, sealed, shown_diff, state_of, write
+
+    planned = PlannedFile(config_path(), sealed(text, by="navigator setup"), 0o600)
+    if only_print:
+        output.say(text)
+        return
+    action = action_for(planned)
+    if action == "same":
+        output.note(f"{planned.path} says so already.")
+        return
+    if action == "change":
+        output.note(shown_diff(planned).rstrip("\n"))
+        if state_of(planned.path) != "ours":
+            output.note(f"{planned.path} has your own changes and stays. Above: what setup would write.")
+            return
+    if asks and not click.confirm(f"Write {planned.path}?", default=True, err=True):
+        raise click.Abort
+    write(planned)
+    output.note(f"Wrote {planned.path}.")
+
+
+def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
+    """Find repositories, say which tests each would run, and add them."""
+    from navigator.git.discover import find_repositories
+    from navigator.git.facts import read_facts
+    from navigator.sandbox.propose import proposed_for
+
+    known: set[str] = set()
+    if not only_print:
+        with reading() as store:
+            known = {held.path for held in store.projects()}
+    rows: list[tuple[Path, str]] = []
+    for path in find_repositories(folder):
+        try:
+            if str(path) not in known:
+                rows.append((path, proposed_for(read_facts(path))))
+        except NavigatorError as error:
+            output.note(f"{path}: {error.message}")
+    if not rows:
+        output.note(f"No new repositories below {folder}.")
+        return
+    table = [
+        (path, command or "none found: findings are not run, and no exam is made of it")
+        for path, command in rows
+    ]
+    output.note(output.table(("repository", "its tests would be run, in the sandbox, by"), table))
+    if only_print or (
+        asks and not click.confirm(f"Add {plural(len(rows), 'project')}?", default=True, err=True)
+    ):
+        return
+    for path, command in rows:
+        try:
+            act(AddProject(), AddProjectArgs(path=str(path), check=command))
+        except NavigatorError as error:
+            output.note(f"{path}: {error}")
+    output.note("`navigator project list` shows them; `navigator project check NAME` tries a test command.")

@@ -1,0 +1,176 @@
+"""Model servers at their usual addresses: what answers, which models it lists, how it loads them.
+
+Nothing is loaded and no token generated. Only the loopback and addresses that the user names are asked.
+
+Sources: Ollama (`/api/ps`: context_length), llama.cpp (`/props`: n_ctx; a router's `status`), LM Studio (`/api/v0/models`: state,
+loaded_context_length), llama-swap (`/running`), SGLang and vLLM (`max_model_len`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from navigator.client import probe
+from navigator.client.chat import Timeouts
+from navigator.client.names import same_model
+from navigator.client.transport import Transport
+from navigator.config.settings import ServerSettings
+from navigator.model import patterns
+from navigator.model.errors import NavigatorError, UsageError
+
+USUAL: tuple[tuple[int, str], ...] = (
+    (11434, "Ollama"),
+    (8080, "llama.cpp"),
+    (1234, "LM Studio"),
+    (30000, "SGLang"),
+    (8000, "vLLM"),
+    (5800, "llama-swap"),
+)
+"""Usual ports and whose they are; what answers there is asked for itself."""
+
+NOBODY = "–"
+"""Stands for the software where no model server answers."""
+
+_NAMES = {"sglang": "SGLang", "vllm": "vLLM", "llamacpp": "llama.cpp", "ollama": "Ollama"}
+_KNOCK = 1.0
+_ASK = 3.0
+_NO_CHAT = patterns.compile(r"embed|rerank|whisper|(?:^|[-/])(?:bge|clip|tts)(?:-|$)", patterns.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A server that answered.
+
+    Attributes:
+        name: its software.
+        models: what it lists, without models that cannot write text.
+        loaded: those that are loaded now, where it says so.
+        loads: it loads the model that it is asked for.
+        context: tokens that the model of `look` was loaded with; None where it does not say.
+        problem: why it cannot be used; "" where it can.
+    """
+
+    name: str
+    url: str
+    models: tuple[str, ...] = ()
+    loaded: tuple[str, ...] = ()
+    loads: bool = False
+    context: int | None = None
+    problem: str = ""
+
+
+async def find_servers(named: Sequence[str] = ()) -> tuple[FoundServer, ...]:
+    """Ask the usual addresses of this machine and `named` ones, all at once.
+
+    A named one that does not answer, or is no model server, is there with its problem.
+
+    Raises:
+        UsageError: a name is no address.
+    """
+    urls = dict.fromkeys(map(address, named), "")
+    usual = {f"http://127.0.0.1:{port}": name for port, name in USUAL}
+    found = await asyncio.gather(*(look(url, name) for url, name in (urls | usual).items()))
+    return tuple(server for server in found if server.url in urls or server.name != NOBODY)
+
+
+def address(named: str) -> str:
+    """What the user typed as a base_url: `box:11434` is `http://box:11434`.
+
+    Raises:
+        UsageError: it is no address.
+    """
+    url = named if "://" in named else f"http://{named}"
+    try:
+        return ServerSettings(model="", base_url=url).base_url
+    except ValueError as error:
+        raise UsageError(
+            f"{named!r} is no address of a server.", hint="For example http://box:11434."
+        ) from error
+
+
+async def look(url: str, usual: str = "", model: str = "") -> FoundServer:
+    """Ask one server what it is; `model`: whose context is wanted."""
+    name = usual or "a server"
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname, port), _KNOCK)
+        writer.close()
+        return await asyncio.wait_for(_describe(url, name, model), 3 * _ASK)
+    except NavigatorError as error:
+        return FoundServer(NOBODY, url, problem=error.message)
+    except (OSError, TimeoutError):
+        return FoundServer(NOBODY, url, problem="does not answer")
+
+
+async def _describe(url: str, name: str, model: str) -> FoundServer:
+    # httpx takes its time to import: in a thread, since the screens are drawn meanwhile.
+    transport = await asyncio.to_thread(
+        Transport, ServerSettings(model="", base_url=url), Timeouts(connect=_KNOCK)
+    )
+    try:
+
+        async def ask(path: str) -> Any:
+            status, payload = await transport.get(f"{transport.root}{path}", _ASK)
+            return payload if status == 200 else None
+
+        status, payload = await transport.get(f"{transport.api}/models", _ASK)
+        if status in (401, 403):
+            hint = "wants a key: write the settings yourself, with api_key_env (docs/settings.md)"
+            return FoundServer(name, url, problem=hint)
+        if status != 200:
+            return FoundServer(NOBODY, url, problem=f"is no model server (HTTP {status} for /v1/models)")
+        listed = probe.listed_models(payload)
+        name = _NAMES.get(probe.kind_by_owner(listed) or "", name)
+        own = await ask("/api/v0/models") if name in ("LM Studio", "a server") else None
+        if rows := _rows(own, "data"):
+            name = "LM Studio"
+            listed = [
+                row for row in rows if isinstance(row.get("id"), str) and row.get("type") in ("llm", "vlm")
+            ]
+        elif name in ("llama-swap", "a server") and isinstance(await ask("/running"), dict):
+            name = "llama-swap"
+        models = tuple(row["id"] for row in listed if not _NO_CHAT.search(row["id"]))
+        if not models:
+            return FoundServer(name, url, problem="lists no model")
+        router = any("status" in row for row in listed)
+        loaded = tuple(row["id"] for row in listed if _state(row) == "loaded")
+        context = _number(await _context(ask, name, model, listed, router)) if model else None
+        loads = name in ("Ollama", "llama-swap") or router
+        return FoundServer(name, url, models, loaded, loads, context)
+    finally:
+        await transport.aclose()
+
+
+async def _context(
+    ask: probe.Ask | Any, name: str, model: str, listed: list[dict[str, Any]], router: bool
+) -> Any:
+    """What a server says of the context that a model is loaded with."""
+    if name == "Ollama":
+        listed = [{**row, "id": str(row.get("model"))} for row in _rows(await ask("/api/ps"), "models")]
+    row = next((row for row in listed if same_model(model, row["id"])), {})
+    if name == "llama.cpp":
+        said = await ask(f"/props?{urlencode({'model': model, 'autoload': 'false'})}" if router else "/props")
+        made = said.get("default_generation_settings") if isinstance(said, dict) else None
+        return made.get("n_ctx") if isinstance(made, dict) else None
+    keys = {"Ollama": "context_length", "LM Studio": "loaded_context_length"}
+    return row.get(keys.get(name, "max_model_len"))
+
+
+def _state(row: dict[str, Any]) -> Any:
+    """LM Studio's `state`, or a llama.cpp router's `status`."""
+    status = row.get("status")
+    return status.get("value") if isinstance(status, dict) else row.get("state")
+
+
+def _rows(said: Any, key: str) -> list[dict[str, Any]]:
+    found = said.get(key) if isinstance(said, dict) else None
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else None
