@@ -31,9 +31,8 @@ def project_of(folder: Path) -> str:
         return known
     verb = AddProject()
     added = act(verb, AddProjectArgs(path=str(top)))
-    output.note(
-        f"{added.project.name} is now a project ({top}). Nothing in it is changed.\n{untested(added)}"
-    )
+    output.note(f"{added.project.name} is now a project ({top}). Nothing in it is changed.")
+    output.prose(untested(added), err=True)
     return added.project.name
 
 

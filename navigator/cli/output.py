@@ -27,13 +27,16 @@ def say(text: str = "", **attributes: Any) -> None:
     click.echo(style(safe_text(text), **attributes))
 
 
-def prose(text: str, indent: str = "", *, first: str | None = None, **attributes: Any) -> None:
-    """Sentences for people, on stdout: on a terminal broken between words, else one line. `first` begins the first line."""
+def prose(
+    text: str, indent: str = "", *, first: str | None = None, err: bool = False, **attributes: Any
+) -> None:
+    """Sentences for people, on stdout or stderr: on a terminal broken between words, else one line. `first` begins it."""
     begin = indent if first is None else safe_line(first)
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    stream = sys.stderr if err else sys.stdout
+    columns = shutil.get_terminal_size().columns if stream.isatty() else 0
     clear = safe_line(text)
     lines = textwrap.wrap(clear, columns, initial_indent=begin, subsequent_indent=indent) if columns else []
-    say("\n".join(lines or [begin + clear]), **attributes)
+    (note if err else say)("\n".join(lines or [begin + clear]), **attributes)
 
 
 def emit(text: str) -> None:

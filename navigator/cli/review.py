@@ -29,7 +29,7 @@ from navigator.cli.session import (
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
-from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.errors import Conflict, UsageError
 from navigator.model.models import Task
 from navigator.model.states import LOOP_TASK_STATES, Severity, TaskState
 from navigator.store.lock import read_holder
@@ -155,11 +155,7 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> Non
 
 
 def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
-    """Until none of the tasks is on its way: a conductor that runs reviews them, without one this process does.
-
-    Raises:
-        NavigatorError: they could not be reviewed.
-    """
+    """Until none of the tasks is on its way. Without a conductor this process reviews them, once; it says why where it cannot."""
     from navigator.cli.run import conduct
 
     said = ""
@@ -176,10 +172,8 @@ def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
                     paths, until="reviewed", only=frozenset(left), quiet=True, time_scale=scale_of(None)
                 )
                 if _on_the_way(paths, ids):
-                    why = "; ".join(ended["problems"].values()) or ended["reason"]
-                    raise NavigatorError(
-                        f"{names}: not reviewed. {why}", hint="`navigator doctor` checks the server."
-                    )
+                    why = " ".join(dict.fromkeys(ended["problems"].values())) or ended["reason"]
+                    output.note(f"{names}: not reviewed, queued again. {why}")
                 return
         time.sleep(_PAUSE)
 

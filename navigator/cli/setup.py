@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -30,10 +30,10 @@ from navigator.setup.choose import (
 from navigator.setup.servers import USUAL, FoundServer, find_servers, look
 from navigator.swap import strategy_names
 
-if TYPE_CHECKING:
-    pass
-
+_tell = partial(output.prose, err=True)
 _SHOWN = 6
+_STREAMED = 0.2
+"""Seconds from the first token to the last: below, the server sent its answer in one piece."""
 _LONGEST_LOAD = 600.0
 _QUESTION = "Count from 1 to 60, with spaces between the numbers."
 
@@ -84,15 +84,13 @@ def setup(
     fits, why = strategy_for(writes, reviews)
     if strategy not in (None, fits):
         fits, why = str(strategy), "as you asked"
-    output.note(f'Strategy "{fits}": {why}.')
+    _tell(f'Strategy "{fits}": {why}.')
     contexts = asyncio.run(_measure(writes, reviews))
     _write(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=only_print)
     if projects is not None:
         _add_projects(projects, asks=asks, only_print=only_print)
     if not only_print:
-        output.note(
-            "Next, in a repository: `navigator review main..topic`. `navigator doctor` checks everything."
-        )
+        _tell("Next, in a repository: `navigator review main..topic`. `navigator doctor` checks everything.")
 
 
 def _show_servers(found: Sequence[FoundServer]) -> None:
@@ -127,7 +125,7 @@ def _roles(
     writes = named(choices, generator) if generator else _ask(choices, "Which model writes?", fast, asks=asks)
     reviews = named(choices, reviewer) if reviewer else _ask(choices, "Which reviews?", strong, asks=asks)
     if writes == reviews:
-        output.note(
+        _tell(
             f"{safe_line(writes.model)} does both. It reviews your work as any model would. Its reviews of what it wrote itself"
             " are marked self-reviewed, because it misses its own mistakes."
         )
@@ -171,10 +169,10 @@ async def _measure(writes: Pick, reviews: Pick) -> tuple[int | None, int | None]
     tokens = usage.completion_tokens
     speed = (
         f", then {tokens / (whole - first):.0f} tokens/s ({tokens} tokens)"
-        if tokens > 1 and whole > first
+        if tokens > 1 and whole - first > _STREAMED
         else ""
     )
-    output.note(f"It answered after {output.duration(first - asked)}{speed}: one request, measured now.")
+    _tell(f"It answered after {output.duration(first - asked)}{speed}: one request, measured now.")
     mine, others = [
         (await look(pick.server.url, pick.server.name, pick.model)).context for pick in (writes, reviews)
     ]
@@ -186,7 +184,7 @@ async def _measure(writes: Pick, reviews: Pick) -> tuple[int | None, int | None]
 
 def _say_contexts(context: int | None, pick: Pick) -> None:
     if context is None:
-        output.note(
+        _tell(
             f"{pick.server.name} does not say how long a context the model has; {GUESSED_CONTEXT:,} tokens are assumed. Correct"
             " context_tokens in the settings if it has fewer."
         )
@@ -195,7 +193,7 @@ def _say_contexts(context: int | None, pick: Pick) -> None:
             "Ollama": "Restart it with OLLAMA_CONTEXT_LENGTH=32768: it cuts longer prompts without saying so.",
             "llama.cpp": "Restart it with --ctx-size 32768, times the number of its slots.",
         }.get(pick.server.name, "Load it with a longer one.")
-        output.note(
+        _tell(
             f"! The model has a context of {context:,} tokens, too short for most changes. {how} Then run setup again."
         )
 
@@ -215,7 +213,7 @@ def _write(text: str, *, asks: bool, only_print: bool) -> None:
     if action == "change":
         output.note(shown_diff(planned).rstrip("\n"))
         if state_of(planned.path) != "ours":
-            output.note(f"{planned.path} has your own changes and stays. Above: what setup would write.")
+            _tell(f"{planned.path} has your own changes and stays. Above: what setup would write.")
             return
     if asks and not click.confirm(f"Write {planned.path}?", default=True, err=True):
         raise click.Abort

@@ -48,12 +48,12 @@ def make_strategy(
     from navigator.swap.base import Setup
 
     if settings.swap.strategy is None:
-        where = settings.source or "the settings file (`navigator config path` prints its path)"
-        listed = "; ".join(f"{name} ({strategy_class(name).about})" for name in strategy_names())
+        finds = "`navigator setup` finds your model servers and writes them."
+        if settings.source is None:
+            raise MissingPart("There are no settings yet.", hint=finds)
         raise MissingPart(
-            "No swap strategy is set, so Navigator does not know how to change models.",
-            hint="`navigator setup` finds your servers and writes the settings. "
-            f"Or set strategy under [swap] in {where}: {listed}.",
+            f"{settings.source} sets no swap strategy, so Navigator does not know how to change models.",
+            hint=f"{finds} Or set strategy under [swap] to one of {', '.join(strategy_names())} (docs/strategies.md).",
         )
     setup = Setup(settings, paths, in_flight, time_scale, seed)
     return strategy_class(settings.swap.strategy).create(setup)

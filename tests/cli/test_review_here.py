@@ -88,5 +88,11 @@ def test_what_stands_in_the_way_is_said(alone: Command, billing: Path) -> None:
     assert "navigator setup" in missing.run("review", cwd=billing, code=3).stderr
     assert missing.json("project", "list")["projects"] == []
     alone.config.write_text(config.replace(url_of(config), "http://127.0.0.1:9"))
-    refused = alone.run("review", cwd=billing, code=1)
-    assert "not reviewed" in refused.stderr and "navigator doctor" in refused.stderr
+    refused = alone.run("review", "--fail-on", "nit", cwd=billing, code=4)
+    assert "not reviewed, queued again" in refused.stderr and refused.stderr.count("navigator doctor") == 1
+    assert (
+        alone.run("review", "--format", "sarif", cwd=billing, code=1).stdout.count(
+            '"executionSuccessful": false'
+        )
+        == 1
+    )

@@ -216,8 +216,8 @@ async def test_without_a_strategy_the_screens_say_it_in_a_line(
         assert not await app.start_conductor()
         await pilot.pause()
         (said,) = (note.message for note in app._notifications)
-        first = "No swap strategy is set, so Navigator does not know how to change models."
-        assert said == f"{first} `navigator doctor` says how."
+        first = "There are no settings yet."
+        assert said == f"{first} `navigator setup` finds your model servers and writes them."
         strip = app.screen.query_one(StatusStrip)
         await until(pilot, lambda: first in str(strip.render()), what="the banner, not cut")
 

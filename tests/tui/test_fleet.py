@@ -344,7 +344,7 @@ async def test_starting_without_a_strategy_says_what_is_missing(make_app: AppMak
         await pilot.press("ctrl+n")
         await until(
             pilot,
-            lambda: any("No swap strategy is set" in note.message for note in pilot.app._notifications),
+            lambda: any("There are no settings yet" in note.message for note in pilot.app._notifications),
             what="the toast",
         )
 
