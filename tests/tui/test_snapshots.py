@@ -56,7 +56,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     from navigator.tui.data.conductor_link import ConductorLink
 
     monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
-    for module in ("welcome.first_run", "dialogs.help"):
+    for module in ("welcome", "dialogs.help"):
         monkeypatch.setattr(f"navigator.tui.{module}.config_path", lambda: CONFIG)
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
     clock = time.monotonic()
