@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from navigator.cascade.verbs.base import plural
 from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
 from navigator.cli import output
 from navigator.cli.session import act, reading
+from navigator.client.names import same_model
 from navigator.config.paths import config_path
-from navigator.model.errors import MissingPart, NavigatorError, UsageError
+from navigator.config.settings import ServerSettings, load_settings
+from navigator.model.errors import ConfigError, MissingPart, NavigatorError, UsageError
 from navigator.model.text import safe_line
 from navigator.setup.choose import (
     GUESSED_CONTEXT,
@@ -119,6 +122,13 @@ def _roles(
 ) -> tuple[Pick, Pick]:
     """Which model writes and which reviews: as named, as answered, else as suggested."""
     fast, strong = suggested(choices)
+    with suppress(ConfigError):
+        held = load_settings()
+        if held.source is not None:  # what was chosen before is suggested again
+            fast, strong = (
+                next((pick for pick in choices if same_model(server.model, pick.model)), other)
+                for server, other in ((held.generator, fast), (held.reviewer, strong))
+            )
     if asks and len(choices) > 1 and not (generator and reviewer):
         for number, pick in enumerate(choices, 1):
             output.note(f"{number:>3}  {safe_line(pick.model)}  ({pick.server.name})")
@@ -148,7 +158,6 @@ async def _measure(writes: Pick, reviews: Pick) -> tuple[int | None, int | None]
     from navigator.client.chat import ChatRequest, Timeouts
     from navigator.client.client import ModelClient
     from navigator.client.errors import CutByLength
-    from navigator.config.settings import ServerSettings
 
     output.note(f"Asking {safe_line(writes.model)} one question; it may have to be loaded first …")
     patience = Timeouts(first_token=_LONGEST_LOAD, total=_LONGEST_LOAD)
@@ -245,7 +254,7 @@ def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
         (path, command or "none found: findings are not run, and no exam is made of it")
         for path, command in rows
     ]
-    output.note(output.table(("repository", "its tests would be run, in the sandbox, by"), table))
+    click.echo(output.table(("repository", "its tests would be run, in the sandbox, by"), table), err=True)
     if only_print or (
         asks and not click.confirm(f"Add {plural(len(rows), 'project')}?", default=True, err=True)
     ):
