@@ -128,13 +128,34 @@ class Addressed(_Strict):
     why: _Text = ""
 
 
+def _labels(value: Any) -> Any:
+    """Labels of hunks; None where the model gives no list of them."""
+    return [_label(one) for one in value if isinstance(one, int | str)] if isinstance(value, list) else None
+
+
 class RawReview(_Strict):
-    """A review as the model wrote it."""
+    """A review as the model wrote it. `read` are the hunks that it says it read; None where it does not say."""
 
     summary: _Text
+    read: Annotated[frozenset[str] | None, BeforeValidator(_labels)] = None
     addressed: tuple[Addressed, ...] = ()
     findings: tuple[RawFinding, ...]
     verdict: Annotated[Verdict, BeforeValidator(_verdict)]
+
+
+def united(first: RawReview, second: RawReview) -> RawReview:
+    """Two answers about the same diff: what either read, and what either found, each line once."""
+    known = {(one.kind, one.hunk, one.quote) for one in second.findings}
+    more = [one for one in first.findings if (one.kind, one.hunk, one.quote) not in known]
+    verdicts = {first.verdict, second.verdict}
+    return second.model_copy(
+        update={
+            "read": (first.read or frozenset()) | (second.read or frozenset()),
+            "findings": (*more, *second.findings),
+            "addressed": second.addressed or first.addressed,
+            "verdict": Verdict.REVISE if Verdict.REVISE in verdicts else second.verdict,
+        }
+    )
 
 
 def clipped(name: str, text: str) -> str:
