@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -31,7 +32,7 @@ from navigator.setup.choose import (
     suggested,
 )
 from navigator.setup.servers import USUAL, FoundServer, find_servers, look
-from navigator.swap import strategy_names
+from navigator.swap import strategy_class, strategy_names
 
 _tell = partial(output.prose, err=True)
 _SHOWN = 6
@@ -49,7 +50,7 @@ _QUESTION = "Count from 1 to 60, with spaces between the numbers."
 @click.option("--reviewer", metavar="M", help="The model that reviews.")
 @click.option(
     "--strategy",
-    type=click.Choice(strategy_names()),
+    type=click.Choice([name for name in strategy_names() if name != "rehearsal"]),
     help="How models are swapped; default: what fits the servers.",
 )
 @click.option(
@@ -88,12 +89,28 @@ def setup(
     if strategy not in (None, fits):
         fits, why = str(strategy), "as you asked"
     _tell(f'Strategy "{fits}": {why}.')
+    _require_usable(settings_text(writes, reviews, fits, why, (None, None)))
     contexts = asyncio.run(_measure(writes, reviews))
     _write(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=only_print)
     if projects is not None:
         _add_projects(projects, asks=asks, only_print=only_print)
     if not only_print:
         _tell("Next, in a repository: `navigator review main..topic`. `navigator doctor` checks everything.")
+
+
+def _require_usable(text: str) -> None:
+    """Raise what reading such settings and making their strategy would raise: a strategy that was asked for may need more."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "settings.toml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            settings = load_settings(path)
+            strategy_class(str(settings.swap.strategy)).check(settings)
+        except ConfigError as error:
+            raise UsageError(
+                f"These servers do not fit the strategy that you asked for: {error.message.replace(str(path), 'settings')}",
+                hint="Leave --strategy out, or see docs/strategies.md.",
+            ) from error
 
 
 def _show_servers(found: Sequence[FoundServer]) -> None:

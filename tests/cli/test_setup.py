@@ -136,6 +136,12 @@ def test_what_cannot_be_used_is_said(fresh: Command, boxes: dict[str, Box]) -> N
     url = boxes["ollama"].url
     said = fresh.run("setup", "--server", url, "--generator", "nosuch:7b", "--yes", code=2).stderr
     assert "nosuch:7b" in said and SMALL in said
+    ask = ("setup", "--server", url, "--generator", SMALL, "--reviewer", LARGE, "--yes", "--strategy")
+    assert "needs argv" in fresh.run(*ask, "command", code=2).stderr
+    assert not fresh.config.exists() and boxes["ollama"].chats == []
+    fresh.run(*ask, "resident")
+    assert load_settings(fresh.config).swap.strategy == "resident"
+    fresh.config.unlink()
     assert "no address" in fresh.run("setup", "--server", "http://u:p@box", "--yes", code=2).stderr
     with (
         serving(Box("ollama", (SMALL,), key="secret")) as locked,
