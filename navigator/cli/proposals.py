@@ -303,6 +303,8 @@ def _show_reading(review: Review, *, first: bool) -> None:
     output.emit(f"  {who}{word}{differs} by {safe_line(review.model)}, {review.prompt_version}{parts}{count}")
     if review.advice:
         output.say(f"  advice: {review.advice}", fg="yellow")
+    if review.read_words:
+        output.say(f"  {review.read_words}; not {', '.join(review.unread)}", fg="yellow")
     if review.summary:
         output.say(f"  {review.summary}")
     for said in review.reversals:

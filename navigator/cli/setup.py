@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +16,10 @@ from navigator.cascade.verbs.base import plural
 from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
 from navigator.cli import output
 from navigator.cli.session import act, reading
+from navigator.client.names import same_model
 from navigator.config.paths import config_path
-from navigator.model.errors import MissingPart, NavigatorError, UsageError
+from navigator.config.settings import ServerSettings, load_settings
+from navigator.model.errors import ConfigError, MissingPart, NavigatorError, UsageError
 from navigator.model.text import safe_line
 from navigator.setup.choose import (
     GUESSED_CONTEXT,
@@ -28,7 +32,7 @@ from navigator.setup.choose import (
     suggested,
 )
 from navigator.setup.servers import USUAL, FoundServer, find_servers, look
-from navigator.swap import strategy_names
+from navigator.swap import strategy_class, strategy_names
 
 _tell = partial(output.prose, err=True)
 _SHOWN = 6
@@ -46,7 +50,7 @@ _QUESTION = "Count from 1 to 60, with spaces between the numbers."
 @click.option("--reviewer", metavar="M", help="The model that reviews.")
 @click.option(
     "--strategy",
-    type=click.Choice(strategy_names()),
+    type=click.Choice([name for name in strategy_names() if name != "rehearsal"]),
     help="How models are swapped; default: what fits the servers.",
 )
 @click.option(
@@ -85,12 +89,28 @@ def setup(
     if strategy not in (None, fits):
         fits, why = str(strategy), "as you asked"
     _tell(f'Strategy "{fits}": {why}.')
+    _require_usable(settings_text(writes, reviews, fits, why, (None, None)))
     contexts = asyncio.run(_measure(writes, reviews))
     _write(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=only_print)
     if projects is not None:
         _add_projects(projects, asks=asks, only_print=only_print)
     if not only_print:
         _tell("Next, in a repository: `navigator review main..topic`. `navigator doctor` checks everything.")
+
+
+def _require_usable(text: str) -> None:
+    """Raise what reading such settings and making their strategy would raise: a strategy that was asked for may need more."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "settings.toml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            settings = load_settings(path)
+            strategy_class(str(settings.swap.strategy)).check(settings)
+        except ConfigError as error:
+            raise UsageError(
+                f"These servers do not fit the strategy that you asked for: {error.message.replace(str(path), 'settings')}",
+                hint="Leave --strategy out, or see docs/strategies.md.",
+            ) from error
 
 
 def _show_servers(found: Sequence[FoundServer]) -> None:
@@ -119,6 +139,13 @@ def _roles(
 ) -> tuple[Pick, Pick]:
     """Which model writes and which reviews: as named, as answered, else as suggested."""
     fast, strong = suggested(choices)
+    with suppress(ConfigError):
+        held = load_settings()
+        if held.source is not None:  # what was chosen before is suggested again
+            fast, strong = (
+                next((pick for pick in choices if same_model(server.model, pick.model)), other)
+                for server, other in ((held.generator, fast), (held.reviewer, strong))
+            )
     if asks and len(choices) > 1 and not (generator and reviewer):
         for number, pick in enumerate(choices, 1):
             output.note(f"{number:>3}  {safe_line(pick.model)}  ({pick.server.name})")
@@ -148,7 +175,6 @@ async def _measure(writes: Pick, reviews: Pick) -> tuple[int | None, int | None]
     from navigator.client.chat import ChatRequest, Timeouts
     from navigator.client.client import ModelClient
     from navigator.client.errors import CutByLength
-    from navigator.config.settings import ServerSettings
 
     output.note(f"Asking {safe_line(writes.model)} one question; it may have to be loaded first …")
     patience = Timeouts(first_token=_LONGEST_LOAD, total=_LONGEST_LOAD)
@@ -245,7 +271,7 @@ def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
         (path, command or "none found: findings are not run, and no exam is made of it")
         for path, command in rows
     ]
-    output.note(output.table(("repository", "its tests would be run, in the sandbox, by"), table))
+    click.echo(output.table(("repository", "its tests would be run, in the sandbox, by"), table), err=True)
     if only_print or (
         asks and not click.confirm(f"Add {plural(len(rows), 'project')}?", default=True, err=True)
     ):

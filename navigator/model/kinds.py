@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from navigator.model import patterns
 from navigator.model.states import TaskKind
 
-_WORDS = patterns.compile(r"[a-z]+")
 _MAKES = "add write update improve extend complete translate"
 _VERBS = {
     TaskKind.FIX: "fix repair correct mend resolve prevent",
@@ -24,8 +22,9 @@ _THINGS = {
 
 def guess_kind(text: str) -> TaskKind:
     """The kind that the first words of a task's text name, else implement. Never one that ends without a change."""
-    first, *rest = [*_WORDS.findall(text.strip().partition("\n")[0].lower()), ""]
+    line = text.strip().partition("\n")[0].lower()
+    first, *rest = [*(word.strip("`'\".,:;()") for word in line.split()), ""]
+    made = rest if first in _MAKES.split() else []
     named = [kind for kind, verbs in _VERBS.items() if first in verbs.split()]
-    if first in _MAKES.split():
-        named = [kind for word in rest for kind, things in _THINGS.items() if word in things.split()]
+    named += [kind for word in made for kind, things in _THINGS.items() if word in things.split()]
     return (named or [TaskKind.IMPLEMENT])[0]

@@ -318,6 +318,11 @@ class Finding(Model):
         return self.anchored and not self.remark and self.severity is not Severity.NIT
 
 
+def read_words(hunks: int, unread: int) -> str:
+    """`read 5 of 7 hunks` where a reading left some out, else ""."""
+    return f"read {hunks - unread} of {hunks} hunks" if unread else ""
+
+
 class Review(Model):
     """One reading of one proposal. `verdict` is derived; `stated_verdict` is what the model itself said.
 
@@ -325,6 +330,7 @@ class Review(Model):
     asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
     REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
     verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time; 0 where none are set.
+    `hunks` is how many it was shown and `unread` the labels of those that it does not say it read; 0 where it did not say.
     """
 
     role: Role = Role.REVIEWER
@@ -336,6 +342,8 @@ class Review(Model):
     addressed: tuple[dict[str, Any], ...] = ()
     reversals: tuple[str, ...] = ()
     parts: int = 1
+    hunks: int = 0
+    unread: tuple[str, ...] = ()
     advice: str = ""
     block_on: str = "grounded"
     prompt_version: str = ""
@@ -343,6 +351,11 @@ class Review(Model):
     usage: Usage = Usage()
     price: float = 0.0
     at: str = ""
+
+    @property
+    def read_words(self) -> str:
+        """`read 5 of 7 hunks` where it left some out, else ""."""
+        return read_words(self.hunks, len(self.unread))
 
     @property
     def asked(self) -> int:

@@ -23,6 +23,7 @@ _BLOCK = patterns.compile(
     r"^(\S.*)\n<<<<<<< SEARCH\n((?:.*\n)*?)=======\n((?:.*\n)*?)>>>>>>> REPLACE\n?", patterns.MULTILINE
 )
 _HUNK = patterns.compile(r"@@ (H\d+) @@.*")
+_SHOWN = patterns.compile(r"^@@ ([HF]\d+) @@", patterns.MULTILINE)
 _LINE = patterns.compile(r" *\d*\|([ +-])(.*)")
 
 
@@ -140,7 +141,10 @@ def _review(task: SampleTask | None, diff: str, blocks: Sequence[DataBlock], rep
         for finding in held["findings"]
         if finding["quote"] in labels or finding["kind"] == "missing" or not finding["line"]
     ]
-    value: dict[str, Any] = {"summary": held["summary"]}
+    value: dict[str, Any] = {
+        "summary": held["summary"],
+        "read": [match[1] for match in _SHOWN.finditer(diff)],
+    }
     if isinstance(earlier, list):
         kept = {finding["quote"] for finding in findings}
         value["addressed"] = held.get("addressed") or [

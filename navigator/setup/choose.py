@@ -110,7 +110,7 @@ def settings_text(
             "",
         ]
     lines += ["[swap]", f"strategy = {toml(strategy)}  # {why}", ""]
-    if strategy == "command":
+    if strategy == "command" and writes.server.name == "LM Studio":
         loads = "; ".join(
             f"{role}) lms load {shlex.quote(pick.model)} --context-length {context or GUESSED_CONTEXT} -y ;"
             for role, _, pick, context in roles

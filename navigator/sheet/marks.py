@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from navigator.model.ids import PART_BASE
-from navigator.model.models import EXISTING, CheckResult, tests_outcome
+from navigator.model.models import EXISTING, CheckResult, read_words, tests_outcome
 from navigator.model.states import CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Kind(StrEnum):
     FINAL = "final"
     OVERRULED = "overruled"
     FIRST = "first"
+    UNREAD = "unread"
     CONFIRM = "confirm"
     LOST_TESTS = "lost_tests"
     OVERLAP = "overlap"
@@ -85,7 +86,7 @@ class Facts:
     Attributes:
         verdict: derived, of the reviewer's newest reading; `stated` is what it said itself, `first` what its first reading said
             where it read again, `final` and `own` what the final model and the writer said; `whole` that of a part's parent.
-        findings: how many there are of the final model's.
+        read: `read 5 of 7 hunks`, where the reviewer's newest reading left some out.
         failed: names of the checks that said no; `tests` what the project's tests said; `lost_tests`: they ran on the base only.
         refused, confirm: policy items, as (rule, path, words).
         rivals: other variants of the task that wait too.
@@ -100,6 +101,7 @@ class Facts:
     whole: Verdict | None = None
     self_review: bool = False
     advice: bool = False
+    read: str = ""
     failed: tuple[str, ...] = ()
     tests: CheckOutcome | None = None
     lost_tests: bool = False
@@ -140,6 +142,7 @@ class Facts:
             whole=whole,
             self_review=bool(review and review.self_review),
             advice=bool(review and review.advice),
+            read=review.read_words if review else "",
             failed=tuple(check.name for check in proposal.failed_checks),
             tests=tests_outcome(proposal.checks),
             lost_tests=any(could_not_run(check) for check in proposal.checks),
@@ -167,6 +170,7 @@ class Facts:
             whole=card.whole,
             self_review=card.self_review,
             advice=card.advice,
+            read=read_words(card.hunks, card.unread),
             failed=card.failed,
             tests=CheckOutcome(card.tests) if card.tests else None,
             lost_tests=card.lost_tests,
@@ -232,6 +236,8 @@ def _readings(of: Facts) -> Iterator[Mark]:
             "overruled",
             key="overruled:review",
         )
+    if of.read:
+        yield Mark(Kind.UNREAD, f"the reviewer {of.read}", of.read, of.read.removesuffix(" hunks"))
     if of.first not in (None, Verdict.APPROVE, of.verdict):
         yield Mark(Kind.FIRST, f"the first reading said {of.first.value}", f"first {of.first.value}", "first")
 

@@ -173,7 +173,9 @@ SCHEMA: tuple[str, ...] = (
         advice TEXT NOT NULL DEFAULT '',
         -- The rule that made a verdict of the findings; a rate under another rule is another rate.
         block_on TEXT NOT NULL DEFAULT 'grounded',
-        price REAL NOT NULL DEFAULT 0 CHECK (price >= 0)
+        price REAL NOT NULL DEFAULT 0 CHECK (price >= 0),
+        hunks INTEGER NOT NULL DEFAULT 0 CHECK (hunks >= 0),
+        unread TEXT NOT NULL DEFAULT '[]'
     ) STRICT""",
     "CREATE UNIQUE INDEX reviews_counted ON reviews (proposal_id, role) WHERE counted = 1",
     f"""CREATE TABLE decisions (

@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from navigator.figures.canary import PROBES
+from tests.replies import Replies
 
 WRITER = "scripted/writer"
 READER = "scripted/reader"
@@ -121,7 +122,7 @@ def settings(generator: str, reviewer: str, names: tuple[str, str] = (WRITER, RE
 def speaking(models: Models) -> Iterator[Models]:
     """Serve `models` on a free port until the block ends."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Replies):
         def do_GET(self) -> None:
             if not models.loaded:
                 self.close_connection = True
@@ -178,17 +179,6 @@ def speaking(models: Models) -> Iterator[Models]:
             if usage is not None:
                 document["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
             self.wfile.write(f"data: {json.dumps(document)}\n\n".encode())
-
-        def reply(self, status: int, document: object) -> None:
-            raw = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, *_: object) -> None:
-            pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

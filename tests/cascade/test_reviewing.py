@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from navigator.cascade.reviewing.answer_schema import review_schema
+from navigator.cli.session import locked_dependencies
 from navigator.model.models import Proposal, Review
 from navigator.model.states import Role, TaskState, Verdict
+from navigator.sheet.marks import Facts, Kind, batch_choice, marks
 from tests.cascade.answers import AFTER, BEFORE, CASES, TASK, UNREVIEWED, answer
 from tests.cascade.scripted_models import READER, Messages, Models, Said, approval, objection, speaking
 from tests.cascade.support import git, hurry
@@ -410,3 +413,77 @@ def test_stored_findings_hold_no_text_that_json_cannot_carry(room: Room, models:
     review = review_of(room.proposals()[0])
     json.dumps(review.model_dump(mode="json"), ensure_ascii=False).encode("utf-8")
     assert review.verdict is Verdict.REVISE
+
+
+# What a review says that it read
+
+
+def two_hunks(room: Room, models: Models) -> None:
+    commit(room, {"a.txt": b"one\n", "b.txt": b"one\n"})
+    block = "{}.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n"
+    models.write = lambda messages: block.format("a") + block.format("b")
+    room.queue(files=["a.txt", "b.txt"])
+
+
+def test_hunks_that_a_review_leaves_out_are_asked_for_once(room: Room, models: Models) -> None:
+    two_hunks(room, models)
+    first = approval(read=["H1"], findings=[objection("two", severity="minor")])
+    models.read = lambda messages: (
+        approval(read=["H2"]) if "You do not say that you read H2." in messages[-1]["content"] else first
+    )
+    room.work()
+    review = review_of(room.proposals()[0])
+    assert (review.hunks, review.unread, review.verdict) == (2, (), Verdict.APPROVE)
+    assert [finding.hunk for finding in review.findings] == ["H1"], "what the first answer found is kept"
+    assert len(models.read_by) == 2 and review.read_words == ""
+
+
+def test_a_review_that_still_leaves_hunks_out_says_so_everywhere(room: Room, models: Models) -> None:
+    two_hunks(room, models)
+    models.read = lambda messages: approval(read=["hunk 1"])
+    room.work()
+    proposal = room.proposals()[0]
+    review = review_of(proposal)
+    assert len(models.read_by) == 2 and (review.hunks, review.unread) == (2, ("H2",))
+    room.act("seen", ids=[proposal.id])
+    with locked_dependencies(room.paths) as world:
+        (card,) = world.reader.cards("")
+        for facts in (Facts.of_card(card), Facts.of(world.reader.proposal(proposal.id))):
+            (mark,) = [one for one in marks(facts) if one.kind is Kind.UNREAD]
+            assert mark.words == "the reviewer read 1 of 2 hunks" and mark.leaves_out
+        choice = batch_choice(world.reader)
+    assert choice.taken == ()
+    assert [(one.id, mark.kind) for one, mark in choice.left_out] == [(proposal.id, Kind.UNREAD)]
+
+
+@pytest.mark.parametrize("read", [["H1", "H2"], ["h2", "@@ H1 @@"], None, "H1"])
+def test_a_review_that_read_all_or_does_not_say_is_asked_nothing_more(
+    room: Room, models: Models, read: Any
+) -> None:
+    """A server without a schema may leave the list away: what is not known is not left out."""
+    two_hunks(room, models)
+    models.read = lambda messages: approval(read=read) if read else approval()
+    room.work()
+    assert len(models.read_by) == 1 and review_of(room.proposals()[0]).unread == ()
+
+
+def test_the_prompts_name_every_key_that_an_answer_needs(room: Room, models: Models) -> None:
+    asked: dict[bool, tuple[str, list[str]]] = {}
+
+    def say(messages: Messages) -> str:
+        again = "addressed" in messages[0]["content"]
+        schema = review_schema(["H1"], again=int(again))
+        items = schema["properties"]["findings"]["items"]["required"]
+        items += schema["properties"]["addressed"]["items"]["required"] if again else []
+        asked[again] = messages[0]["content"], [*schema["required"], *items]
+        return approval() if again else approval(findings=[objection("return x * 2")], verdict="REVISE")
+
+    models.read = say
+    models.write = lambda messages: edit(
+        "return x * 3" if "findings" in text_of(messages[2:]) else "return x * 2"
+    )
+    room.queue()
+    room.work()
+    assert set(asked) == {False, True}
+    for text, keys in asked.values():
+        assert [key for key in keys if not re.search(rf"\b{key}\b", text)] == []

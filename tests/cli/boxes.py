@@ -11,8 +11,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
+
+from tests.replies import Replies
 
 Body = dict[str, Any]
 
@@ -94,7 +96,7 @@ class Box:
 def serving(box: Box, port: int = 0) -> Iterator[Box]:
     """Serve a box until the block ends."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Replies):
         def do_GET(self) -> None:
             if box.key and self.headers.get("Authorization") != f"Bearer {box.key}":
                 self.reply(401, {"error": "key"})
@@ -127,17 +129,6 @@ def serving(box: Box, port: int = 0) -> Iterator[Box]:
                 **more,
             }
             self.wfile.write(f"data: {json.dumps(said)}\n\n".encode())
-
-        def reply(self, status: int, document: object) -> None:
-            raw = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, *_: object) -> None:
-            pass
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True

@@ -98,6 +98,9 @@ def test_it_writes_once_prints_without_writing_and_keeps_what_was_changed(
         "setup", "--server", boxes["ollama"].url, "--generator", LARGE, "--reviewer", LARGE, "--yes"
     )
     assert "does both" in again.stderr and load_settings(fresh.config).swap.strategy == "resident"
+    own = fresh.config.read_bytes()
+    fresh.run("setup", "--server", boxes["ollama"].url, "--yes")  # what was chosen before is suggested again
+    assert fresh.config.read_bytes() == own
     fresh.config.write_text(fresh.config.read_text() + "\n[batch]\ntarget = 3\n")
     kept = fresh.config.read_bytes()
     assert "has your own changes and stays" in fresh.run(*words, "--yes").stderr
@@ -133,6 +136,12 @@ def test_what_cannot_be_used_is_said(fresh: Command, boxes: dict[str, Box]) -> N
     url = boxes["ollama"].url
     said = fresh.run("setup", "--server", url, "--generator", "nosuch:7b", "--yes", code=2).stderr
     assert "nosuch:7b" in said and SMALL in said
+    ask = ("setup", "--server", url, "--generator", SMALL, "--reviewer", LARGE, "--yes", "--strategy")
+    assert "needs argv" in fresh.run(*ask, "command", code=2).stderr
+    assert not fresh.config.exists() and boxes["ollama"].chats == []
+    fresh.run(*ask, "resident")
+    assert load_settings(fresh.config).swap.strategy == "resident"
+    fresh.config.unlink()
     assert "no address" in fresh.run("setup", "--server", "http://u:p@box", "--yes", code=2).stderr
     with (
         serving(Box("ollama", (SMALL,), key="secret")) as locked,
@@ -204,6 +213,9 @@ def test_a_plan_names_what_others_run_on_such_a_card(fresh: Command) -> None:
     fresh.config.touch()
     said = fresh.run("doctor", "--plan", "--card", "96", "--ram", "128").stdout
     assert "gpt-oss-120b" in said and BASIS in said
+    fresh.config.write_text('[generator]\nmodel = "qwen3-coder:30b"\n')
+    unknown = fresh.run("doctor", "--plan", "--card", "24", "--ram", "64", code=2)
+    assert "Qwen3.8-27B" in unknown.stdout and "qwen3-coder:30b is not known" in unknown.stderr
 
 
 def test_doctor_says_where_a_context_is_shorter_than_the_settings(fresh: Command) -> None:

@@ -161,7 +161,7 @@ def test_the_schema_is_honoured() -> None:
 
     value = json.loads(Reviewer(seed=1).answer(messages, schema, 1).text)
 
-    assert list(value) == ["summary", "findings", "verdict"]
+    assert list(value) == ["summary", "read", "findings", "verdict"]
     assert len(value["findings"]) <= 8
     labels = {hunk.label for file in diff for hunk in file.hunks}
     for finding in value["findings"]:

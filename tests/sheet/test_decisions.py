@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -37,13 +37,14 @@ def seen(bench: SplitBench, proposal: str) -> None:
 
 
 def reviewed(
-    role: Role, verdict: Verdict, stated: Verdict | None = None
+    role: Role, verdict: Verdict, stated: Verdict | None = None, **more: Any
 ) -> Callable[[SplitBench, str], None]:
     def read(bench: SplitBench, proposal: str) -> None:
         seen(bench, proposal)
         with bench.world() as world, world.store.transaction() as tx:
             tx.add_review(
-                proposal, Review(role=role, verdict=verdict, stated_verdict=stated or verdict, model="m")
+                proposal,
+                Review(role=role, verdict=verdict, stated_verdict=stated or verdict, model="m", **more),
             )
 
     return read
@@ -113,6 +114,14 @@ CASES = (
         REFUSES,
         LEAVES,
         "final:review",
+    ),
+    Case(
+        "read 5 of 7 hunks",
+        reviewed(Role.REVIEWER, Verdict.APPROVE, hunks=7, unread=("H6", "H7")),
+        Kind.UNREAD,
+        ASKS,
+        LANDS,
+        LEAVES,
     ),
     Case("REVISE", reviewed(Role.REVIEWER, Verdict.REVISE), Kind.REVISE, ASKS, LANDS, LEAVES),
     Case("overlaps another", overlapped, Kind.OVERLAP, ASKS, LANDS, LEAVES),

@@ -1,6 +1,6 @@
 """From the bytes of a reviewer's answer to its fields, or to the reason why it is no review.
 
-Strict about what decides (every field of the schema has to be there, two answers in one are none), patient about form: a
+Strict about what decides (every field but hints has to be there, two answers in one are none), patient about form: a
 fence or prose round the object, raw control characters inside strings, other words for the same severity. A server that
 constrains decoding sends none of these; one that does not sends all of them.
 """
@@ -104,13 +104,15 @@ class _Strict(BaseModel):
 
 
 class RawFinding(_Strict):
-    """A finding as the model wrote it. `earlier` is the number of the finding that it repeats, 0 for a new one, None
-    where it does not say."""
+    """A finding as the model wrote it; label and line are hints, and may be missing.
+
+    `earlier` is the number of the finding that it repeats, 0 for a new one, None where it does not say.
+    """
 
     kind: Annotated[FindingKind, BeforeValidator(lambda value: _word(value, {}))]
-    hunk: Annotated[str, BeforeValidator(_label)]
+    hunk: Annotated[str, BeforeValidator(_label)] = ""
     quote: _Text
-    line: Annotated[int, BeforeValidator(_number)]
+    line: Annotated[int, BeforeValidator(_number)] = 0
     severity: Annotated[Severity, BeforeValidator(lambda value: _word(value, _SEVERITIES))]
     criterion: Annotated[Criterion, BeforeValidator(lambda value: _word(value, _CRITERIA))]
     trigger: _Text
@@ -128,13 +130,34 @@ class Addressed(_Strict):
     why: _Text = ""
 
 
+def _labels(value: Any) -> Any:
+    """Labels of hunks; None where the model gives no list of them."""
+    return [_label(one) for one in value if isinstance(one, int | str)] if isinstance(value, list) else None
+
+
 class RawReview(_Strict):
-    """A review as the model wrote it."""
+    """A review as the model wrote it. `read` are the hunks that it says it read; None where it does not say."""
 
     summary: _Text
+    read: Annotated[frozenset[str] | None, BeforeValidator(_labels)] = None
     addressed: tuple[Addressed, ...] = ()
     findings: tuple[RawFinding, ...]
     verdict: Annotated[Verdict, BeforeValidator(_verdict)]
+
+
+def united(first: RawReview, second: RawReview) -> RawReview:
+    """Two answers about the same diff: what either read, and what either found, each line once."""
+    known = {(one.kind, one.hunk, one.quote) for one in second.findings}
+    more = [one for one in first.findings if (one.kind, one.hunk, one.quote) not in known]
+    verdicts = {first.verdict, second.verdict}
+    return second.model_copy(
+        update={
+            "read": (first.read or frozenset()) | (second.read or frozenset()),
+            "findings": (*more, *second.findings),
+            "addressed": second.addressed or first.addressed,
+            "verdict": Verdict.REVISE if Verdict.REVISE in verdicts else second.verdict,
+        }
+    )
 
 
 def clipped(name: str, text: str) -> str:

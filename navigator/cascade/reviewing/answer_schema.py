@@ -39,7 +39,8 @@ def review_schema(
     if again:
         fields["earlier"] = {"type": "integer", "minimum": 0, "maximum": again}
     finding = closed_object(fields)
-    review: dict[str, Any] = {"summary": _text("summary")}
+    labels = {"type": "array", "items": {"type": "string", "enum": list(hunks)}, "maxItems": len(hunks)}
+    review: dict[str, Any] = {"summary": _text("summary"), "read": labels}
     numbers = list(asked) if asked is not None else list(range(1, again + 1))
     if numbers:
         whole = numbers == list(range(1, again + 1))

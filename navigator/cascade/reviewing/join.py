@@ -31,13 +31,23 @@ class Answered:
 
 @dataclass(frozen=True)
 class Joined:
-    """What several answers come to together. `addressed` are entries as the store keeps them."""
+    """What several answers come to together. `addressed` are entries as the store keeps them; `hunks` and `unread` as in
+    `Review`."""
 
     verdict: Verdict
     stated: Verdict | None
     summary: str
     findings: tuple[Finding, ...]
     addressed: tuple[dict[str, object], ...]
+    hunks: int = 0
+    unread: tuple[str, ...] = ()
+
+
+def unread_of(answer: Answered) -> tuple[str, ...]:
+    """The labels that an answer was shown and does not say it read; none where it does not say what it read."""
+    if answer.raw is None or answer.raw.read is None or answer.reading is None:
+        return ()
+    return tuple(label for label in answer.reading.labels if label not in answer.raw.read)
 
 
 def join(answers: Sequence[Answered], earlier: Sequence[Finding], second: bool) -> Joined:
@@ -76,7 +86,16 @@ def join(answers: Sequence[Answered], earlier: Sequence[Finding], second: bool) 
         _summary(answers),
         tuple(findings),
         tuple(addressed),
+        *_read(answers),
     )
+
+
+def _read(answers: Sequence[Answered]) -> tuple[int, tuple[str, ...]]:
+    """How many hunks were shown, and those that nobody says were read; nothing where an answer does not say."""
+    if any(answer.raw is None or answer.raw.read is None for answer in answers):
+        return 0, ()
+    shown = sum(len(answer.reading.labels) for answer in answers if answer.reading is not None)
+    return shown, tuple(label for answer in answers for label in unread_of(answer))
 
 
 def _united(before: Sequence[Finding], more: Sequence[Finding]) -> list[Finding]:

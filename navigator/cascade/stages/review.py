@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.exam.worth import why_advice
+from navigator.cascade.reviewing.answer import RawReview, united
 from navigator.cascade.reviewing.answer_schema import review_schema
-from navigator.cascade.reviewing.grounding import RawReview, UnreadableReview, read_review
-from navigator.cascade.reviewing.join import Answered, join
+from navigator.cascade.reviewing.grounding import UnreadableReview, read_review
+from navigator.cascade.reviewing.join import Answered, join, unread_of
 from navigator.cascade.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
 from navigator.cascade.reviewing.rereview import reversals
 from navigator.cascade.stages.calls import (
@@ -313,6 +314,7 @@ async def _ask(
             else:
                 answers.append(looked.answer)
                 return read
+    kept: RawReview | None = None
     for attempt in range(2):
         try:
             answer = await call_model(
@@ -340,14 +342,26 @@ async def _ask(
             break
         answers.append(answer)
         try:
-            return Answered(reading, await asyncio.to_thread(read_answer, answer, reading))
+            raw = await asyncio.to_thread(read_answer, answer, reading)
+            read = Answered(reading, raw if kept is None else united(kept, raw))
+            left = unread_of(read)
+            fits = reading.tokens + 2 * room <= deps.settings.server(role).context_tokens
+            if attempt or not left or not fits or role is not Role.REVIEWER:
+                return read
+            kept = raw
+            _, user, _ = deps.prompts.render("review-rest", labels=", ".join(left))
+            messages = (
+                *messages,
+                {"role": "assistant", "content": answer.text},
+                {"role": "user", "content": user},
+            )
         except (UnreadableReview, WorkerLost) as error:
             why = str(error)
             if subject.exam_item is None:
                 with deps.store.transaction() as tx:
                     about = subject.proposal.id
                     tx.event("review_unreadable", task_id=task.id, proposal_id=about, data={"why": why})
-    return Answered(reading, None, why)
+    return Answered(reading, kept, "" if kept else why)
 
 
 def _is_its_fault(deps: Dependencies, subject: Subject, error: ServingError, role: Role) -> bool:
@@ -389,6 +403,8 @@ def conclude(
         addressed=joined.addressed,
         reversals=reversals(joined.findings, subject.earlier, subject.between, round=proposal.round),
         parts=max(1, len(plan.readings)),
+        hunks=joined.hunks,
+        unread=joined.unread,
         prompt_version=plan.version,
         model=model,
         usage=usage_of(answers),

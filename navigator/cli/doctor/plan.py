@@ -41,10 +41,15 @@ def show_plan(
 ) -> None:
     """Print the plan for a card and a pair of models. Without names, the settings' models; without those, a profile's."""
     settings = load_settings()
+    memory = _card(card)
+    if not as_json:  # first: they are of use too where a model's shape is not known
+        for preset in fitting(load_presets(resource_dir("swap")), memory[0] / 1024):
+            output.prose(preset.words, "  ")
+        output.say()
     found = plan(
         _model(settings, Role.GENERATOR, generator),
         _model(settings, Role.REVIEWER, reviewer),
-        card=_card(card),
+        card=memory,
         ram=_ram(ram),
         tokens=context,
     )
@@ -52,9 +57,6 @@ def show_plan(
         output.print_json(TypeAdapter(Plan).dump_python(found, mode="json"))
     else:
         _tell(found)
-        output.say()
-        for preset in fitting(load_presets(resource_dir("swap")), found.card / 1024):
-            output.prose(preset.words, "  ")
 
 
 def _card(given: float | None) -> tuple[int, Basis]:

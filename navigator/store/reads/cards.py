@@ -53,6 +53,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        CASE WHEN EXISTS (SELECT 1 FROM meta WHERE key = '{PART_BASE}' || a.base_commit) THEN '' ELSE a.base_commit END AS made_on,
        t.ref AS of_change,
        r.verdict, r.stated_verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
+       r.hunks, json_array_length(r.unread) AS unread,
        {_said(Role.REVIEWER, order="ASC", besides=" AND id <> r.id")} AS first_verdict,
        {_said(Role.FINAL)} AS final_verdict, {_said(Role.GENERATOR)} AS own_verdict,
        {_said(Role.REVIEWER, "a.parent")} AS whole_verdict,
@@ -137,6 +138,8 @@ class Card:
     whole: Verdict | None = None
     self_review: bool = False
     advice: bool = False
+    hunks: int = 0
+    unread: int = 0
     blocking: int = 0
     findings: int = 0
     added: int = 0
@@ -278,6 +281,8 @@ def _card(row: sqlite3.Row) -> Card:
         batch=row["batch"],
         self_review=bool(row["self_review"]),
         advice=bool(row["advice"]),
+        hunks=row["hunks"] or 0,
+        unread=row["unread"] or 0,
         blocking=blocking,
         findings=findings,
         added=row["added"],

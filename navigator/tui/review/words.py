@@ -243,6 +243,8 @@ def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
     lines: list[list[Piece]] = []
     if review.verdict is Verdict.UNREVIEWED and review.summary:
         lines.append([("? unreviewed: ", "warn"), (_first_line(review.summary), "")])
+    if review.read_words:
+        lines.append([("! ", "warn"), (f"{review.read_words}; not {', '.join(review.unread)}", "")])
     if review.advice:
         lines.append([("! advice: ", "warn"), (review.advice, "")])
     elif worth:

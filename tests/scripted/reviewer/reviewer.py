@@ -7,6 +7,7 @@ and the seed alone. It knows nothing of how the generator works or of what it pl
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -182,7 +183,8 @@ class Reviewer:
             if findings
             else "The change does what the task asks for; nothing was found that would matter."
         )
-        answer: dict[str, Any] = {"summary": summary}
+        read = re.findall(r"^@@ ([HF]\d+) @@", prompt.diff, re.MULTILINE)
+        answer: dict[str, Any] = {"summary": summary, "read": read}
         if addressed is not None:
             answer["addressed"] = addressed
         return {**answer, "findings": findings, "verdict": verdict}
