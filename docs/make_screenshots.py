@@ -59,7 +59,9 @@ def prepare(state: Path) -> None:
     fit = approvable()
     for one in fit[:3]:  # one at a time: a landing that fails on this machine does not block the others
         navigator("approve", one, "--yes", "--confirm", "unseen", check=False)
-    navigator("reject", fit[-1], "--yes", "--note", "The old spelling is part of the file format.", check=False)
+    navigator(
+        "reject", fit[-1], "--yes", "--note", "The old spelling is part of the file format.", check=False
+    )
     queue(state)
 
 

@@ -306,7 +306,9 @@ def test_on_a_full_disk_one_can_read_and_is_told(tmp_path: Path, models: Models)
             assert b"Traceback" not in said
         assert git(repository, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
         ballast.unlink()
-        assert desk.json("approve", "P1", "--yes", "--confirm", "unseen")["decisions"][0]["landing"] == "landed"
+        assert (
+            desk.json("approve", "P1", "--yes", "--confirm", "unseen")["decisions"][0]["landing"] == "landed"
+        )
         assert commits_of_proposals(repository) == ["P1"]
 
 
