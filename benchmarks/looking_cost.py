@@ -119,7 +119,7 @@ def main() -> None:
             desk = Desk(folder, arm)
             queue(desk, folder / "code", chosen.projects, tasks)
             desk.run("run", "--until", "idle")
-            desk.run("approve", "--all-reviewed", "--yes")
+            desk.run("approve", "--all-reviewed", "--include-unseen", "--yes")
             found = desk.run("stats", "writing")["looking"]
             print(
                 f"{arm}: {found['looks']} looks in {found['rounds']} rounds, {found['tokens']:,} tokens shown"

@@ -58,8 +58,10 @@ def prepare(state: Path) -> None:
     navigator("demo", "--headless", "--state", str(state), "--time-scale", str(SCALE), "--seed", str(SEED))
     fit = approvable()
     for one in fit[:3]:  # one at a time: a landing that fails on this machine does not block the others
-        navigator("approve", one, check=False)
-    navigator("reject", fit[-1], "--note", "The old spelling is part of the file format.", check=False)
+        navigator("approve", one, "--yes", "--confirm", "unseen", check=False)
+    navigator(
+        "reject", fit[-1], "--yes", "--note", "The old spelling is part of the file format.", check=False
+    )
     queue(state)
 
 

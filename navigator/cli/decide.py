@@ -66,7 +66,7 @@ YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
     "--confirm",
     multiple=True,
     metavar="[P…:]RULE:PATH",
-    help="A policy item you have looked at. Name the proposal where several have the same item.",
+    help="An item you have looked at, or `unseen`. Name the proposal where several have the same item.",
 )
 @NOTE
 @TREE
@@ -101,6 +101,7 @@ def approve(
         proposals=tuple(chosen),
         note=note,
         confirm=confirm,
+        unasked=yes and not all_reviewed,
     )
     verb = Approve()
     result = _approve_each(verb, ask(verb, args, yes=yes)) if chosen else Decided()

@@ -281,7 +281,7 @@ def _beside(of: Facts) -> Iterator[Mark]:
         words = "the writer itself says REVISE"
         yield Mark(Kind.OWN, words, "own REVISE", "own", "muted", leaves_out=False)
     if not of.seen:
-        yield Mark(Kind.UNSEEN, "not seen: you have not looked at it")
+        yield Mark(Kind.UNSEEN, "not seen: you have not looked at it", key="unseen")
 
 
 def head(of: Facts) -> Head:
@@ -322,23 +322,25 @@ def labels(of: Facts, *, short: bool = False) -> list[tuple[str, str]]:
 # What a batch approval covers, and what is confirmed by name
 
 
-def to_confirm(of: Facts) -> list[Mark]:
-    """The marks that an approval confirms by name."""
-    return [mark for mark in marks(of) if mark.key]
+def to_confirm(of: Facts, *, unasked: bool = False) -> list[Mark]:
+    """The marks that an approval confirms by name; where nobody is asked, also that it was not seen."""
+    return [mark for mark in marks(of) if mark.key and (unasked or mark.kind is not Kind.UNSEEN)]
 
 
 def shared_items(known: Iterable[Facts]) -> frozenset[str]:
     """`RULE:PATH` of each item that more than one proposal has: a name without the proposal says too little."""
-    counts = Counter(mark.key for one in known for mark in to_confirm(one))
+    counts = Counter(mark.key for one in known for mark in to_confirm(one, unasked=True))
     return frozenset(key for key, count in counts.items() if count > 1)
 
 
-def unconfirmed(of: Facts, confirm: Collection[str], shared: frozenset[str] = frozenset()) -> list[Mark]:
+def unconfirmed(
+    of: Facts, confirm: Collection[str], shared: frozenset[str] = frozenset(), *, unasked: bool = False
+) -> list[Mark]:
     """The items of a proposal that `confirm` does not name, as `RULE:PATH` or `P7:RULE:PATH`."""
     given = set(confirm)
     return [
         mark
-        for mark in to_confirm(of)
+        for mark in to_confirm(of, unasked=unasked)
         if f"{of.id}:{mark.key}" not in given and (mark.key not in given or mark.key in shared)
     ]
 
@@ -351,15 +353,9 @@ def left_out(
     Args:
         unseen: what was not looked at is covered too.
     """
-    missing = unconfirmed(of, confirm, shared)
+    missing = unconfirmed(of, confirm, shared, unasked=not unseen)
     return next(
-        (
-            mark
-            for mark in marks(of)
-            if mark.leaves_out
-            and (not mark.key or mark in missing)
-            and not (unseen and mark.kind is Kind.UNSEEN)
-        ),
+        (mark for mark in marks(of) if mark.leaves_out and (not mark.key or mark in missing)),
         None,
     )
 

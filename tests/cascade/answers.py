@@ -257,6 +257,8 @@ GROUNDED = (
     _one("a hunk that does not exist", hunk="H9"),
     _one("a file that does not exist", hunk="invoices/core.py"),
     _one("no hunk", hunk=""),
+    _one("no key for the hunk", hunk=None),
+    _one("no key for the line", line=None),
     _one("two hunks in one label", hunk="H2, H3"),
     _one("another hunk than it names", hunk="H3"),
     _one("the hunk of another file", hunk="H1"),
@@ -434,7 +436,7 @@ UNREADABLE = (
     _unread("no summary", _without("summary")),
     *(
         _unread(f"a finding without {field}", answer(finding(**{field: None})))
-        for field in ("kind", "hunk", "quote", "line", "trigger", "message", "criterion", "severity")
+        for field in ("kind", "quote", "trigger", "message", "criterion", "severity")
     ),
     _unread("a verdict of its own", answer(verdict="MAYBE")),
     _unread("UNREVIEWED is not the model's to say", answer(verdict="UNREVIEWED")),

@@ -299,14 +299,16 @@ def test_on_a_full_disk_one_can_read_and_is_told(tmp_path: Path, models: Models)
             assert desk.run(*words).stdout
         assert b"disk is full" in desk.run("status").stdout
         assert b"the disk is full" in desk.run("doctor", codes=(3,)).stdout
-        for words in (("approve", "P1", "--yes"), ("task", "add", "code", "More")):
+        for words in (("approve", "P1", "--yes", "--confirm", "unseen"), ("task", "add", "code", "More")):
             said = desk.run(*words, codes=(1,)).stderr
             assert b"is full" in said, words
             assert b"Free some space" in said
             assert b"Traceback" not in said
         assert git(repository, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
         ballast.unlink()
-        assert desk.json("approve", "P1", "--yes")["decisions"][0]["landing"] == "landed"
+        assert (
+            desk.json("approve", "P1", "--yes", "--confirm", "unseen")["decisions"][0]["landing"] == "landed"
+        )
         assert commits_of_proposals(repository) == ["P1"]
 
 

@@ -191,7 +191,7 @@ def kill_often(bench: LandingBench, seed: int, wanted: int) -> Counter[str]:
             check_at_once(bench)
             end_undo(bench, identifier, refs)
         else:
-            killed = died(bench, moment, "approve", "--yes", identifier)
+            killed = died(bench, moment, "approve", "--yes", "--confirm", "unseen", identifier)
             check_at_once(bench)
             end_landing(bench, identifier)
         if killed:
@@ -227,7 +227,7 @@ def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
     bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=2)
     first, second = bench.waiting
     cut = Moment(undo=False, how="before", what=f"{LANDED}.checkout:_require_either", count=1)
-    assert died(bench, cut, "approve", "--yes", first)
+    assert died(bench, cut, "approve", "--yes", "--confirm", "unseen", first)
 
     def full(*_: object) -> None:
         raise LandingRefused("No space left on device.")

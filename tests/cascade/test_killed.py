@@ -303,7 +303,7 @@ def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) 
     with desk.reading() as store:
         ready = [proposal.id for proposal in batch_choice(store, unseen=True).taken]
     assert len(ready) >= 6
-    approve = ("approve", "--yes")
+    approve = ("approve", "--yes", "--confirm", "unseen")
 
     # A command by itself, killed on either side of the move; the same word again finishes it, and only once.
     scene.killed("before", "execute_landing", 1, *approve, ready[0])
@@ -334,7 +334,8 @@ def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) 
         stdout=subprocess.DEVNULL,
     )
     wait_for_conductor(desk, conductor)
-    desk.run(*approve, *ready[5:], codes=(0, 1))
+    named = [word for one in ready[5:] for word in (one, "--confirm", f"{one}:unseen")]
+    desk.run("approve", "--yes", *named, codes=(0, 1))
     assert conductor.wait(timeout=PATIENCE) == -signal.SIGKILL
     session = desk.json(*RUN[:-1], codes=(0, 1))
     assert scene.assert_landed_once() == len(ready)
@@ -355,7 +356,7 @@ def test_a_repository_that_went_away_in_the_middle_of_a_landing_holds_up_nothing
         ready = batch_choice(store, unseen=True).taken
     first = ready[0]
     other = next(proposal for proposal in ready if proposal.project_id != first.project_id)
-    approve = ("approve", "--yes")
+    approve = ("approve", "--yes", "--confirm", "unseen")
     scene.killed("after", "execute_landing", 1, *approve, first.id)
     here = scene.repositories[first.project]
     away = here.rename(here.with_name("elsewhere"))

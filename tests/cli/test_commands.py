@@ -278,11 +278,12 @@ def test_an_approval_that_could_not_land_is_taken_back(command: Command, reposit
     command.run("project", "set", "thing", "--landing", "current")
     sound = (repository / "thing.py").read_text()
     (repository / "thing.py").write_text("changed = True\n")
-    assert command.json("approve", "--yes", "P1", code=1)["decisions"][0]["landing"] == "refused"
+    approve = ("approve", "--yes", "P1", "--confirm", "unseen")
+    assert command.json(*approve, code=1)["decisions"][0]["landing"] == "refused"
     assert command.json("undo", "--yes", "P1")["undone"][0]["undone"] is True
     assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
     (repository / "thing.py").write_text(sound)
-    assert command.json("approve", "--yes", "P1")["decisions"][0]["landing"] == "landed"
+    assert command.json(*approve)["decisions"][0]["landing"] == "landed"
 
 
 def test_a_file_that_is_not_there_is_said(command: Command, repository: Path) -> None:

@@ -44,7 +44,7 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     assert (part["review"], part["state"], whole["state"]) == (None, "open", "superseded")
     left_out = there.json("approve", "--all-reviewed", "--include-unseen", "--yes")["left_out"]
     assert {row["id"] for row in left_out if row["mark"] == "part"} == {part["id"], rest["id"]}
-    decided = there.json("approve", part["id"], "--yes")["decisions"]
+    decided = there.json("approve", part["id"], "--yes", "--confirm", "unseen")["decisions"]
     assert [row["landing"] for row in decided] == ["landed"]
 
 

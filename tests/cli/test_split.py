@@ -44,7 +44,10 @@ def test_what_is_said_in_words(bench: SplitBench) -> None:
     assert "F1 @@ renamed from README.md" in shown
     said = bench.desk.run("split", parent, "F1", "--drop-rest").stdout.decode()
     assert "P2  made from F1 of P1; its checks are done" in said and "T1  H1 dropped" in said
-    assert bench.desk.json("approve", "--yes", "P2")["decisions"][0]["landing"] == "landed"
+    assert (
+        bench.desk.json("approve", "--yes", "P2", "--confirm", "unseen")["decisions"][0]["landing"]
+        == "landed"
+    )
     assert bench.on_branch("READ.md") == "# Code"
 
 

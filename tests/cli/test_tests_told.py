@@ -71,6 +71,7 @@ def test_what_failed_lands_by_name_only(room: Room) -> None:
     room.add()
     proposal = room.proposal(_made(room))
     command = command_of(room)
+    command.run("diff", proposal.id)
     for stdin in ("", "n\n", "y\n"):
         refused = command.run("approve", proposal.id, code=2, input=stdin)
         assert "There is no terminal to confirm at, and nothing was done." in refused.stderr

@@ -22,7 +22,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
 
 def test_from_the_list_of_what_waits_to_undoing_twice(bench: LandingBench) -> None:
     first, second = bench.waiting
-    done = bench.desk.run("approve", "--yes", first)
+    done = bench.desk.run("approve", "--yes", first, "--confirm", "unseen")
     assert f"{first}  landed on navigator/2026-01-01-a as " in done.stdout.decode()
     assert "git merge navigator/2026-01-01-a" in done.stderr.decode()
     listed = bench.desk.run("proposals").stdout.decode()
@@ -58,6 +58,7 @@ def test_a_pin_has_twelve_digits(bench: LandingBench, tree: str) -> None:
     said = bench.desk.run("approve", "--yes", first, "--tree", tree, codes=(2,)).stderr.decode()
     assert "at least 12 digits" in said
     pinned = bench.proposal(first).tree[:12].upper()
+    bench.desk.run("diff", first)
     assert bench.desk.json("approve", "--yes", first, "--tree", pinned)["decisions"][0]["landing"] == "landed"
 
 

@@ -149,6 +149,8 @@ def test_an_edit_goes_all_the_way_through_the_review_to_a_branch(
         if proposal["review"] and proposal["review"]["stated_verdict"] == "REVISE"
         for word in ("--confirm", f"{proposal['id']}:overruled:review")
     ]
+    for proposal in proposals:
+        navigator("diff", proposal["id"])
     navigator("approve", *(proposal["id"] for proposal in proposals), "--yes", *overruled)
     states = [task["state"] for task in navigator("task", "list")["tasks"]]
     assert states == ["landed"] * 3

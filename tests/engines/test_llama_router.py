@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength
 from navigator.config.settings import Settings
 from navigator.model.states import Role
+from navigator.setup.servers import look
 from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies.managed import ManagedStrategy
 from tests.engines.llama import TOKENIZER, LlamaServer, home, llama_router, missing
@@ -212,3 +214,20 @@ def test_a_session_swaps_by_the_router_and_ends_with_proposals(tmp_path: Path, f
     assert states(fresh)[WRITER] == "unloaded"
     assert fingerprint(repo) == before
     assert git(repo, "status", "--porcelain") == ""
+
+
+def test_setup_knows_a_router_and_the_context_of_what_it_loaded(fresh: LlamaServer) -> None:
+    found = asyncio.run(look(fresh.url, model=WRITER))
+    assert (found.name, found.loads, found.problem) == ("llama.cpp", True, "")
+    assert {WRITER, READER} <= set(found.models) and found.loaded == ()
+    assert found.context is None and set(states(fresh).values()) == {"unloaded"}  # asking loads nothing
+    question = ChatRequest([{"role": "user", "content": "Count."}], max_tokens=4, temperature=0.0, top_p=1.0)
+
+    async def ask() -> None:
+        async with ModelClient(settings(fresh.url).generator) as client:
+            with contextlib.suppress(CutByLength):
+                await client.chat(question)
+
+    asyncio.run(ask())
+    held = asyncio.run(look(fresh.url, model=WRITER))
+    assert held.loaded == (WRITER,) and held.context is not None and held.context >= 256

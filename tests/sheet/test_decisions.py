@@ -86,7 +86,7 @@ class Case(NamedTuple):
 
 CASES = (
     Case("clean and seen", seen, None, ASKS, LANDS, TAKES),
-    Case("not seen", unlooked, Kind.UNSEEN, ASKS, LANDS, LEAVES),
+    Case("not seen", unlooked, Kind.UNSEEN, ASKS, REFUSES, LEAVES, "unseen"),
     Case("a check failed", failing, Kind.FAILED, BY_NAME, REFUSES, LEAVES, "failed:tests"),
     Case(
         "UNREVIEWED",
@@ -141,8 +141,8 @@ def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch
         (known,) = facts_of(store, [store.proposal(proposal)], tips(store))
         assert {mark.kind for mark in marks(known)} >= ({case.kind} if case.kind else set())
         items = Approve().question(store, args).items
-        assert [item.key for item in items] == ([f"{proposal}:{case.confirm}"] if case.confirm else [])
-        assert (case.terminal == BY_NAME) is bool(items)
+        named = [f"{proposal}:{case.confirm}"] if case.confirm else []
+        assert [item.key for item in items] == (named if case.terminal == BY_NAME else [])
         if not case.pin:
             taken = proposal in {one.id for one in batch_choice(store).taken}
             assert taken is (case.batch == TAKES)
@@ -150,14 +150,12 @@ def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch
         assert (candidate.left_out == "") is (case.batch == TAKES)
     refused = bench.desk.run("approve", proposal, "--tree", tree, codes=(1, 2))
     assert b"nothing was done" in refused.stderr or (case.pin and b"has changed" in refused.stderr)
-    row = bench.act("approve", proposals=[{"id": proposal, "tree": tree}])["decisions"][0]
+    command = ("approve", proposal, "--tree", tree, "--yes")
+    row = bench.desk.json(*command, codes=(0, 1))["decisions"][0]
     assert row["recorded"] is (case.yes == LANDS)
     if case.confirm:
         assert f"--confirm '{proposal}:{case.confirm}'" in row["reason"]
-        confirm = [f"{proposal}:{case.confirm}"]
-        row = bench.act("approve", proposals=[{"id": proposal, "tree": tree}], confirm=confirm)["decisions"][
-            0
-        ]
+        row = bench.desk.json(*command, "--confirm", case.confirm)["decisions"][0]
     assert row["landing"] == (None if case.pin else LandingState.LANDED)
 
 

@@ -1,6 +1,6 @@
 """From the bytes of a reviewer's answer to its fields, or to the reason why it is no review.
 
-Strict about what decides (every field of the schema has to be there, two answers in one are none), patient about form: a
+Strict about what decides (every field but hints has to be there, two answers in one are none), patient about form: a
 fence or prose round the object, raw control characters inside strings, other words for the same severity. A server that
 constrains decoding sends none of these; one that does not sends all of them.
 """
@@ -104,13 +104,15 @@ class _Strict(BaseModel):
 
 
 class RawFinding(_Strict):
-    """A finding as the model wrote it. `earlier` is the number of the finding that it repeats, 0 for a new one, None
-    where it does not say."""
+    """A finding as the model wrote it; label and line are hints, and may be missing.
+
+    `earlier` is the number of the finding that it repeats, 0 for a new one, None where it does not say.
+    """
 
     kind: Annotated[FindingKind, BeforeValidator(lambda value: _word(value, {}))]
-    hunk: Annotated[str, BeforeValidator(_label)]
+    hunk: Annotated[str, BeforeValidator(_label)] = ""
     quote: _Text
-    line: Annotated[int, BeforeValidator(_number)]
+    line: Annotated[int, BeforeValidator(_number)] = 0
     severity: Annotated[Severity, BeforeValidator(lambda value: _word(value, _SEVERITIES))]
     criterion: Annotated[Criterion, BeforeValidator(lambda value: _word(value, _CRITERIA))]
     trigger: _Text

@@ -18,7 +18,7 @@ from navigator.cascade.verbs.deciding import (
 )
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
-from navigator.model.states import DecisionKind, LandingState, TaskState
+from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
 from navigator.sheet.base import tips
 from navigator.sheet.marks import (
     Facts,
@@ -45,9 +45,10 @@ TESTS_PATIENCE = 5.0
 
 class ApproveArgs(DecideArgs):
     """`confirm` names policy items that were looked at: `RULE:PATH`, or `P7:RULE:PATH`, which is needed where several of
-    the proposals have the same item."""
+    the proposals have the same item. `unasked`: no question was put, so what was not seen is named too."""
 
     confirm: tuple[str, ...] = ()
+    unasked: bool = False
 
 
 class Approve(Decide[ApproveArgs]):
@@ -99,7 +100,7 @@ class Approve(Decide[ApproveArgs]):
                 f"{proposal.id} has items that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
-        return tuple(item.key for item in to_confirm(Facts.of(proposal)))
+        return tuple(item.key for item in to_confirm(Facts.of(proposal), unasked=args.unasked))
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         if tx.read.task(proposal.task_id).state is not TaskState.APPROVED:
@@ -157,7 +158,9 @@ async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
 
 def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[Mark]:
     others = [reader.proposal(entry.id) for entry in args.proposals] if len(args.proposals) > 1 else []
-    return unconfirmed(Facts.of(proposal), args.confirm, shared_items(map(Facts.of, others)))
+    shared = shared_items(map(Facts.of, others))
+    unasked = args.unasked and proposal.state is ProposalState.OPEN
+    return unconfirmed(Facts.of(proposal), args.confirm, shared, unasked=unasked)
 
 
 def _item(proposal: Proposal, item: Mark) -> ConfirmItem:
