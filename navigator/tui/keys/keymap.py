@@ -2,7 +2,7 @@
 
 ```toml
 [keys]
-"deck.review_now" = "ctrl+r"
+"deck.swap" = "ctrl+r"
 "review.approve" = ["a", "ctrl+a"]
 ```
 """
