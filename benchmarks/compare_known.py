@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.size import sized
 from navigator.exam.mining import is_code
-from navigator.lab.comparing.arms import USUAL
+from navigator.lab.comparing.journal import USUAL
 from tests.cascade.scripted_models import speaking
 from tests.cascade.support import Desk, git, make_repository
 from tests.cascade.test_reconcile import asked, settings, swapping

@@ -48,7 +48,7 @@ from benchmarks.size import sized
 from navigator.cascade.prompts.assemble import LOOKING_AIM
 from navigator.client.tokens import load_counter
 from navigator.context.build import NEARBY_SHARE, Context, build_context, text_of
-from navigator.context.looking.looker import Looker
+from navigator.context.looker import Looker
 from navigator.context.pack import pack
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.relevance import TaskTerms, rank_files, read_task

@@ -25,8 +25,7 @@ from navigator.config.paths import StatePaths
 from navigator.git.source import TreeSource
 from navigator.model.snapshot import Generate, SchedulerSnapshot, TaskView
 from navigator.model.states import Role, TaskState
-from navigator.rehearsal.server.engine import PrefixCache
-from navigator.rehearsal.server.timing import estimate_tokens
+from navigator.rehearsal.server.engine import PrefixCache, estimate_tokens
 from navigator.schedule import next_actions as rules
 
 SLOTS = 8

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from navigator.agents.errors import AgentFailed
+from navigator.agents.acp import AgentFailed
 from navigator.config.guarded import (
     FOLDER,
     NotPlain,

@@ -20,8 +20,7 @@ from navigator.cascade.storage_faults import Storage
 from navigator.git.facts import WORKTREE
 from navigator.model.models import Project, Task
 from navigator.model.snapshot import Generate, ReviewTask, SchedulerSnapshot
-from navigator.model.standing import Phase
-from navigator.model.states import Role
+from navigator.model.states import Phase, Role
 from navigator.schedule.next_actions import first_after_swap
 
 log = logging.getLogger(__name__)

@@ -156,7 +156,7 @@ class CanaryWatch:
 
 async def _answers(client: ModelClient) -> tuple[tuple[str, ...], int]:
     """One text a probe, cut ones included, and the tokens they took, prompts included."""
-    from navigator.client.chat import ChatRequest
+    from navigator.client.body import ChatRequest
     from navigator.client.errors import CutByLength
 
     async def asked(probe: Probe) -> tuple[str, int]:

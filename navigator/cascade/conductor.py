@@ -48,7 +48,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Event
 from navigator.model.states import Escalation, Role, TaskState
 from navigator.schedule.next_actions import next_actions
-from navigator.schedule.outlook import outlook
+from navigator.schedule.swap_rule import outlook
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.space import is_low
 

@@ -11,8 +11,7 @@ from navigator.cascade.routing import writer_of
 from navigator.cascade.views.finish import batch_rules
 from navigator.model.models import age_seconds
 from navigator.model.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
-from navigator.model.standing import LIVE_TASK_STATES
-from navigator.model.states import Role, TaskState
+from navigator.model.states import LIVE_TASK_STATES, Role, TaskState
 from navigator.model.text import plural
 from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.store.reads.loop import LoopTask

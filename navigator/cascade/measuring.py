@@ -9,8 +9,7 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.summary import Session
 from navigator.model.errors import Conflict
-from navigator.model.standing import LOOP_TASK_STATES
-from navigator.model.states import Role
+from navigator.model.states import LOOP_TASK_STATES, Role
 from navigator.swap.base import OTHER
 
 log = logging.getLogger(__name__)

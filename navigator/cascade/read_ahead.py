@@ -9,8 +9,8 @@ from typing import Any
 from navigator.config.settings import Settings
 from navigator.model.states import Role
 from navigator.swap.base import SwapStrategy
-from navigator.swap.read_ahead.page_cache import MIB, CachedBytes
-from navigator.swap.read_ahead.reader import Limits, ReadAhead
+from navigator.swap.page_cache import MIB, CachedBytes
+from navigator.swap.read_ahead import Limits, ReadAhead
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,7 @@ from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.stages.checking import SCRATCH
 from navigator.cascade.stages.land import recover_landings
 from navigator.model.models import Task
-from navigator.model.standing import LOOP_TASK_STATES
-from navigator.model.states import TaskState
+from navigator.model.states import LOOP_TASK_STATES, TaskState
 from navigator.sandbox.suite import sweep
 
 log = logging.getLogger(__name__)

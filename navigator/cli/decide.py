@@ -15,10 +15,10 @@ from navigator.cascade.verbs.deciding import (
     Decided,
     DecisionRow,
     Pinned,
+    Reject,
     tree_pin,
 )
 from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
-from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs
 from navigator.cli import output

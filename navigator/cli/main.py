@@ -107,7 +107,7 @@ def _of_the_database(error: Exception) -> NavigatorError | None:
 
     database = state_paths().database
     if not isinstance(error, sqlite3.Error):
-        from navigator.store.damage import damaged_row
+        from navigator.store.errors import damaged_row
         from navigator.store.rows import DamagedRow
 
         found = damaged_row(database) if database.exists() else ""

@@ -312,7 +312,7 @@ def _show_reading(review: Review, *, first: bool) -> None:
 
 
 def _say_finding(finding: Finding) -> None:
-    from navigator.cascade.views.reproductions import reproduction_lines
+    from navigator.cascade.views.writing import reproduction_lines
 
     head = f"       ┃ {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
     head += " · remark (does not count)" if finding.remark else ""

@@ -31,8 +31,7 @@ from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.models import Task
-from navigator.model.standing import LOOP_TASK_STATES
-from navigator.model.states import Severity, TaskState
+from navigator.model.states import LOOP_TASK_STATES, Severity, TaskState
 from navigator.store.lock import read_holder
 from navigator.swap import make_strategy
 

@@ -172,7 +172,7 @@ def _ask(choices: Sequence[Pick], question: str, default: Pick, *, asks: bool) -
 
 async def _measure(writes: Pick, reviews: Pick) -> tuple[int | None, int | None]:
     """Ask the generator one question; returns the context that each role's model is loaded with, where its server says so."""
-    from navigator.client.chat import ChatRequest, Timeouts
+    from navigator.client.body import ChatRequest, Timeouts
     from navigator.client.client import ModelClient
     from navigator.client.errors import CutByLength
 

@@ -10,7 +10,7 @@ from navigator.cascade.verbs.base import plural
 from navigator.cascade.views.status import status_document
 from navigator.cli import output
 from navigator.cli.session import state_paths
-from navigator.model.standing import FOR_DEVELOPER, LOOP_TASK_STATES
+from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES
 
 
 @click.command()

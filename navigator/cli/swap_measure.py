@@ -15,7 +15,7 @@ import click
 from navigator.cascade.measuring import BEGUN, COMPLETE, ENDED, NEW_WORK
 from navigator.cascade.socket.client import ConductorClient, request
 from navigator.cascade.socket.wire import NoConductor
-from navigator.cascade.verbs.measure import MeasureArgs, MeasureSwaps
+from navigator.cascade.verbs.conducting import MeasureArgs, MeasureSwaps
 from navigator.cli import output
 from navigator.cli.session import ask, locked_dependencies, reading, state_paths
 from navigator.config.paths import StatePaths

@@ -227,8 +227,7 @@ def _notes(held: Task) -> str:
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
     from navigator.cascade.views.events import event_words
-    from navigator.cascade.views.links import predecessor_words, why_it_waits
-    from navigator.cascade.views.variants import standing_lines, standings
+    from navigator.cascade.views.variants import predecessor_words, standing_lines, standings, why_it_waits
     from navigator.cascade.views.writing import (
         agent_lines,
         agent_words,

@@ -25,10 +25,16 @@ from navigator.git.private import PathRefused, PrivateRepo
 from navigator.git.runner import Git, GitError, Person, person_environment
 from navigator.git.snapshot import not_committed_yet
 from navigator.landing import checkout
-from navigator.landing.commits import compose_message, make_commit, read_identity
 from navigator.landing.plan import LandingPlan as LandingPlan
 from navigator.landing.plan import LandingRefused as LandingRefused
-from navigator.landing.plan import Mode, PathMove, clear_plan_locks
+from navigator.landing.plan import (
+    Mode,
+    PathMove,
+    clear_plan_locks,
+    compose_message,
+    make_commit,
+    read_identity,
+)
 from navigator.landing.plan import RefMoved as RefMoved
 from navigator.landing.plan import StaleBase as StaleBase
 from navigator.model import patterns

@@ -24,11 +24,10 @@ from textual.screen import Screen
 from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.gate import KeyGate, act_on_own_key
-from navigator.tui.keys.keymap import Keymap, load_keymap
+from navigator.tui.keys.keymap import KeyGate, Keymap, act_on_own_key, load_keymap
 from navigator.tui.keys.registry import Action, bindings_of, in_scope, title_of
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
-from navigator.tui.terminal.output import InertFilter
+from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
 
@@ -44,7 +43,7 @@ MODES: dict[str, str] = {
     "compose": "navigator.tui.compose.screen:ComposeScreen",
     "stats": "navigator.tui.statistics.screen:StatsScreen",
     "fleet": "navigator.tui.fleet.screen:FleetScreen",
-    "lab": "navigator.tui.lab.screen:LabScreen",
+    "lab": "navigator.tui.lab:LabScreen",
 }
 """Mode -> module and class; the module is imported when the mode is first shown."""
 

@@ -19,13 +19,13 @@ from textual.notifications import SeverityLevel
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_text
+from navigator.tui import terminal
 from navigator.tui.data.conductor_link import ConductorLink
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.feed import DataFeed
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
-from navigator.tui.terminal import output
 from navigator.tui.widgets.strip import StripFacts, strip_facts
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class BaseApp(App[None], inherit_bindings=False):
         """New work waits while the terminal has no focus: ring, and notify terminals that support it."""
         if self._driver is not None:
             text = f"Navigator: {waiting} waiting for you"
-            self._driver.write(output.notification_sequence(text, tmux=output.inside_tmux()))
+            self._driver.write(terminal.notification_sequence(text, tmux=terminal.inside_tmux()))
 
     # Starting the conductor. Opening the screens alone loads no model.
 
@@ -170,7 +170,7 @@ class BaseApp(App[None], inherit_bindings=False):
         """Copy text by OSC 52, through tmux too; refuse what terminals would drop."""
         text = safe_text(text)  # what models wrote stays inert where it is pasted, too
         self._clipboard = text
-        sequence = output.clipboard_sequence(text, tmux=output.inside_tmux())
+        sequence = terminal.clipboard_sequence(text, tmux=terminal.inside_tmux())
         if sequence is None:
             self.toast("Too long for the terminal's clipboard; not copied.", "warning")
         elif self._driver is not None:

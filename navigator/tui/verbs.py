@@ -13,8 +13,7 @@ from navigator.model.models import Model
 from navigator.model.states import TaskState
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.note import NoteDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.dialogs.pick import PickDialog
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def _offers(project: Project) -> dict[str, tuple[dict[str, Any], str]]:
     """What can be reviewed: its name in the list to the arguments and a few words. Blocks."""
     from navigator.git.existing import recent_commits
     from navigator.git.facts import WORKTREE, read_facts, resolve_base
-    from navigator.git.uncommitted import uncommitted
+    from navigator.git.snapshot import uncommitted
 
     facts = read_facts(project.path)
     base = resolve_base(facts, "" if project.base == WORKTREE else project.base)[0]

@@ -18,7 +18,7 @@ from navigator.cascade.storage_faults import Storage
 from navigator.cascade.views.figures import measured_figures
 from navigator.cli.doctor.command import _look
 from navigator.cli.session import locked_dependencies
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.config.settings import CanarySettings, load_settings
 from navigator.figures.swaps import swap_stats
 from navigator.model.models import Canary, Event

@@ -22,7 +22,7 @@ from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cascade.socket.client import request
 from navigator.cli.session import locked_dependencies
 from navigator.client import client as serving_client
-from navigator.client.chat import Timeouts
+from navigator.client.body import Timeouts
 from navigator.model import models as domain_models
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.snapshot import ExamView

@@ -83,7 +83,7 @@ def test_a_rejected_one_holds_it_up_until_it_is_freed(room: Room) -> None:
     room.work()
     room.decide("reject", newest(room, first))
     room.work()
-    from navigator.cascade.views.links import why_it_waits
+    from navigator.cascade.views.variants import why_it_waits
 
     said = why_it_waits(
         second, [(one.id, one.state) for one in room.read().predecessors(second) if not one.met]

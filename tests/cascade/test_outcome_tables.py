@@ -12,8 +12,8 @@ from navigator.cascade.views.statistics.outcomes import (
     revision_table,
 )
 from navigator.cascade.views.statistics.page import RatePlot, Row, Table, brief, share_rows, share_table
-from navigator.figures.agreement import retest
 from navigator.figures.cost import Cost, cost
+from navigator.figures.exam import retest
 from navigator.figures.intervals import share
 from navigator.figures.outcomes import findings_met, landed, revisions
 from navigator.model.outcomes import (

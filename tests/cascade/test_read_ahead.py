@@ -18,10 +18,9 @@ from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.config.settings import ReadAheadSettings, load_settings
 from navigator.model.states import Role
-from navigator.swap import strategy_class
+from navigator.swap import page_cache, strategy_class
 from navigator.swap.base import PhaseLog, SwapStrategy
-from navigator.swap.read_ahead import page_cache
-from navigator.swap.read_ahead.page_cache import MIB
+from navigator.swap.page_cache import MIB
 
 SIZE = 16 * MIB
 

@@ -12,15 +12,14 @@ import pytest
 
 from navigator.cascade import requests as asking
 from navigator.cascade.requests import Requests
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.settings import Settings
 from navigator.model.models import Usage
 from navigator.model.states import Role
 from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.server.engine import MODEL_NAMES, Completion, pace_of
 from navigator.rehearsal.server.http import HttpServer
-from navigator.rehearsal.server.timing import MODEL_NAMES, pace_of
 from navigator.schedule.inflight import Answer, Inflight
 
 G = Role.GENERATOR

@@ -17,8 +17,7 @@ from navigator.cascade.socket import wire
 from navigator.cascade.socket.client import ConductorClient, request
 from navigator.cascade.socket.server import SocketServer
 from navigator.cascade.socket.wire import NoConductor, RemoteError
-from navigator.cascade.verbs.deciding import DecideArgs, Pinned
-from navigator.cascade.verbs.reject import Reject
+from navigator.cascade.verbs.deciding import DecideArgs, Pinned, Reject
 from navigator.config.paths import StatePaths
 from navigator.model.errors import Conflict
 from navigator.model.models import Event

@@ -15,18 +15,24 @@ from navigator.cascade.socket.wire import NoConductor
 from navigator.cascade.verbs import registry
 from navigator.cascade.verbs.approve import Approve, ApproveArgs, merge_hint
 from navigator.cascade.verbs.base import Level, Question, Subject, SubjectVerb, Verb
-from navigator.cascade.verbs.conducting import Nothing, ReviewNow, ReviewNowDone, StopDone, SwapAsked
-from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, Pinned
+from navigator.cascade.verbs.conducting import (
+    Measuring,
+    MeasuringStopped,
+    Nothing,
+    ReviewNow,
+    ReviewNowDone,
+    StopDone,
+    SwapAsked,
+)
+from navigator.cascade.verbs.deciding import DecideArgs, Decided, DecisionRow, Pinned, Reject
 from navigator.cascade.verbs.escalate import Escalated, EscalatedRow
 from navigator.cascade.verbs.exam_verbs import ExamAsked, ExamPrepared
 from navigator.cascade.verbs.fix_findings import FixRequested
 from navigator.cascade.verbs.hook import HookDone
 from navigator.cascade.verbs.keep_tests import TestsKept
-from navigator.cascade.verbs.measure import Measuring, MeasuringStopped
 from navigator.cascade.verbs.notes import Commented, DraftSaved, SeenArgs
 from navigator.cascade.verbs.project_check import CheckLimits, ProjectChecked, SandboxFound
 from navigator.cascade.verbs.projects import ProjectDone, RemovedProject, RemovedProjects
-from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.reverts import Looked, LookedProject
 from navigator.cascade.verbs.review_change import LeftOut, ReviewsQueued
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs, SentBack
@@ -35,7 +41,7 @@ from navigator.cascade.verbs.suggestions import Settled
 from navigator.cascade.verbs.task_add import AddedTasks, UnknownFile
 from navigator.cascade.verbs.task_verbs import Cancel, PutAway, Retry, Tasks, TasksArgs
 from navigator.cascade.verbs.undo import Undo, UndoArgs, Undone, UndoneRow
-from navigator.landing.commits import unknown_person
+from navigator.landing.plan import unknown_person
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.exam import PreparedProject
 from navigator.model.models import (

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from navigator.cli.main import _COMMANDS
-from navigator.landing.commits import unknown_person
+from navigator.landing.plan import unknown_person
 from tests.cascade.support import make_repository, without_identity
 from tests.cli.conftest import Command, git
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from navigator.cli.setup import how_to_get_one
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.paths import StatePaths
 from navigator.config.resources import resource_dir

@@ -21,7 +21,7 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
-from navigator.rehearsal.server.timing import MODEL_NAMES
+from navigator.rehearsal.server.engine import MODEL_NAMES
 from navigator.swap import make_strategy, processes, strategy_class, strategy_names
 from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies.rehearsal import COMMAND, MODELS, RehearsalStrategy

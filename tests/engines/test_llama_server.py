@@ -18,7 +18,7 @@ import pytest
 
 from navigator.cascade.reviewing.answer_schema import review_schema
 from navigator.cascade.reviewing.grounding import read_review
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, Refused, WrongModel
 from navigator.client.tokens import load_counter

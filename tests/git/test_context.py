@@ -8,9 +8,9 @@ import pytest
 
 from navigator.context.build import Context, build_context
 from navigator.git.scope import fits, is_secret
+from navigator.git.snapshot import uncommitted_paths
 from navigator.git.source import TreeSource
 from navigator.git.source_protocol import FileSource
-from navigator.git.uncommitted import uncommitted_paths
 from tests.git.world import World, commit, git
 
 FILES = {

@@ -13,11 +13,18 @@ from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.confirm import QuitDialog
 from navigator.tui.dialogs.help import TERMS, HelpScreen, glossary, term_lines
 from navigator.tui.diff.view import DiffView
-from navigator.tui.keys.key_table import ROWS, TITLES
 from navigator.tui.keys.page import keys_page
-from navigator.tui.keys.registry import ACTIONS, SCOPES, clashes, in_group, in_scope, key_name, shown_key
-from navigator.tui.welcome.add_projects import AddProjectsScreen
-from navigator.tui.welcome.first_run import FirstRunScreen
+from navigator.tui.keys.registry import (
+    ACTIONS,
+    SCOPES,
+    TITLES,
+    clashes,
+    in_group,
+    in_scope,
+    key_name,
+    shown_key,
+)
+from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 
@@ -41,8 +48,8 @@ def test_no_key_means_two_things_on_one_screen() -> None:
 
 
 def test_every_group_has_a_title_and_a_place() -> None:
-    assert set(ROWS) == set(TITLES)
-    assert {group for scope in SCOPES.values() for group in scope} == set(ROWS)
+    assert {action.group for action in ACTIONS.values()} == set(TITLES)
+    assert {group for scope in SCOPES.values() for group in scope} == set(TITLES)
 
 
 @pytest.mark.parametrize("group", CARRIERS)

@@ -24,8 +24,7 @@ from navigator.tui.answers.suggestions import SuggestionsScreen
 from navigator.tui.answers.task import TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.note import NoteDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker

@@ -13,7 +13,7 @@ import pytest
 from navigator.cascade.socket.alone import act_alone
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.landing.commits import unknown_person
+from navigator.landing.plan import unknown_person
 from navigator.model.states import DecisionKind, ProposalState, TaskState
 from navigator.sheet.marks import facts_of
 from navigator.store.database import open_writer

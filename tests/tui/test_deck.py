@@ -24,7 +24,7 @@ from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.keys.registry import ACTIONS
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
 from navigator.tui.theme import THEMES
-from navigator.tui.welcome.add_projects import AddProjectsScreen
+from navigator.tui.welcome import AddProjectsScreen
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 

@@ -14,9 +14,8 @@ from textual.widgets import Input, Static
 from navigator.lab import runs as lab
 from navigator.lab.runs import LabRun, Plot, Point, recording
 from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.file import LineDialog
-from navigator.tui.lab.draw import plot_lines, run_lines, run_row
-from navigator.tui.lab.screen import LabScreen, _not_a_run, contents
+from navigator.tui.dialogs.pick import LineDialog
+from navigator.tui.lab import LabScreen, _not_a_run, contents, plot_lines, run_lines, run_row
 from navigator.tui.widgets.cells import length
 from tests.lab.test_measure import plan_file
 from tests.tui.conftest import AppMaker

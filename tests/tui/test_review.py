@@ -18,15 +18,13 @@ from navigator.model.states import DecisionKind, LandingState, ProposalState, Ta
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.note import NoteDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import OpenProposal
 from navigator.tui.review.details import DetailsDialog
 from navigator.tui.review.screen import ReviewScreen
-from navigator.tui.widgets.panels import SearchBar, WritingPanel
+from navigator.tui.widgets.panels import SearchBar, WritingArea, WritingPanel
 from navigator.tui.widgets.screen import Dialog
-from navigator.tui.widgets.writing import WritingArea
 from tests.cascade.support import git
 from tests.tui.driving import go_to_finding, loaded, until
 from tests.tui.reviewing import Reviewing, editor_script

@@ -23,9 +23,8 @@ from navigator.figures.rates import revise_rate
 from navigator.model.errors import UsageError
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict
-from navigator.tui.dialogs.file import FileDialog
-from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.statistics import plot
+from navigator.tui.dialogs.pick import FileDialog, PickDialog
+from navigator.tui.statistics import draw as plot
 from navigator.tui.statistics.draw import page_lines
 from navigator.tui.statistics.screen import PageTabs, StatsScreen, _around
 from navigator.tui.widgets.cells import length

@@ -25,7 +25,7 @@ from navigator.model.exam import ExamAnswer, ExamItem, OpenItem
 from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
 from navigator.model.snapshot import ExamView
 from navigator.model.states import CheckOutcome, Role
-from navigator.schedule.exam import items_with_room, with_second_turns
+from navigator.schedule.swap_rule import items_with_room, with_second_turns
 from navigator.store.errors import StoreError
 from navigator.store.reads.reader import Reader
 

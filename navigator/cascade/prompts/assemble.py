@@ -16,7 +16,7 @@ from navigator.cascade.stages.calls import Message, opening
 from navigator.cascade.variations import APPROACH
 from navigator.config.settings import Settings
 from navigator.context.build import Context, build_context
-from navigator.context.looking.requests import MOST_REQUESTS
+from navigator.context.looks import MOST_REQUESTS
 from navigator.edits import marker_length
 from navigator.git.source import TreeSource
 from navigator.model.errors import NavigatorError

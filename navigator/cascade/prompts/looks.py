@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from navigator.cascade.prompts.blocks import data_block
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.stages.calls import Message
-from navigator.context.looking.looker import Looker
-from navigator.context.looking.render import LookAnswer
+from navigator.context.looker import Looker
+from navigator.context.looks import LookAnswer
 from navigator.edits import marker_length, parse_answer
 from navigator.model.text import safe_line
 

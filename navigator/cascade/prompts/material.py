@@ -14,9 +14,9 @@ from navigator.cascade.prompts.blocks import data_block, diff_text
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.looks import LookTalk
 from navigator.cascade.stages.calls import Message, opening
-from navigator.cascade.views.links import changes_before
 from navigator.cascade.views.parts import remember_part_base
-from navigator.context.looking.looker import Looker
+from navigator.cascade.views.variants import changes_before
+from navigator.context.looker import Looker
 from navigator.git.diffs import ABSENT
 from navigator.git.facts import WORKTREE, read_base, read_facts, resolve_base
 from navigator.git.hunks import commit_part

@@ -30,7 +30,7 @@ from navigator.model.models import Proposal, Task
 from navigator.model.states import Role
 
 if TYPE_CHECKING:
-    from navigator.client.chat import ChatAnswer
+    from navigator.client.body import ChatAnswer
     from navigator.client.client import ModelClient
     from navigator.config.paths import StatePaths
     from navigator.config.settings import ServerSettings, Settings

@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from navigator.agents.acp import AgentFailed
 from navigator.agents.checkout import Changed, Checkout
-from navigator.agents.errors import AgentFailed
 from navigator.agents.forwarder import Forwarder
 from navigator.agents.homes import Homes
 from navigator.agents.profiles import Endpoint

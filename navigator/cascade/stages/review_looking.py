@@ -15,11 +15,11 @@ from navigator.cascade.reviewing.prompt import OVERHEAD, Reading
 from navigator.cascade.stages.calls import Message, call_model
 from navigator.cascade.stages.looking import records
 from navigator.cascade.stages.subject import Subject
-from navigator.client.chat import ChatAnswer
+from navigator.client.body import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength
 from navigator.context.build import Context
-from navigator.context.looking.looker import Looker
-from navigator.context.looking.requests import MOST_REQUESTS
+from navigator.context.looker import Looker
+from navigator.context.looks import MOST_REQUESTS
 from navigator.git.source import TreeSource
 from navigator.model.models import Task
 from navigator.model.states import Role

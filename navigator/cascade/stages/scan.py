@@ -22,8 +22,7 @@ from navigator.cascade.stages.turn import ask, keep_report
 from navigator.edits import unsafe_path
 from navigator.git.scope import in_scope, is_secret
 from navigator.model.models import Task
-from navigator.model.standing import LIVE_TASK_STATES
-from navigator.model.states import TaskState
+from navigator.model.states import LIVE_TASK_STATES, TaskState
 
 TRIES = 2
 """Answers that are asked for: one, and one more where it cannot be read."""

@@ -188,7 +188,7 @@ def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
 def _nobody(projects: Iterable[Project]) -> list[str]:
     """In which of them nothing can land, because git does not know who commits."""
     from navigator.git.facts import read_facts
-    from navigator.landing.commits import why_nobody
+    from navigator.landing.plan import why_nobody
 
     lines = []
     for project in projects:
@@ -199,7 +199,7 @@ def _nobody(projects: Iterable[Project]) -> list[str]:
 
 def _where(project: Project, batch: str) -> list[str]:
     from navigator.git.facts import read_facts
-    from navigator.landing.commits import why_nobody
+    from navigator.landing.plan import why_nobody
 
     try:
         facts = read_facts(project.path)

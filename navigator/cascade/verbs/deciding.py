@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
 from pydantic import AfterValidator
 
-from navigator.cascade.verbs.base import Subject, SubjectVerb, Told
+from navigator.cascade.verbs.base import NoteField, Question, Subject, SubjectVerb, Told, plural
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Decision, Model, Proposal, utc_now
-from navigator.model.states import DecisionKind, LandingState, ProposalState
+from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies
+    from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
+
 
 TREE_DIGITS = 12
 """Digits of a tree's hash that a pin needs at least."""
@@ -211,3 +213,23 @@ def not_waiting(on: Subject) -> Conflict:
 def state_words(on: Subject) -> str:
     """`awaiting review`."""
     return on.state.value.replace("_", " ")
+
+
+# Reject proposals: their tasks end.
+
+
+class Reject(Decide[DecideArgs]):
+    """The note is the reason; it is optional."""
+
+    name = "reject"
+    args = DecideArgs
+    kind = DecisionKind.REJECT
+
+    def question(self, reader: Reader, args: DecideArgs) -> Question:
+        shown = [reader.proposal(entry.id) for entry in args.proposals]
+        title = shown[0].id if len(shown) == 1 else plural(len(shown), "proposal")
+        lines = tuple(f"{one.id}  {one.project}  {one.title}" for one in shown)
+        return Question(f"Reject {title}?", lines, "reject", note=NoteField("a reason (optional)"))
+
+    def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
+        tx.set_task_state(proposal.task_id, TaskState.REJECTED, reason=note)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from navigator.cascade.verbs.base import Question, Told, Verb, plural
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Model, Project
-from navigator.model.standing import FOR_DEVELOPER, LOOP_TASK_STATES
-from navigator.model.states import ProposalState, TaskState
+from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

@@ -14,7 +14,7 @@ from navigator.store.space import require_space
 # name -> module of this package and class. Imported on first use, so that adding a task does not import git.
 _VERBS = {
     "approve": "approve:Approve",
-    "reject": "reject:Reject",
+    "reject": "deciding:Reject",
     "send-back": "send_back:SendBack",
     "split": "split:Split",
     "tests.keep": "keep_tests:KeepTests",
@@ -22,8 +22,8 @@ _VERBS = {
     "escalate": "escalate:Escalate",
     "review.now": "conducting:ReviewNow",
     "swap.to": "conducting:SwapTo",
-    "swap.measure": "measure:MeasureSwaps",
-    "swap.measure.stop": "measure:StopMeasuring",
+    "swap.measure": "conducting:MeasureSwaps",
+    "swap.measure.stop": "conducting:StopMeasuring",
     "stop": "conducting:Stop",
     "seen": "notes:MarkSeen",
     "draft.save": "notes:SaveDraft",

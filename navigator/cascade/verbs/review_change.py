@@ -9,7 +9,7 @@ from pydantic import model_validator
 from navigator.cascade.verbs.base import Told, Verb, plural
 from navigator.model.errors import Conflict
 from navigator.model.models import Model, Task
-from navigator.model.standing import LOOP_TASK_STATES
+from navigator.model.states import LOOP_TASK_STATES
 
 if TYPE_CHECKING:
     from navigator.cascade.dependencies import Dependencies

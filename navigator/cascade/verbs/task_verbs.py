@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from navigator.cascade.verbs.base import Question, Subject, SubjectVerb, Told, plural
 from navigator.cascade.verbs.deciding import state_words
-from navigator.cascade.views.links import why_it_waits
+from navigator.cascade.views.variants import why_it_waits
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Model, Task
 from navigator.model.states import CANCELLABLE_TASK_STATES, RETRYABLE_TASK_STATES, ProposalState, TaskState

@@ -6,7 +6,7 @@ import time
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.model.models import utc_now
-from navigator.model.standing import LOOP_TASK_STATES
+from navigator.model.states import LOOP_TASK_STATES
 from navigator.store.reads.reader import Reader
 
 

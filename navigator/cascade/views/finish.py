@@ -6,8 +6,7 @@ from navigator.cascade.routing import writer_of
 from navigator.config.settings import Settings
 from navigator.model.models import age_seconds
 from navigator.model.snapshot import BatchRules, TaskView
-from navigator.model.standing import LOOP_TASK_STATES
-from navigator.model.states import REPORT_KINDS, Role, TaskKind, TaskState
+from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskKind, TaskState
 from navigator.schedule.forecast import Figures
 from navigator.schedule.remaining import Plan, Remaining, remaining
 from navigator.store.reads.reader import Reader

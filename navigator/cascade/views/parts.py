@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.model.diff import FileDiff, Hunk, choices, what_happens
 from navigator.model.ids import PART_BASE
 from navigator.model.models import Proposal, Task
-from navigator.model.standing import LIVE_TASK_STATES
-from navigator.model.states import LandingState, TaskState
+from navigator.model.states import LIVE_TASK_STATES, LandingState, TaskState
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader

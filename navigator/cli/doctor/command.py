@@ -160,7 +160,7 @@ def _identity(paths: StatePaths) -> Check:
     """Whether git knows the author of landed commits: the user's own settings name one, or each project's repository does."""
     from navigator.git.facts import read_facts
     from navigator.git.runner import Git
-    from navigator.landing.commits import read_people, unknown_person
+    from navigator.landing.plan import read_people, unknown_person
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 

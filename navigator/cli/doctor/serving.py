@@ -292,7 +292,7 @@ def _number(text: str | None, default: float) -> float:
 
 def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Check]:
     from navigator.setup.weights import total_bytes, weight_files
-    from navigator.swap.read_ahead.page_cache import available_bytes, residency
+    from navigator.swap.page_cache import available_bytes, residency
 
     chosen = settings.swap.read_ahead
     files = {role: weight_files(settings.server(role).model, chosen.model_dirs) for role in roles}

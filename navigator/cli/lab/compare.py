@@ -14,7 +14,7 @@ from navigator.cli import output
 from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
-from navigator.lab.comparing.arms import ARMS, USUAL
+from navigator.lab.comparing.journal import ARMS, USUAL
 from navigator.lab.judging import Duel, Item, Judge, Tally, Vote, judge_is_usable, read_votes, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError

@@ -18,15 +18,14 @@ from navigator.cascade.stages.drafting import Draft, NotApplied, draft
 from navigator.cascade.stages.proposing import title_of
 from navigator.cascade.stages.review import answer_room, conclude, plan_review, read_answer
 from navigator.cascade.stages.subject import Subject, read_subject
-from navigator.client.chat import ChatAnswer
+from navigator.client.body import ChatAnswer
 from navigator.client.client import ModelClient
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.settings import ServerSettings, is_rehearsal
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
-from navigator.lab.comparing.arms import Actor
 from navigator.lab.comparing.functions import function_repository
-from navigator.lab.comparing.journal import Answer, Journal, LabTask, Turn
+from navigator.lab.comparing.journal import Actor, Answer, Journal, LabTask, Turn
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.states import Verdict

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from navigator.tui.answers.answer import AnswerText
 from navigator.tui.answers.markdown import Line, drawn
-from navigator.tui.answers.screen import AnswerScreen
-from navigator.tui.widgets.lines import PieceLines
-from navigator.tui.widgets.page import Page
+from navigator.tui.answers.screen import AnswerScreen, AnswerText
+from navigator.tui.widgets.page import Page, PieceLines
 
 _COMFORTABLE = 100
 """Cells beyond which a line is hard to read."""

@@ -12,12 +12,10 @@ from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs
 from navigator.model.models import Suggestion
 from navigator.model.states import SuggestionState
 from navigator.model.text import safe_line
-from navigator.tui.answers.answer import AnswerText
 from navigator.tui.answers.markdown import Line, drawn, wrapped
-from navigator.tui.answers.screen import AnswerScreen
+from navigator.tui.answers.screen import AnswerScreen, AnswerText
 from navigator.tui.widgets.cells import Piece, fit, length
-from navigator.tui.widgets.lines import PieceLines
-from navigator.tui.widgets.page import Page
+from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.work import begin
 

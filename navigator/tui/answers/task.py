@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from navigator.cascade.verbs.base import Subject
 from navigator.cascade.verbs.task_verbs import Cancel, Free, PutAway, Retry, TasksArgs, TaskVerb
-from navigator.cascade.views.links import predecessor_words, why_it_waits
+from navigator.cascade.views.variants import predecessor_words, why_it_waits
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Task
 from navigator.model.states import TaskState

@@ -32,12 +32,12 @@ from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.messages import ComposeFor
-from navigator.tui.terminal.editor import open_in_editor
+from navigator.tui.terminal import open_in_editor
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, fit
-from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.page import PieceLines
+from navigator.tui.widgets.panels import Editor
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.widgets.writing import Editor
 from navigator.tui.work import begin
 
 _LABEL = 12

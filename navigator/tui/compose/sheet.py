@@ -222,7 +222,7 @@ def look_at(project: Project) -> BaseFiles:
     """
     from navigator.git.facts import WORKTREE, read_facts, resolve_base
     from navigator.git.scope import in_scope, is_secret
-    from navigator.git.uncommitted import uncommitted_paths
+    from navigator.git.snapshot import uncommitted_paths
 
     try:
         facts = read_facts(project.path)

@@ -44,7 +44,7 @@ class Follower:
     """Reads the store step by step. Lives in one thread; `look` is all that is called."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        from navigator.model.standing import LIVE_TASK_STATES
+        from navigator.model.states import LIVE_TASK_STATES
         from navigator.store.reads.cards import CardReads
         from navigator.store.reads.reader import Reader
 

@@ -8,11 +8,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from navigator.cascade.views.effort import about, by_effort, card_seconds, card_why
-from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
+from navigator.cascade.views.variants import ENDED as ENDED_FOR_GOOD
 from navigator.cascade.views.variants import leaders, spread
 from navigator.figures.intervals import percent_of
-from navigator.model.standing import Needs
-from navigator.model.states import TaskState, Verdict
+from navigator.model.states import Needs, TaskState, Verdict
 from navigator.sheet.marks import Facts, Kind, labels, marks
 from navigator.sheet.waiting import Waiting, row_head
 from navigator.tui.clock import seconds_since

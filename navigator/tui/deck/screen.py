@@ -138,7 +138,7 @@ class DeckScreen(NavScreen):
         if snapshot.loaded and not self._greeted:
             self._greeted = True
             if not snapshot.projects and self.app.settings.source is None:
-                from navigator.tui.welcome.first_run import FirstRunScreen
+                from navigator.tui.welcome import FirstRunScreen
 
                 self.app.push_screen(FirstRunScreen())
 
@@ -302,7 +302,7 @@ class DeckScreen(NavScreen):
 
     def action_add_projects(self) -> None:
         """Find repositories under a folder."""
-        from navigator.tui.welcome.add_projects import AddProjectsScreen
+        from navigator.tui.welcome import AddProjectsScreen
 
         self.app.push_screen(AddProjectsScreen())
 

@@ -12,7 +12,7 @@ from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
 from navigator.model import patterns
 from navigator.model.errors import MissingPart
-from navigator.tui.keys.registry import ROWS, SCOPES, Action, in_group, shown_key, title_of
+from navigator.tui.keys.registry import SCOPES, TITLES, Action, in_group, shown_key, title_of
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
@@ -118,7 +118,7 @@ class HelpScreen(NavScreen):
         self.query_one(RowList).action_first()
 
     def _fill(self) -> None:
-        groups = tuple(ROWS) if self._all else SCOPES.get(self._about, SCOPES["deck"])
+        groups = tuple(TITLES) if self._all else SCOPES.get(self._about, SCOPES["deck"])
         width = self.size.width - 4  # the cursor's gutter and the scrollbar
         room = width - _KEYS if width < _WIDE else min(_MOST, width - _KEYS - _NAMES)
         terms = (

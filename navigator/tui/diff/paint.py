@@ -14,8 +14,7 @@ from textual.strip import Strip
 
 from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, choices
-from navigator.tui.diff.boxes import BoxLine, box_lines
-from navigator.tui.diff.cells import display, display_enough, fit, fit_left, window, wrap
+from navigator.tui.diff.cells import BoxLine, box_lines, display, display_enough, fit, fit_left, window, wrap
 from navigator.tui.diff.highlight import Spans
 from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words, partner
 from navigator.tui.diff.layout import Kind, Row, hidden_above

@@ -18,8 +18,7 @@ from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.data.meter import meanwhile, swap_bar
-from navigator.tui.statistics.draw import table_lines
-from navigator.tui.statistics.plot import named_parts
+from navigator.tui.statistics.draw import named_parts, table_lines
 from navigator.tui.widgets.cells import (
     Piece,
     bar,

@@ -15,9 +15,8 @@ from textual.containers import Vertical
 
 from navigator.cascade.verbs.approve import Approve, ApproveArgs, destination
 from navigator.cascade.verbs.base import Level, Subject, Told
-from navigator.cascade.verbs.deciding import DecideArgs, Pinned, require_tree
+from navigator.cascade.verbs.deciding import DecideArgs, Pinned, Reject, require_tree
 from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
-from navigator.cascade.verbs.reject import Reject
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Proposal
 from navigator.model.states import DecisionKind
@@ -28,7 +27,7 @@ from navigator.tui.keys.registry import bindings_of
 from navigator.tui.messages import DecideAll
 from navigator.tui.verbs import perform, send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
-from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 
@@ -420,7 +419,7 @@ def _facts_of(
 ) -> BatchFacts:
     """Where each project's approvals go, and which hooks it has. Reads the repositories: runs in a thread."""
     from navigator.git.facts import read_facts
-    from navigator.landing.commits import why_nobody
+    from navigator.landing.plan import why_nobody
 
     destinations: dict[str, str] = {}
     hooks: dict[str, tuple[str, ...]] = {}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from navigator.cascade.views.reproductions import reproduction_lines
 from navigator.cascade.views.variants import Standing, standings
+from navigator.cascade.views.writing import reproduction_lines
 from navigator.model.models import Finding, Project, Proposal, Review, Task
 from navigator.model.records import Look
 from navigator.model.states import ProposalState, Role, TaskState, Verdict

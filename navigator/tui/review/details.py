@@ -135,7 +135,7 @@ def _own_review(review: Review) -> Section:
 
 def _tests(review: Review) -> Iterator[Section]:
     """The tests that were to prove findings, with what they said when they failed."""
-    from navigator.cascade.views.reproductions import reproduction_words
+    from navigator.cascade.views.writing import reproduction_words
 
     for number, finding in enumerate(review.findings, 1):
         made = finding.reproduction

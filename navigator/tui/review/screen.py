@@ -14,11 +14,10 @@ from textual.widgets import Static
 
 from navigator.cascade.verbs.approve import Approve, ApproveArgs
 from navigator.cascade.verbs.base import A, R, Subject, Verb
-from navigator.cascade.verbs.deciding import Decide, DecideArgs, Pinned
+from navigator.cascade.verbs.deciding import Decide, DecideArgs, Pinned, Reject
 from navigator.cascade.verbs.fix_findings import FixArgs, RequestFix
 from navigator.cascade.verbs.keep_tests import KeepTests, KeepTestsArgs
 from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
-from navigator.cascade.verbs.reject import Reject
 from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
 from navigator.cascade.verbs.split import Split, SplitArgs
 from navigator.cascade.verbs.task_verbs import PutAway, TasksArgs
@@ -47,10 +46,10 @@ from navigator.tui.review.context import (
 )
 from navigator.tui.review.split import HunkChoice, SplitChoice, labels_of, split_dialog, why_not_chosen
 from navigator.tui.review.words import QueuePosition, rounds_line, title_line, warning_lines
-from navigator.tui.terminal.editor import editor_words, open_in_editor
+from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import escalate, perform
 from navigator.tui.widgets.cells import Piece
-from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.panels import SearchBar, WritingPanel
 from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.work import begin

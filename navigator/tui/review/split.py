@@ -15,10 +15,10 @@ from navigator.model.diff import FileDiff, choices, what_happens
 from navigator.model.models import Proposal
 from navigator.model.text import safe_text
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.dialogs.note import NEW_LINE, NoteDialog
+from navigator.tui.dialogs.confirm import NEW_LINE, NoteDialog
 from navigator.tui.keys.registry import bindings_of
 from navigator.tui.review.context import ReviewContext
-from navigator.tui.widgets.writing import WritingArea
+from navigator.tui.widgets.panels import WritingArea
 
 _MOST_LINES = 6
 """Chosen hunks that the question lists one by one."""

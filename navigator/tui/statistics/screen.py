@@ -30,8 +30,7 @@ from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.dialogs.file import FileDialog
-from navigator.tui.dialogs.pick import PickDialog
+from navigator.tui.dialogs.pick import FileDialog, PickDialog
 from navigator.tui.statistics.draw import page_lines, table_lines
 from navigator.tui.statistics.export import ENDINGS, WIDTH, as_text, contents
 from navigator.tui.widgets.page import Line, Page

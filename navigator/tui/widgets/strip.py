@@ -276,7 +276,6 @@ def _price_line(
     if not meter.figures.round_trip:
         return finish  # nothing is swapped
     pieces: list[Piece] = [
-        *finish,
         ("swap cost per proposal: ", "muted"),
         (f"{price.now_each:.1f} s", ""),
         (" now", "muted"),
@@ -285,6 +284,8 @@ def _price_line(
         pieces += [(", ", "muted"), (f"{price.target_each:.1f} s", ""), (f" at {meter.target}", "muted")]
     if meter.figures.source != "measured" and wide:
         pieces.append((" (published figures)", "faint"))
+    if length([*finish, *pieces]) <= width:
+        pieces = [*finish, *pieces]
     why: Piece = (f"review{'' if meter.why.startswith('when ') else ':'} {meter.why}   ", "muted")
     if meter.why and meter.eta and live.swap is None and length([why, *pieces]) < width:
         pieces.insert(0, why)

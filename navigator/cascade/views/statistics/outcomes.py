@@ -19,7 +19,7 @@ from navigator.cascade.views.statistics.page import (
     share_rows,
     share_table,
 )
-from navigator.figures.agreement import Retest, retest
+from navigator.figures.exam import Retest, retest
 from navigator.figures.intervals import Share
 from navigator.figures.outcomes import (
     FindingsMet,

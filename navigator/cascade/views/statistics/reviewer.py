@@ -20,8 +20,15 @@ from navigator.cascade.views.statistics.page import (
     rows_of,
     share_table,
 )
-from navigator.figures.agreement import retest
-from navigator.figures.exam import CANNOT_TELL, Estimate, ExamScore, SizeScore, SourceScore, worth_words
+from navigator.figures.exam import (
+    CANNOT_TELL,
+    Estimate,
+    ExamScore,
+    SizeScore,
+    SourceScore,
+    retest,
+    worth_words,
+)
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.figures.reproductions import FindingTests, Proved, finding_tests
 from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations

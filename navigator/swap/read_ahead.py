@@ -21,8 +21,8 @@ from typing import Literal
 from navigator.model.json_text import read_json
 from navigator.model.states import Role
 from navigator.process.runner import running
-from navigator.swap.read_ahead import page_cache
-from navigator.swap.read_ahead.page_cache import MIB, CachedBytes
+from navigator.swap import page_cache
+from navigator.swap.page_cache import MIB, CachedBytes
 
 Ended = Literal["", "done", "limit", "memory", "stopped", "no room", "no files", "failed"]
 """Why a reading ended; "" while it runs. memory: free memory fell to the floor. no room: there was none at the start."""

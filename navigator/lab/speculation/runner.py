@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import write_private
-from navigator.lab.speculation.measuring.engines import ENGINES, Answer, Server
-from navigator.lab.speculation.measuring.plan import Arm, Engine, Plan
+from navigator.lab.speculation.engines import ENGINES, Answer, Server
+from navigator.lab.speculation.plan import Arm, Engine, Plan
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
@@ -30,6 +30,7 @@ from navigator.swap.processes import MARK, send, strays
 
 if TYPE_CHECKING:
     import httpx
+
 
 _STOP_SECONDS = 20.0
 _WARM_TOKENS = 32

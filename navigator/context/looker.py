@@ -9,24 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from navigator.context.build import Context, readable
-from navigator.context.looking.render import (
+from navigator.context.looks import (
     DELIMITERS,
-    LookAnswer,
-    LookPiece,
-    cut_to,
-    draw_matches,
-    lines_of,
-    pieces_of,
-)
-from navigator.context.looking.requests import (
     MOST_REQUESTS,
     Counterparts,
     Lines,
+    LookAnswer,
+    LookPiece,
     LookRequest,
     NotARequest,
     Shown,
     alike,
+    cut_to,
+    draw_matches,
     entries_of,
+    lines_of,
+    pieces_of,
     read_requests,
 )
 from navigator.context.pack import MAX_FILE_BYTES, Count, excerpt, outline

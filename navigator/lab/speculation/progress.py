@@ -7,8 +7,8 @@ from pathlib import Path
 from navigator.lab.runs import Plot, Point, Recorder
 from navigator.lab.speculation.decide import Arm, compare, decide
 from navigator.lab.speculation.estimates import Estimate, estimates
-from navigator.lab.speculation.measuring.plan import Plan
-from navigator.lab.speculation.measuring.runner import finished
+from navigator.lab.speculation.plan import Plan
+from navigator.lab.speculation.runner import finished
 from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import MissingPart
 

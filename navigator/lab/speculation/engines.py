@@ -20,7 +20,7 @@ from navigator.model.text import safe_line
 if TYPE_CHECKING:
     import httpx
 
-    from navigator.lab.speculation.measuring.plan import EngineName
+    from navigator.lab.speculation.plan import EngineName
 
 
 _LOG_SECONDS = 2.0
