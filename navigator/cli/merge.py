@@ -14,6 +14,7 @@ from navigator.git.facts import read_facts
 from navigator.landing import merge as merging
 from navigator.landing.plan import LandingRefused
 from navigator.model.errors import UsageError
+from navigator.model.text import safe_line
 
 
 @click.command()
@@ -36,6 +37,8 @@ def merge(projects: tuple[str, ...], yes: bool, as_json: bool) -> None:
     if not as_json:
         for name, facts, branch in waiting:
             output.say(f"{name}: {branch} into {facts.branch or 'no branch'}")
+            for line in merging.subjects(facts, branch):
+                output.say(f"  {safe_line(line)}")
     if waiting and not yes:
         if not sys.stdin.isatty():
             raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")

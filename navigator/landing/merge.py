@@ -23,6 +23,11 @@ def unmerged(facts: RepoFacts, landed: Collection[str]) -> list[str]:
     )
 
 
+def subjects(facts: RepoFacts, branch: str) -> list[str]:
+    """Short id and subject of each commit that a merge of the branch brings, the newest first."""
+    return Git(facts.git_dir).run("log", "--format=%h %s", f"HEAD..refs/heads/{branch}").text.splitlines()
+
+
 def merge_command(facts: RepoFacts, branch: str) -> str:
     """What a person types to merge a branch by hand."""
     return f"git -C {shlex.quote(str(facts.path))} merge {branch}"

@@ -27,7 +27,7 @@ def test_a_branch_is_moved_forward_and_then_nothing_waits(bench: LandingBench) -
     (row,) = merged(bench)
     assert row["commit"] == git(bench.repository, "rev-parse", "HEAD")
     assert row["commit"] == git(bench.repository, "rev-parse", row["branch"])
-    assert (bench.repository / "d1/f.txt").read_bytes() == AFTER
+    assert (bench.repository / "d0/f.txt").read_bytes() == AFTER
     assert git(bench.repository, "status", "--porcelain") == ""
     assert merged(bench) == []
     assert b"Nothing waits to be merged." in bench.desk.run("merge").stdout
@@ -74,3 +74,24 @@ def test_a_branch_that_somebody_else_named_so_is_not_touched(bench: LandingBench
     git(bench.repository, "commit", "-qam", "Mine")
     git(bench.repository, "checkout", "-q", "-")
     assert "navigator/mine" not in json.dumps(merged(bench))
+
+
+def test_what_lands_after_the_merge_goes_on_from_there_on_the_branch_of_the_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
+    first, second = bench.waiting
+    bench.approve(first)
+    merged(bench)
+    (bench.repository / "README.md").write_text("# More\n")
+    git(bench.repository, "commit", "-qam", "More")
+    assert bench.approve(second)["landing"] == "landed"
+    assert git(bench.repository, "branch", "--list", "--format=%(refname:short)", "navigator/*") == (
+        "navigator/2026-01-01"
+    )
+    assert git(bench.repository, "log", "-2", "--format=%s", "navigator/2026-01-01").endswith("More")
+    assert git(bench.repository, "rev-parse", "navigator/2026-01-01^") == git(
+        bench.repository, "rev-parse", "HEAD"
+    )
+    bench.undo(second)
+    assert bench.landed(second) == 0
