@@ -35,6 +35,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "send-back": ("decide", "Send proposals, reports and answers back with a note"),
     "escalate": ("decide", "Have proposals read next, or by the final model"),
     "undo": ("decide", "Undo landings, or withdraw approvals"),
+    "merge": ("merge", "Merge what landed on Navigator's branches into yours"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
     "exam": ("exam", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),
     "report": ("report", "Write every statistic, with plots, to one HTML page"),

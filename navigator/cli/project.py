@@ -344,7 +344,7 @@ def show(name: str, as_json: bool) -> None:
     output.say(f"{held.name}  {held.path}")
     output.say(f"  branch {facts.branch or '(detached)'} at {facts.head_commit[:12]}, {facts.object_format}")
     output.say(f"  works from {_BASES.get(held.base, held.base)}")
-    output.say(f"  lands on {'its current branch' if held.landing == 'current' else 'navigator/<batch>'}")
+    output.say(f"  lands on {'its current branch' if held.landing == 'current' else 'navigator/<day>'}")
     output.say(f"  check: {held.check or 'none'}")
     if tests:
         output.say(f"  tests on the base: {tests}")

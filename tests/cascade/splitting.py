@@ -109,7 +109,7 @@ class SplitBench:
             private = world.private(world.reader.project("code"))
             return bytes(private.read_blob(private.tree_entries(tree)[path].sha))
 
-    def on_branch(self, path: str, branch: str = f"navigator/{BATCH}") -> str:
+    def on_branch(self, path: str, branch: str = "navigator/2026-01-01") -> str:
         return git(self.repository, "show", f"{branch}:{path}")
 
 

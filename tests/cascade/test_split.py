@@ -244,7 +244,7 @@ def test_a_part_lands_as_any_and_its_message_names_the_whole(bench: SplitBench) 
     parent = bench.waiting()
     part = bench.split(parent, "H4")["part"]["id"]
     assert bench.approve(part)["landing"] == "landed"
-    message = git(bench.repository, "log", "-1", "--format=%B", f"navigator/{BATCH}")
+    message = git(bench.repository, "log", "-1", "--format=%B", "navigator/2026-01-01")
     assert message.startswith(f"Change the numbers (part of {parent})")
     assert f"Navigator-Part-Of: {parent} (H4), reviewed as a whole" in message
     assert "thirty" in bench.on_branch("n.txt") and "five" not in bench.on_branch("n.txt")
@@ -263,11 +263,11 @@ def test_the_rest_lands_on_top_of_its_part(
     assert bench.proposal(rest).state is ProposalState.OPEN
     assert bench.approve(part)["landing"] == "landed"
     assert bench.approve(rest)["landing"] == "landed"
-    branch = "main" if landing == "current" else f"navigator/{BATCH}"
+    branch = "main" if landing == "current" else "navigator/2026-01-01"
     assert bench.on_branch("n.txt", branch).encode() == both.strip()
     assert git(bench.repository, "rev-list", "--count", branch) == "3"
     if landing == "branch":
-        assert "navigator/2026-01-02-a" not in git(bench.repository, "branch", "--list")
+        assert "navigator/2026-01-02" not in git(bench.repository, "branch", "--list")
 
 
 def test_the_rest_lands_where_the_developer_merged_the_part(bench: SplitBench) -> None:
@@ -275,8 +275,8 @@ def test_the_rest_lands_where_the_developer_merged_the_part(bench: SplitBench) -
     part = bench.split(parent.id, "H4")["part"]["id"]
     rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
     bench.approve(part)
-    git(bench.repository, "merge", "--quiet", "--no-ff", "-m", "take it", f"navigator/{BATCH}")
-    git(bench.repository, "branch", "--quiet", "-D", f"navigator/{BATCH}")
+    git(bench.repository, "merge", "--quiet", "--no-ff", "-m", "take it", "navigator/2026-01-01")
+    git(bench.repository, "branch", "--quiet", "-D", "navigator/2026-01-01")
     assert bench.approve(rest)["landing"] == "landed"
     assert "FIVE" in bench.on_branch("n.txt")
 

@@ -217,7 +217,7 @@ def test_a_result_crosses_the_socket_and_is_told(name: str) -> None:
 
 def test_a_landing_says_how_to_merge_it() -> None:
     (told,) = Approve().tell(Decided(decisions=(LANDED,)))
-    assert told.hint.endswith("git merge navigator/2026-01-01-a") and told.level == "information"
+    assert told.hint.startswith("`navigator merge`") and told.level == "information"
     assert merge_hint("main") == ""
 
 
@@ -342,7 +342,7 @@ def test_undo_asks_about_a_landing_and_says_so_once(tmp_path: Path, monkeypatch:
         question = Undo().question(store, UndoArgs(ids=(identifier,)))
     assert isinstance(question, Question)
     assert question.title == f"Undo the landing of {identifier}?"
-    assert f"{row['commit'][:12]} on navigator/2026-01-01-a" in question.lines
+    assert f"{row['commit'][:12]} on navigator/2026-01-01" in question.lines
     assert bench.undo(identifier)["undone"]
     again = bench.undo(identifier)
     assert (again["undone"], "already been undone" in again["reason"]) == (False, True)

@@ -64,7 +64,7 @@ def configure(room: Room, url: str, command: list[str], extra: str = BRIEF) -> N
     room.config.write_text(
         f'[generator]\nmodel = "{ALIAS}"\nbase_url = "{url}"\ncontext_tokens = 16384\nmax_tokens = 200\n'
         f"[generator.extra_body]\n{extra}"
-        f"[generator.agent]\ncommand = {command}\nminutes = 10\nrequests = 20\n"
+        f"[generator.agent]\ncommand = {command}\nminutes = 10\n"
         f'[reviewer]\nmodel = "{READER}"\nbase_url = "{room.models.url}"\n'
         '[swap]\nstrategy = "resident"\n[canary]\nenabled = false\n',
         encoding="utf-8",

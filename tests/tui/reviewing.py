@@ -227,7 +227,7 @@ class Reviewing:
         )
         make.clock.moment += timedelta(seconds=1)
 
-    def branch(self, name: str = "navigator/2026-11-20-a") -> str:
+    def branch(self, name: str = "navigator/2026-11-20") -> str:
         """The commit of a branch, or ""."""
         listed = git(self.repository, "for-each-ref", "--format=%(objectname)", f"refs/heads/{name}")
         return listed.strip()

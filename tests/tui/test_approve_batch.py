@@ -90,7 +90,7 @@ async def test_m_marks_seen_y_includes_and_all_land_in_one_go(reviewing: Reviewi
         assert [candidate.id for candidate in dialog.taken] == ["P3", "P5"]
         assert "Approve 2 proposals?" in words(dialog)
         rows = {row.key: row for row in dialog._rows()}
-        assert rows["=billing"].end == "→ navigator/2026-11-20-a"
+        assert rows["=billing"].end == "→ navigator/2026-11-20"
         await at.press("enter")
         await done(at, dialog)
         assert "2 landed" in words(dialog)

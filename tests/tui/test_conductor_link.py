@@ -179,10 +179,10 @@ async def test_without_a_conductor_nothing_is_hurried(state: StatePaths) -> None
 
 async def test_a_conductor_that_cannot_start_says_why(empty_state: StatePaths) -> None:
     line = Line(empty_state)
-    with pytest.raises(NavigatorError, match="strategy"):
+    with pytest.raises(NavigatorError, match="no settings yet"):
         await line.link.start()
     assert line.link.live.conductor == "absent"
-    assert "strategy" in line.link.live.problem
+    assert "no settings yet" in line.link.live.problem
 
 
 async def test_a_started_conductor_outlives_the_link(

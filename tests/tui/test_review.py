@@ -362,11 +362,11 @@ async def test_approve_lands_what_was_on_the_screen(reviewing: Reviewing) -> Non
     async with opened(reviewing, "P3") as at:
         await at.press("a")
         dialog = await at.dialog(ConfirmDialog)
-        assert any("navigator/2026-11-20-a" in line for line in dialog._lines)
+        assert any("navigator/2026-11-20" in line for line in dialog._lines)
         assert reviewing.branch() == ""
         await at.press("enter")
         await at.until(lambda: at.proposal("P3").state is ProposalState.LANDED, "the landing")
-        assert git(reviewing.repository, "show", "navigator/2026-11-20-a:README.md").endswith("half-even.")
+        assert git(reviewing.repository, "show", "navigator/2026-11-20:README.md").endswith("half-even.")
         assert at.told("P3 landed")
         await at.drawn("P4")
 

@@ -133,7 +133,7 @@ class Approve(Decide[ApproveArgs]):
 
 def merge_hint(branch: str) -> str:
     """How to merge what landed on a branch of Navigator's own; "" where it landed on the user's branch."""
-    return f"To merge it into your branch: git merge {branch}" if branch.startswith("navigator/") else ""
+    return "`navigator merge` merges it into your branch." if branch.startswith("navigator/") else ""
 
 
 async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
