@@ -22,7 +22,7 @@ from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.keys.registry import ACTIONS
-from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
+from navigator.tui.messages import DecideAll, OpenProposal
 from navigator.tui.theme import THEMES
 from navigator.tui.welcome import AddProjectsScreen
 from tests.tui.conftest import AppMaker
@@ -193,7 +193,7 @@ async def test_a_batch_is_what_is_selected_or_what_was_reviewed_together(
 
 
 async def test_c_composes_for_the_row_or_the_selected_projects(deck: Any) -> None:
-    async with deck() as (pilot, app, screen, heard):
+    async with deck() as (pilot, app, screen, _):
         asked: list[Any] = []
         app.go = lambda mode, request=None: asked.append(request)
         await pilot.press("C")
