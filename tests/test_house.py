@@ -87,7 +87,11 @@ ALONE = ("reporter.py", "page_cache.py")
     ("home", "forbidden", "instead"),
     [
         ("patterns.py", {"re", "sre_parse", "sre_compile", "re2", "regex"}, "navigator.model.patterns"),
-        ("json_text.py", {"json.loads", "json.load", "httpx.Response.json"}, "navigator.model.json_text.read_json"),
+        (
+            "json_text.py",
+            {"json.loads", "json.load", "httpx.Response.json"},
+            "navigator.model.json_text.read_json",
+        ),
         ("json_text.py", {"tomllib.loads", "tomllib.load"}, "navigator.model.json_text.read_toml"),
     ],
 )
