@@ -72,6 +72,8 @@ def names_used(tree: ast.AST) -> set[str]:
                 args=[ast.Constant(value=str() as module), *_],
             ):
                 found.add(module)
+            case ast.Call(func=ast.Attribute(attr="json"), args=[]):
+                found.add("httpx.Response.json")
             case ast.Attribute(value=ast.Name(id=module), attr=name):
                 found.add(f"{module}.{name}")
     return found
@@ -85,7 +87,11 @@ ALONE = ("reporter.py", "page_cache.py")
     ("home", "forbidden", "instead"),
     [
         ("patterns.py", {"re", "sre_parse", "sre_compile", "re2", "regex"}, "navigator.model.patterns"),
-        ("json_text.py", {"json.loads", "json.load"}, "navigator.model.json_text.read_json"),
+        (
+            "json_text.py",
+            {"json.loads", "json.load", "httpx.Response.json"},
+            "navigator.model.json_text.read_json",
+        ),
         ("json_text.py", {"tomllib.loads", "tomllib.load"}, "navigator.model.json_text.read_toml"),
     ],
 )

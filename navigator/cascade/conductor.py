@@ -29,7 +29,6 @@ from navigator.cascade.on_events import OnEvents
 from navigator.cascade.reconcile import Watch
 from navigator.cascade.recovery import recover
 from navigator.cascade.residency import Residency
-from navigator.cascade.routing import writer_for
 from navigator.cascade.socket.server import SocketServer
 from navigator.cascade.socket.wire import Result
 from navigator.cascade.stages.check_dispatch import check
@@ -230,7 +229,7 @@ class Conductor:
         deps = self._deps
         match action:
             case acts.Generate(task_id):
-                self._work(task_id, writer_for(deps, deps.reader.task(task_id)), write(deps, task_id))
+                self._work(task_id, deps.writer_of(deps.reader.task(task_id)), write(deps, task_id))
             case acts.Check(task_id):
                 self._work(task_id, None, deps.cpu_work.during("checks", partial(check, deps, task_id)))
             case acts.ReadOwn(task_id):

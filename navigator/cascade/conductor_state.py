@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass, field
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.routing import writer_of
 from navigator.cascade.views.finish import batch_rules
 from navigator.model.models import age_seconds
 from navigator.model.snapshot import Doubt, ExamView, SchedulerSnapshot, TaskView
@@ -126,7 +125,7 @@ class ConductorState:
             round=task.round,
             since=known[1],
             files=task.files,
-            writer=writer_of(deps.settings, task.kind, task.complexity, task.wrote),
+            writer=task.wrote or deps.settings.routing.writer(task.kind, task.complexity),
             landing_due=landing_due,
             own_due=own_due,
             reviewed=task.reviewed,

@@ -23,7 +23,7 @@ from navigator.cascade.requests import Requests
 from navigator.config.paths import StatePaths, config_path
 from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
-from navigator.model.models import Project
+from navigator.model.models import Project, Task
 from navigator.model.secrets import Redactor
 from navigator.model.states import Role
 
@@ -207,6 +207,10 @@ class Dependencies:
         client = self._clients.pop(role, None)
         if client is not None and client not in self._lent:
             await client.aclose()
+
+    def writer_of(self, task: Task) -> Role:
+        """The role that writes a task: the one that its present attempt began with, else as `[routing]` says."""
+        return self.reader.wrote(task.id) or self.settings.routing.writer(task.kind, task.complexity)
 
     def private(self, project: Project) -> PrivateRepo:
         """The project's private repository, made if absent. Runs git: call it in a thread."""

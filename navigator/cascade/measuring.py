@@ -7,6 +7,7 @@ import logging
 from navigator.cascade.conductor_state import ConductorState
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.storage_faults import Storage
+from navigator.cascade.verbs.conducting import busy
 from navigator.cascade.views.summary import Session
 from navigator.model.errors import Conflict
 from navigator.model.states import LOOP_TASK_STATES, Role
@@ -130,12 +131,3 @@ class SwapMeasurement:
         self._live.held_until = 0.0  # nobody asked for the model that is loaded now
         with self._storage.writing("the end of a measurement"), self._deps.store.transaction() as tx:
             tx.event(ENDED, data={"reason": self._reason, "swaps": made})
-
-
-def busy(waiting: int) -> Conflict:
-    """Why swaps are not measured now."""
-    tasks = "1 task waits or runs" if waiting == 1 else f"{waiting:,} tasks wait or run"
-    return Conflict(
-        f"{tasks}: swaps are measured only while there is no work.",
-        hint="`navigator run --until idle` finishes it first.",
-    )

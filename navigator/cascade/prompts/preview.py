@@ -18,7 +18,6 @@ from navigator.cascade.prompts.blocks import KeyRing
 from navigator.cascade.prompts.library import PromptLibrary
 from navigator.cascade.prompts.material import Material
 from navigator.cascade.prompts.repo_maps import MapShelf
-from navigator.cascade.routing import writer_of
 from navigator.config.paths import StatePaths, config_path
 from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
@@ -134,7 +133,7 @@ def preview(
         private = PrivateRepo.open(paths.private, project)
         base, note = _base(paths, task.based(project), task, private)
     deps = PreviewDependencies(settings, others=prompts)
-    writer = writer_of(settings, task.kind, task.complexity, store.wrote(task.id))
+    writer = store.wrote(task.id) or settings.routing.writer(task.kind, task.complexity)
     source = TreeSource(private, base, project)
     made = prompt_for(deps, source, task, project, writer, budget)
     return Preview(

@@ -23,7 +23,6 @@ from navigator.agents.session import AgentPlace, AgentSession, Turn, limits_of, 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.assemble import Elsewhere
 from navigator.cascade.prompts.material import Ground, settle
-from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.agent_prompts import again, first
 from navigator.cascade.stages.drafting import (
     POLICY_CODE,
@@ -67,7 +66,7 @@ _LAST_WORDS = 200
 
 def agent_writes(deps: Dependencies, task: Task) -> bool:
     """Whether the agent of the settings writes this task. An attempt goes on as it began."""
-    if writer_for(deps, task) is not Role.GENERATOR or task.ref:
+    if deps.writer_of(task) is not Role.GENERATOR or task.ref:
         return False
     if any(turn.outcome != "lost" for turn in deps.reader.agent_turns(task.id, task.attempt)):
         return True

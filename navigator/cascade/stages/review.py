@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.worth import why_advice
 from navigator.cascade.reviewing.answer import RawReview, united
 from navigator.cascade.reviewing.answer_schema import review_schema
 from navigator.cascade.reviewing.grounding import UnreadableReview, read_review
@@ -33,6 +32,7 @@ from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.client.names import same_base
 from navigator.config.settings import ServerSettings, Settings
 from navigator.edits import parse_answer
+from navigator.figures.exam import advice_words, exam_scores
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
 from navigator.model.states import Escalation, Role, TaskState, Verdict
 from navigator.process.bounded.run import WorkerLost, run_bounded
@@ -430,7 +430,7 @@ def _record(
     if role is Role.REVIEWER:
         review = review.model_copy(update={"block_on": deps.settings.review.block_on})
     revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
-    if revise and (advice := why_advice(deps, review)):
+    if revise and (advice := _why_advice(deps, review)):
         review = review.model_copy(update={"advice": advice})
     with deps.store.transaction() as tx:
         # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.
@@ -447,3 +447,15 @@ def _record(
 def _set(deps: Dependencies, task: Task, state: TaskState, reason: str = "") -> None:
     with deps.store.transaction() as tx:
         tx.set_task_state(task.id, state, reason=reason)
+
+
+def _why_advice(deps: Dependencies, review: Review) -> str:
+    """Why a REVISE sends nothing back; "" where it does.
+
+    A later round has a prompt of its own; the reviewer is examined under that of the first.
+    """
+    if not deps.settings.exam.demote:
+        return ""
+    examined = review.model, deps.prompts.get("review").version
+    counts = [row for row in deps.reader.exam_counts() if (row.model, row.prompt_version) == examined]
+    return next((advice_words(score) for score in exam_scores(counts) if score.no_better_than_chance), "")

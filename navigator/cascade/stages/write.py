@@ -12,7 +12,6 @@ from collections import Counter
 
 from navigator.cascade.dependencies import Dependencies
 from navigator.cascade.prompts.material import Material, findings_block, gather, worth_sending
-from navigator.cascade.routing import writer_for
 from navigator.cascade.stages.agent_write import agent_writes, write_with_agent
 from navigator.cascade.stages.calls import Message
 from navigator.cascade.stages.dividing import TOO_LARGE, divide
@@ -67,7 +66,7 @@ async def write(deps: Dependencies, task_id: str) -> None:
         StoreError: what happened could not be written down; the task stays where it was last seen.
     """
     task = deps.reader.task(task_id)
-    writer = writer_for(deps, task)
+    writer = deps.writer_of(task)
     if agent_writes(deps, task):
         await write_with_agent(deps, task)
         return

@@ -133,6 +133,15 @@ class Measuring(Model):
     swaps: int
 
 
+def busy(waiting: int) -> Conflict:
+    """Why swaps are not measured now."""
+    tasks = "1 task waits or runs" if waiting == 1 else f"{waiting:,} tasks wait or run"
+    return Conflict(
+        f"{tasks}: swaps are measured only while there is no work.",
+        hint="`navigator run --until idle` finishes it first.",
+    )
+
+
 class MeasureSwaps(Verb[MeasureArgs, Measuring]):
     """New work ends it at the next swap."""
 
@@ -144,11 +153,7 @@ class MeasureSwaps(Verb[MeasureArgs, Measuring]):
 
     def refuse(self, reader: Reader, args: MeasureArgs) -> NavigatorError | None:
         waiting = len(reader.loop_tasks(LOOP_TASK_STATES))
-        if not waiting:
-            return None
-        from navigator.cascade.measuring import busy
-
-        return busy(waiting)
+        return busy(waiting) if waiting else None
 
     def question(self, reader: Reader, args: MeasureArgs) -> Question:
         from navigator.figures.swaps import usual_swap

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from navigator.cascade.routing import writer_of
 from navigator.cascade.variations import APPROACH, MOST, Vary, variations
 from navigator.cascade.verbs.base import Told, Verb, in_words
 from navigator.cascade.views.variants import variant_words
@@ -166,7 +165,7 @@ def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
     """How each variant of a task is written."""
     if task.variants == 1:
         return [Variation()]
-    writer = writer_of(deps.settings, task.kind, task.complexity)
+    writer = deps.settings.routing.writer(task.kind, task.complexity)
     approaches = [one.name.removeprefix(APPROACH) for one in deps.prompts if one.name.startswith(APPROACH)]
     temperature = deps.settings.server(writer).temperature
     agent = deps.settings.generator.agent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from navigator.cascade.routing import writer_of
 from navigator.config.settings import Settings
 from navigator.model.models import age_seconds
 from navigator.model.snapshot import BatchRules, TaskView
@@ -38,7 +37,7 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
             attempt=task.attempt,
             round=task.round,
             since=-age_seconds(task.updated),
-            writer=writer_of(settings, task.kind, task.complexity, task.wrote),
+            writer=task.wrote or settings.routing.writer(task.kind, task.complexity),
         )
         for task in tasks
     ]
