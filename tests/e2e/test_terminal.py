@@ -173,11 +173,11 @@ def test_nothing_planted_reaches_the_terminal(
     screens.send("\r")
     screens.wait_for("trigger")
     screens.read(1)
-    for keys in ("i", "\x1b", "\\", "w", "\\", "z", "y", "b", "\x1b", "?", "\x1b", "S", "\t", "F"):
+    for keys in ("i", "\x1b", "\\", "w", "\\", "z", "y", "b", "\x1b", "?", "\x1b", "S", "n", "F"):
         screens.send(keys)
         screens.read(0.7)
     screens.wait_for("another model")
-    screens.send("l")
+    screens.send("n")
     screens.read(0.7)
     screens.send("D\t\r")
     screens.read(0.7)
@@ -219,7 +219,7 @@ def test_ctrl_c_leaves_nothing_and_the_screens_go_on(ours: Callable[..., Pty], p
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [("s", "The conductor is not running."), ("\r", "The conductor is still running")],
+    [("X", "The conductor is not running."), ("\r", "The conductor is still running")],
     ids=["stopped", "left working"],
 )
 def test_the_demo_says_the_way_back(

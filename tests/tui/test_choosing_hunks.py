@@ -144,7 +144,7 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         await at.drawn(part.id)
         assert part.hunks == ("H2",)
         head = plain(at)
-        assert "◪ PART" in head and "part of P2, reviewed as a whole (REVISE there)" in head
+        assert "PART" in head and "part of P2, reviewed as a whole (REVISE there)" in head
         assert at.read().task(part.task_id).state is TaskState.AWAITING_APPROVAL
         task = at.read().task(reviewing.task)
         assert task.state is TaskState.QUEUED
@@ -248,5 +248,5 @@ async def test_the_deck_says_what_is_a_part(reviewing: Reviewing) -> None:
     (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])
     assert card.parent == "P2"
     facts = Facts.of_card(card)
-    assert str(row_head(card, facts)) == "◪ PART"
+    assert row_head(card, facts).word == "PART"
     assert ("part of P2", "muted") in flags_of(card, facts, short=False)

@@ -11,14 +11,14 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from navigator.cascade.views.effort import about, card_seconds, card_why
+from navigator.cascade.views.effort import card_seconds
 from navigator.model.states import DecisionKind, TaskState
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.answers.report import ReportScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.rows import CARD_ORDERS, IS
-from navigator.tui.deck.screen import DeckScreen
+from navigator.tui.deck.screen import DeckScreen, pane_heights
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.keys.registry import ACTIONS
@@ -117,7 +117,7 @@ async def test_a_narrow_terminal_shows_one_pane_at_a_time(deck: Any) -> None:
             name for name in ("projects", "inbox", "work", "ended") if screen.pane(name).region.height > 1
         ]
         assert shown == ["projects"]
-        assert screen.pane("projects").region.height == 21
+        assert screen.pane("projects").region.height == 22
 
 
 async def test_the_filter_narrows_while_it_is_typed(deck: Any) -> None:
@@ -132,7 +132,7 @@ async def test_the_filter_narrows_while_it_is_typed(deck: Any) -> None:
         assert len(keys_of(screen)) == 9
 
 
-async def test_what_is_read_fastest_comes_first_and_the_heading_says_why(deck: Any) -> None:
+async def test_what_is_read_fastest_comes_first_and_the_heading_says_so(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         for _ in range(len(CARD_ORDERS) - 1):
             await pilot.press("o")
@@ -141,12 +141,33 @@ async def test_what_is_read_fastest_comes_first_and_the_heading_says_why(deck: A
         rows = screen.pane("inbox").rows
         to_decide = [card_seconds(card) for card in rows[:-1]]
         assert to_decide == sorted(to_decide) and rows[-1].state is TaskState.FAILED
-        await pilot.press("g")
-        heading = "".join(text for text, _ in screen._inbox_heading(160))
-        assert f"{about(card_seconds(rows[0]))}: {card_why(rows[0])}" in heading
-        await pilot.press("j")
-        heading = "".join(text for text, _ in screen._inbox_heading(160))
-        assert card_why(screen.pane("inbox").current) in heading
+        assert "quickest first" in "".join(text for text, _ in screen._inbox_heading(160))
+
+
+async def test_the_lists_share_the_height(deck: Any) -> None:
+    async with deck(size=(120, 36)) as (pilot, _, screen, _):
+        waiting, work = screen.pane("inbox"), screen.pane("work")
+        await pilot.pause()
+        assert waiting.region.height == 1 + len(waiting.rows)
+        assert work.region.height == 1 + len(work.rows)
+        assert work.region.y == waiting.region.bottom + 1
+        assert screen.pane("ended").region.bottom == screen.query_one("#right").region.bottom
+
+
+@pytest.mark.parametrize(
+    ("height", "waiting", "work", "ended", "heights"),
+    [
+        (34, 0, 32, 0, (4, 26)),  # nothing waits: the work has the height
+        (34, 40, 32, 9, (17, 10)),
+        (34, 2, 3, 0, (4, 4)),
+        (20, 30, 0, 30, (13, 2)),
+    ],
+)
+def test_each_list_has_what_it_needs_or_its_share(
+    height: int, waiting: int, work: int, ended: int, heights: tuple[int, int]
+) -> None:
+    assert pane_heights(height, waiting, work, ended) == heights
+    assert sum(heights) + 5 <= height
 
 
 async def test_s_sorts_the_focused_list_and_remembers(deck: Any) -> None:

@@ -170,7 +170,7 @@ async def test_the_head_says_what_there_is_to_know(reviewing: Reviewing) -> None
         words = plain(at)
         for expected in (
             "P2 billing · Round half-even in totals",
-            "↺ REVISE (1 round used)",
+            "REVISE (1 round used)",
             "✓ tests 214 passed",
             "r0 ─ [r1]",
             "Qwen3.5-35B-A3B",

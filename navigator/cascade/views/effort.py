@@ -143,15 +143,6 @@ def card_seconds(card: Card) -> float:
     return DECIDING + A_SUGGESTION * card.suggestions + A_CHARACTER * card.report_length
 
 
-def card_why(card: Card) -> str:
-    """What that estimate is made of."""
-    if card.proposal:
-        return effort_of_card(card).why
-    if card.suggestions:
-        return f"{_count(card.suggestions, 'suggestion')} to choose from"
-    return f"{card.report_length} characters to read" if card.report_length else "a sentence to read"
-
-
 def by_effort(cards: Iterable[Card]) -> list[Card]:
     """The shortest first; what stopped comes last."""
     return sorted(cards, key=lambda card: (card.waiting_order[0], card_seconds(card), card.number))

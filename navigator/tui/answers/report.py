@@ -33,7 +33,7 @@ class ReportScreen(AnswerScreen):
 
     def word(self, answer: AnswerText) -> str:
         """Its state."""
-        return "≡ REPORT" if self.waits else super().word(answer)
+        return "REPORT" if self.waits else super().word(answer)
 
     def _draw(self, width: int) -> list[Line]:
         if self.answer is None:

@@ -70,7 +70,7 @@ class SuggestionsScreen(AnswerScreen):
     def word(self, answer: AnswerText) -> str:
         """How many are open, how many accepted."""
         taken = sum(one.state == SuggestionState.ACCEPTED for one in answer.suggestions)
-        left = f"◇ {len(answer.open)} open" if self.waits else super().word(answer)
+        left = f"{len(answer.open)} open" if self.waits else super().word(answer)
         return f"{left} · {taken} accepted" if taken else left
 
     # What is drawn

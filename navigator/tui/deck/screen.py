@@ -86,7 +86,7 @@ class DeckScreen(NavScreen):
                     selectable=True,
                     id="inbox",
                 )
-                yield RowList["Card"](_task_of, self._draw_work, heading=self._work_heading, id="work")
+                yield RowList["Card"](_task_of, draw.draw_work, heading=self._work_heading, id="work")
                 yield RowList["Card"](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
         yield Input(
             placeholder="words  project:name  is:revise policy overlap failed unseen variant existing …",
@@ -166,21 +166,18 @@ class DeckScreen(NavScreen):
             [row for row in snapshot.projects if query.admits_project(row)] if query else snapshot.projects
         )
         self.pane("projects").set_rows(PROJECT_ORDERS.get(self._project_order, list)(projects))
-        self._set_short("work", self._admitted(snapshot.work), 16)
-        self._set_short("ended", self._admitted(snapshot.ended), 10)
+        self.pane("work").set_rows(self._admitted(snapshot.work))
+        self.pane("ended").set_rows(self._admitted(snapshot.ended))
+        heights = pane_heights(
+            self.query_one("#right").size.height, *(len(self.pane(n).rows) for n in PANES[:3])
+        )
+        for name, height in zip(PANES[:2], heights, strict=True):
+            self.pane(name).styles.height = None if self.has_class("-narrow") else height
 
     def _admitted(self, cards: tuple[Card, ...]) -> list[Card]:
         if not self._query:
             return list(cards)
         return [card for card in cards if self._query.admits(card, self._snapshot.facts(card))]
-
-    def _set_short(self, name: str, cards: list[Card], most: int) -> None:
-        """A list as high as its rows need, up to its share."""
-        pane = self.pane(name)
-        pane.set_rows(cards)
-        narrow = self.has_class("-narrow")
-        share = max(2, min(most, (self.size.height - 8) // 4))
-        pane.styles.height = None if narrow else 1 + max(1, min(len(cards), share))
 
     def on_resize(self) -> None:
         """Another size: the short lists get another share."""
@@ -197,7 +194,7 @@ class DeckScreen(NavScreen):
 
     def _inbox_heading(self, width: int) -> list[Piece]:
         if not self._snapshot.loaded:
-            return draw.card_heading("WAITING FOR ME", None, "reading …", width)
+            return draw.card_heading("WAITING FOR YOU", None, "reading …", width)
         pane = self.pane("inbox")
         notes = []
         if len(pane.rows) != len(self._snapshot.inbox):
@@ -205,10 +202,8 @@ class DeckScreen(NavScreen):
         if pane.selection:
             notes.append(f"{len(pane.selection)} selected")
         notes.append(draw.order_words(self._card_order))
-        if self._card_order == "effort" and pane.current is not None and not self.has_class("-narrow"):
-            notes.append(draw.effort_words(pane.current))
         return draw.card_heading(
-            "WAITING FOR ME", len(pane.rows), "  ".join(notes), width, self._elsewhere("inbox")
+            "WAITING FOR YOU", len(pane.rows), "  ".join(notes), width, self._elsewhere("inbox")
         )
 
     def _work_heading(self, width: int) -> list[Piece]:
@@ -241,14 +236,7 @@ class DeckScreen(NavScreen):
             card, width, self._snapshot.facts(card), timed=timed, best=card.task in self._best
         )
 
-    def _draw_work(self, card: Card, width: int) -> list[Piece]:
-        return draw.draw_work(card, width, self.app.link.live)
-
     # Going about
-
-    @on(RowList.Moved, "#inbox")
-    def _inbox_moved(self) -> None:
-        self.pane("inbox").refresh()  # its heading explains the place of the row under the cursor
 
     @on(RowList.Chosen)
     def _open_chosen(self) -> None:
@@ -469,6 +457,17 @@ class DeckScreen(NavScreen):
             return True
         inbox = self.pane("inbox").clear_selection()
         return self.pane("projects").clear_selection() or inbox
+
+
+def pane_heights(height: int, waiting: int, work: int, ended: int) -> tuple[int, int]:
+    """Lines of what waits and of what is worked on, their headings included; what ended has the rest.
+
+    What waits has the lines that it needs, but leaves a third to the work, and a few to what ended.
+    """
+    rows = height - 5  # three headings, two blank lines
+    ends = min(max(ended, 1), max(2, rows // 6))
+    first = min(max(waiting, 3), max(3, rows - ends - min(max(work, 1), rows // 3)))
+    return 1 + first, 1 + max(1, min(work, rows - ends - first))
 
 
 def _task_of(card: Card) -> str:

@@ -29,14 +29,13 @@ TERMS: dict[str, tuple[str, ...]] = {
         "deck": (
             "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
             "effort; variant; after; seen; overlap; part; policy item; self-review; escalate; stale; "
-            "not landed; rehearsal; ↺; ◇; ≡; ◪; "
-            "∩; ⚠; •; ◆; ~"
+            "not landed; rehearsal; ◆"
         ),
         "review": (
             "round; variant; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; reversal; self-review; "
             "escalate; first reading; final review; "
             "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
-            "before; ◉; ◪; ≈; ↔"
+            "before; ≈; ↔"
         ),
         "compose": "task; kind; variant; after; base",
         "stats": (
@@ -52,7 +51,7 @@ TERMS: dict[str, tuple[str, ...]] = {
         "lab": "run; draft length; start block; flip; interval; n; anecdotal; ● ○; ✓ ✗ !; ◐ ◌ ☾",
         "task": "attempt; round; after; stale",
         "report": "report; put away",
-        "suggestions": "scan; suggestion; ◇",
+        "suggestions": "scan; suggestion",
         "batch": "batch; seen; overlap; policy item",
     }.items()
 }

@@ -56,7 +56,7 @@ def title_line(context: ReviewContext, shown: Proposal, width: int) -> list[Piec
     verdict = head(context.known(shown))
     used = f" ({shown.round} round{'s' if shown.round > 1 else ''} used)" if shown.round else ""
     end = [
-        (str(verdict), verdict.tone),
+        (verdict.word, verdict.tone),
         (used, "muted"),
         ("   ", ""),
         *checks_pieces(shown.checks, width >= WIDE),
