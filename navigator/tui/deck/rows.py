@@ -215,7 +215,7 @@ def draw_work(card: Card, width: int) -> list[Piece]:
     else:
         note = duration(seconds_since(card.since))
     head = [*_head(card, card.task, width < NARROW), (fit(word, _VERDICT), style)]
-    again = f"round {card.round + 1} " if card.round else ""
+    again = f"revision {card.round} " if card.round else ""
     again += f"{card.variant}/{card.variants} " if card.variants > 1 else ""
     room = width - length(head)
     return [
