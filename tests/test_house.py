@@ -158,7 +158,7 @@ BUDGETS = {
     "config": 1_000,
     "landing": 850,
     "exam": 600,
-    "process": 550,
+    "process": 575,
     "sheet": 450,
     "mcp": 350,
 }

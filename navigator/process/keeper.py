@@ -72,12 +72,28 @@ def _end(grace: float) -> None:
             return
 
 
+def watch(child: int) -> int:
+    """A descriptor that can be read once a child of this process has ended; the caller closes it."""
+    if sys.platform == "linux":
+        return os.pidfd_open(child)
+    queue = select.kqueue()
+    event = select.kevent(child, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
+    try:
+        queue.control([event], 0)
+        return os.dup(queue.fileno())
+    except ProcessLookupError:  # it has ended: so has what can be read here
+        reading, writing = os.pipe()
+        os.close(writing)
+        return reading
+
+
 def main() -> None:
     """Start the program, wait for it, and end what may not be left."""
     link, grace, leaves, *command = sys.argv[1:]
     control = socket.socket(fileno=int(link))
     control.set_inheritable(False)
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    if sys.platform == "linux":  # elsewhere what a child starts may leave this one
+        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     try:
         child = os.posix_spawnp(
             command[0], command, os.environ, setsid=True, setsigdef=(signal.SIGPIPE, signal.SIGXFSZ)
@@ -85,7 +101,7 @@ def main() -> None:
     except OSError as error:
         control.send(str(error.errno).encode())
         os._exit(1)
-    ended = os.pidfd_open(child)
+    ended = watch(child)
     code = None
     while code is None:
         ready, _, _ = select.select([control.fileno(), ended], [], [], _LOOK_SECONDS)

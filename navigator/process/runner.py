@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -106,7 +107,7 @@ class Process(subprocess.Popen[bytes]):
         with contextlib.suppress(ProcessLookupError):
             if self.poll() is None:
                 loop, gone = asyncio.get_running_loop(), asyncio.Event()
-                descriptor = os.pidfd_open(self.pid)
+                descriptor = keeper.watch(self.pid)
                 loop.add_reader(descriptor, gone.set)
                 try:
                     await gone.wait()
@@ -341,8 +342,14 @@ def foreground(argv: Sequence[str]) -> int:
 def send(pid: int, number: signal.Signals, proved: Callable[[], bool] = lambda: True) -> bool:
     """Signal a process that is not ours to wait for; False when it is gone.
 
-    A pidfd pins the process between the proof and the signal, so that a reused id cannot be hit.
+    On Linux a pidfd pins the process between the proof and the signal, so that a reused id cannot be hit.
     """
+    if sys.platform != "linux":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if proved():
+                os.kill(pid, number)
+                return True
+        return False
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
@@ -399,7 +406,7 @@ def _read(
     A process that it left running may hold its pipes open: what is there is read, the end is not waited for.
     """
     over = False
-    ended = os.pidfd_open(process.pid)
+    ended = keeper.watch(process.pid)
     try:
         with selectors.DefaultSelector() as selector:
             for source in (ended, process.stdout, process.stderr):
@@ -426,7 +433,11 @@ def _read(
 
 def _file_with(content: bytes) -> int:
     """A descriptor of a file in memory that holds `content`, to be read from its start."""
-    descriptor = os.memfd_create("given", os.MFD_CLOEXEC)
+    if sys.platform == "linux":
+        descriptor = os.memfd_create("given", os.MFD_CLOEXEC)
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import struct
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -160,6 +161,8 @@ def probe() -> Sandbox:
 
 @lru_cache(maxsize=8)
 def _probe(path: str) -> Sandbox:
+    if sys.platform != "linux":
+        return Sandbox(reason="there is no sandbox on this system", hint="The sandbox for tests needs Linux.")
     found = shutil.which("bwrap", path=path)
     if found is None:
         return Sandbox(

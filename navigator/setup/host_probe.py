@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -114,6 +115,7 @@ def disk_speed(files: Sequence[Path], limit: int = 512 * MIB) -> DiskSpeed:
 
 
 def _open_past_cache(path: Path) -> tuple[int, bool]:
-    with contextlib.suppress(OSError):
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECT), True
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECT), True
     return os.open(path, os.O_RDONLY | os.O_CLOEXEC), False

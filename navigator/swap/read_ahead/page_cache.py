@@ -78,7 +78,8 @@ def forget(files: list[Path]) -> None:
         try:
             with contextlib.suppress(OSError):  # a file that cannot be written cannot be flushed either
                 os.fsync(descriptor)
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            if sys.platform == "linux":
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(descriptor)
 
