@@ -259,8 +259,9 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         self.go("lab")
 
     def action_compose(self) -> None:
-        """Write a task."""
-        self.go("compose", ComposeFor())
+        """Write a task, for the projects that are meant where one is."""
+        screen = self.screen
+        self.go("compose", ComposeFor(screen.meant_projects() if isinstance(screen, NavScreen) else ()))
 
     def action_help(self) -> None:
         """What the keys do here."""
@@ -273,6 +274,10 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         names = [theme.name for theme in THEMES]
         here = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(here + 1) % len(names)]
+
+    def action_interrupt(self) -> None:
+        """Say how to quit."""
+        self.toast(f"Press {self.keymap.shown('app.leave')} to quit.")
 
     def action_leave(self) -> None:
         """Leave; while a conductor runs, ask whether it keeps running."""

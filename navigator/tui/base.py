@@ -50,6 +50,7 @@ class BaseApp(App[None], inherit_bindings=False):
         link: the connection to the conductor.
         then: the command that the user left the screens for.
         failed: why the screens ended at once.
+        last_decided: the proposals that were approved last, and not undone since.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class BaseApp(App[None], inherit_bindings=False):
         self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
         self.then = ""
         self.failed: NavigatorError | None = None
+        self.last_decided: tuple[str, ...] = ()
 
     @cached_property
     def settings(self) -> Settings:

@@ -63,7 +63,7 @@ class LabScreen(NavScreen):
                     "Nothing was measured yet.",
                     "",
                     "The lab measures, on your own card, whether speculative decoding pays,",
-                    f"and compares models on your own tasks. {self.app.keymap.shown('lab.start')} starts a run;",
+                    f"and compares models on your own tasks. {self.app.keymap.shown('lab.add')} starts a run;",
                     "`navigator lab --help` and docs/lab.md say what there is.",
                 ),
                 id="runs",
@@ -120,7 +120,7 @@ class LabScreen(NavScreen):
     def offers(self, action: Action) -> bool:
         """What the run under the cursor allows."""
         run = self.rows.current
-        if action.id == "lab.resume":
+        if action.id == "lab.retry":
             return run is not None and run.state not in ("running", "complete")
         if action.id == "lab.stop":
             return run is not None and run.state == "running"
@@ -133,7 +133,7 @@ class LabScreen(NavScreen):
         (self.query_one("#run", Page) if self.rows.has_focus else self.rows).focus()
 
     @work
-    async def action_start(self) -> None:
+    async def action_add(self) -> None:
         """Ask what to measure, and start it."""
         known = ", ".join(" ".join(words) for words in lab.STARTS)
         dialog = LineDialog(
@@ -148,7 +148,7 @@ class LabScreen(NavScreen):
             await self._begin(partial(lab.start, ("lab", *shlex.split(text)), Path.cwd()))
 
     @work
-    async def action_resume(self) -> None:
+    async def action_retry(self) -> None:
         """Go on with the run under the cursor."""
         run = self.rows.current
         if run is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from navigator.cascade.verbs.approve import Approve
 from navigator.cascade.verbs.base import Question, Told, Verb
-from navigator.cascade.verbs.deciding import Pinned
+from navigator.cascade.verbs.deciding import Decided, Pinned
 from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
 from navigator.cascade.verbs.review_change import AddReview, ReviewArgs
+from navigator.cascade.verbs.undo import Undo
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model
 from navigator.model.states import TaskState
@@ -76,7 +78,12 @@ async def send(app: BaseApp, verb: Verb[A, R], args: A) -> list[Told]:
 
 
 async def _request(app: BaseApp, verb: Verb[A, R], args: A) -> R:
-    return verb.read_result(await app.link.request(verb.name, args.model_dump(mode="json")))
+    result = verb.read_result(await app.link.request(verb.name, args.model_dump(mode="json")))
+    if isinstance(verb, Undo):
+        app.last_decided = ()
+    elif isinstance(verb, Approve) and isinstance(result, Decided):
+        app.last_decided = tuple(row.id for row in result.decisions if row.recorded) or app.last_decided
+    return result
 
 
 def show(app: BaseApp, told: list[Told]) -> None:

@@ -179,7 +179,7 @@ class AddProjectsScreen(NavScreen):
         if found:
             rows.focus()
 
-    def action_folder(self) -> None:
+    def action_search(self) -> None:
         """Another folder."""
         self.query_one("#folder", Input).focus()
 

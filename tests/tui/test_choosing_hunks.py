@@ -175,7 +175,7 @@ async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewin
         await at.press("right_square_bracket", "space")
         dialog = await asked(at)
         await at.type("a thought")
-        await at.press("ctrl+x")
+        await at.press("f2")
         assert "✗ The rest (H2) is dropped: T1 ends as rejected." in said(dialog)
         assert "keep the rest" in said(dialog)
         await at.press("escape")
@@ -185,7 +185,7 @@ async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewin
         dialog = await asked(at)
         assert "a thought" in dialog.query_one("WritingArea").text, "the draft"
         assert "written again" in said(dialog), "asked again, nothing is dropped"
-        await at.press("ctrl+x", "ctrl+s")
+        await at.press("f2", "ctrl+s")
         await at.until(lambda: at.proposal("P2").state is ProposalState.DECIDED, "the decision")
         await at.drawn(part_of(at, "P2").id)
         assert at.read().task(reviewing.task).state is TaskState.REJECTED

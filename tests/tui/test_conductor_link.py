@@ -239,5 +239,5 @@ async def test_to_stop_a_conductor_that_is_gone_leaves_the_screens(empty_state: 
         await until(pilot, lambda: isinstance(app.screen, QuitDialog) and app.screen.ready)
         await desk.server.close()
         await until(pilot, lambda: not app.link.here)
-        await pilot.press("s")
+        await pilot.press("X")
         await until(pilot, lambda: app._exit)

@@ -22,7 +22,7 @@ from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.keys.registry import ACTIONS
-from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
+from navigator.tui.messages import DecideAll, OpenProposal
 from navigator.tui.theme import THEMES
 from navigator.tui.welcome import AddProjectsScreen
 from tests.tui.conftest import AppMaker
@@ -135,7 +135,7 @@ async def test_the_filter_narrows_while_it_is_typed(deck: Any) -> None:
 async def test_what_is_read_fastest_comes_first_and_the_heading_says_why(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         for _ in range(len(CARD_ORDERS) - 1):
-            await pilot.press("s")
+            await pilot.press("o")
         await pilot.pause()
         assert app.prefs.get("deck.inbox", "") == "effort"
         rows = screen.pane("inbox").rows
@@ -152,12 +152,12 @@ async def test_what_is_read_fastest_comes_first_and_the_heading_says_why(deck: A
 async def test_s_sorts_the_focused_list_and_remembers(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         oldest = keys_of(screen)
-        await pilot.press("s")
+        await pilot.press("o")
         await pilot.pause()
         assert keys_of(screen) == list(reversed(oldest))
         assert app.prefs.get("deck.inbox", "") == "newest"
         await to_row(pilot, screen, "projects", "billing")
-        await pilot.press("s")
+        await pilot.press("o")
         await pilot.pause()
         assert screen.pane("projects").rows[0].name == "dune-loader"
         assert screen.pane("projects").current.name == "billing"
@@ -193,15 +193,16 @@ async def test_a_batch_is_what_is_selected_or_what_was_reviewed_together(
 
 
 async def test_c_composes_for_the_row_or_the_selected_projects(deck: Any) -> None:
-    async with deck() as (pilot, app, screen, heard):
-        app.go = lambda mode, request=None: None
-        await pilot.press("c")
+    async with deck() as (pilot, app, screen, _):
+        asked: list[Any] = []
+        app.go = lambda mode, request=None: asked.append(request)
+        await pilot.press("C")
         await pilot.pause()
-        assert last(heard, ComposeFor).projects == ("billing",)
+        assert asked[-1].projects == ("billing",)
         await to_row(pilot, screen, "projects", "aurora-api")
-        await pilot.press("space", "space", "c")
+        await pilot.press("space", "space", "C")
         await pilot.pause()
-        assert last(heard, ComposeFor).projects == ("aurora-api", "billing")
+        assert asked[-1].projects == ("aurora-api", "billing")
 
 
 async def test_m_marks_as_looked_at(deck: Any, state: Any) -> None:
@@ -265,7 +266,7 @@ async def test_what_does_not_fit_is_said(deck: Any) -> None:
 
 async def test_r_without_a_conductor_says_so(deck: Any) -> None:
     async with deck() as (pilot, app, _, _):
-        await pilot.press("r")
+        await pilot.press("s")
         await until(pilot, lambda: any("No conductor" in notice.message for notice in app._notifications))
 
 
@@ -290,9 +291,8 @@ async def test_help_theme_and_back(deck: Any) -> None:
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         lines = app.screen.query_one("#keys").rows
-        assert any(line.action and line.action.id == "deck.review_now" for line in lines)
-        await pilot.press("tab")
-        assert len(app.screen.query_one("#keys").rows) > len(lines)
+        assert any(line.action and line.action.id == "deck.swap" for line in lines)
+        assert lines[0].heading == "DECK" and any(line.heading == "REVIEW" for line in lines)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
         for theme in [*THEMES[1:], THEMES[0]]:
@@ -363,5 +363,5 @@ async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state:
 
 
 def test_the_help_of_the_filter_names_every_word() -> None:
-    words = ACTIONS["deck.filter"].help.partition("is:WORD (")[2].rstrip(").").split(", ")
+    words = ACTIONS["deck.search"].help.partition("is:WORD (")[2].rstrip(").").split(", ")
     assert sorted(words) == sorted(IS)

@@ -277,7 +277,7 @@ async def test_a_slow_look_at_the_log_is_not_lost_to_the_next(make_app: AppMaker
 async def test_the_log_takes_the_screen_and_esc_gives_it_back(make_app: AppMaker) -> None:
     async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await pilot.press("l")
+        await pilot.press("n")
         await pilot.pause()
         assert not screen.query_one("#overview").display and screen.query_one("#log").has_focus
         await pilot.press("escape")
@@ -292,10 +292,10 @@ async def test_the_servers_own_logs_follow_the_conductor_s(make_app: AppMaker, s
     async with make_app(settings=chosen).run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         for _ in range(3):
-            await pilot.press("l")
+            await pilot.press("n")
         await until(pilot, lambda: "it fell" in shown(screen, "log"), what="the reviewer's log")
         assert "server-reviewer.err" in shown(screen, "log")
-        await pilot.press("l")
+        await pilot.press("n")
         await pilot.pause()
         assert screen.query_one("#overview").display and "conductor" in shown(screen, "log")
 
@@ -330,7 +330,7 @@ async def test_one_pane_at_a_time_where_it_is_narrow(make_app: AppMaker) -> None
 async def test_stopping_without_a_conductor_is_refused_in_words(make_app: AppMaker) -> None:
     async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        await pilot.press("ctrl+x")
+        await pilot.press("X")
         await until(
             pilot,
             lambda: any("No conductor is running." in note.message for note in pilot.app._notifications),

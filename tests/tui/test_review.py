@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
@@ -24,7 +25,7 @@ from navigator.tui.messages import OpenProposal
 from navigator.tui.review.details import DetailsDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.panels import SearchBar, WritingArea, WritingPanel
-from navigator.tui.widgets.screen import Dialog
+from navigator.tui.widgets.screen import Dialog, KeyBar
 from tests.cascade.support import git
 from tests.tui.driving import go_to_finding, loaded, until
 from tests.tui.reviewing import Reviewing, editor_script
@@ -370,12 +371,38 @@ async def test_approve_lands_what_was_on_the_screen(reviewing: Reviewing) -> Non
         await at.drawn("P4")
 
 
+async def test_yes_answers_as_soon_as_it_may(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P3") as at:
+        await at.press("a", "y")  # before the moment of grace is over
+        await at.until(lambda: at.proposal("P3").state is ProposalState.LANDED, "the landing")
+
+
+async def test_no_answers_no(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P3") as at:
+        await at.press("a")
+        await at.dialog(ConfirmDialog)
+        await at.press("n")
+        await at.until(lambda: not isinstance(at.app.screen, ConfirmDialog), "the screen")
+        assert at.proposal("P3").decision is None
+
+
+async def test_what_is_typed_while_a_dialog_opens_is_in_its_note(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        for character in "rwrong":
+            at.app.post_message(Key(character, character))
+        dialog = await at.dialog(NoteDialog)
+        await at.until(lambda: dialog.query_one(WritingArea).text == "wrong", "the note")
+
+
 async def test_undo_takes_back_what_was_decided_last(reviewing: Reviewing) -> None:
     async with opened(reviewing, "P3") as at:
+        assert "u undo" not in at.app.screen.query_one(KeyBar).render().plain
         await at.press("a")
         await at.dialog(ConfirmDialog)
         await at.press("enter")
         await at.drawn("P4")
+        bar = at.app.screen.query_one(KeyBar)
+        await at.until(lambda: "u undo" in bar.render().plain, "undo in the footer")
         await at.press("u")
         dialog = await at.dialog(ConfirmDialog)
         assert "P3" in dialog._question

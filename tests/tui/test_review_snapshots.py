@@ -111,7 +111,7 @@ async def batch(pilot: Pilot[Any]) -> None:
         pilot,
         lambda: isinstance(app.screen, BatchDialog) and app.screen.ready and app.screen._stage == "asking",
     )
-    await pilot.press("y")
+    await pilot.press("+")
     await painted(pilot)
 
 

@@ -67,8 +67,8 @@ async def test_chosen_read_and_fixed(
         assert "review existing work" not in str(bar.render())
         deck._focus("projects")
         await pilot.pause()
-        assert "R review existing work" in str(bar.render()) and "a approve" not in str(bar.render())
-        await pilot.press("R")
+        assert "V review existing work" in str(bar.render()) and "a approve" not in str(bar.render())
+        await pilot.press("V")
         await until(pilot, lambda: isinstance(app.screen, PickDialog), what="the choice")
         await pilot.press(*"topic")
         await pilot.press("enter")
@@ -91,7 +91,7 @@ async def test_chosen_read_and_fixed(
             if screen.offers(ACTIONS[f"review.{name}"])
         ]
         assert offered == ["request_fix", "put_away"]
-        assert not screen.offers(ACTIONS["diff.choose_hunk"])
+        assert not screen.offers(ACTIONS["diff.select"])
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, NoteDialog) and app.screen.ready, what="the note")
         await pilot.press(*"More")

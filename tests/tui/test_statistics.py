@@ -234,9 +234,9 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
             ("WHAT DOES IT COST?",),
         )
         for marks in pages:
-            await pilot.press("tab")
+            await pilot.press("n")
             assert [mark for mark in marks if mark not in shown(screen)] == []
-        await pilot.press("shift+tab")
+        await pilot.press("p")
         assert "LOOKS" in shown(screen)
 
 
@@ -254,10 +254,10 @@ async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> Non
             ("BY BLOCK ON", "grounded"),
             ("BY KIND", "refactor"),
         ):
-            await pilot.press("b")
+            await pilot.press("B")
             await until(pilot, lambda title=title: title in shown(screen), what=title)  # type: ignore[misc]
             assert row in shown(screen)
-        await pilot.press("w")
+        await pilot.press("P")
         await until(pilot, lambda: "first-round verdicts, 7 days" in shown(screen), what="the week")
         assert "n 166" not in shown(screen)
 
@@ -267,17 +267,17 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
         screen = await opened(pilot)
         whole: dict[str, str] = {}
         for _ in PAGES:
-            await pilot.press("tab")
+            await pilot.press("right")
             whole[PAGES[screen._page].name] = shown(screen)
         before = dict(screen.counted)
-        await pilot.press("w")
+        await pilot.press("P")
         await until(
             pilot,
             lambda: all(screen.counted[page.name] is not before[page.name] for page in PAGES),
             what="the week",
         )
         for _ in PAGES:
-            await pilot.press("tab")
+            await pilot.press("n")
             name = PAGES[screen._page].name
             assert "7 days" in screen.query_one(PageTabs).render().plain
             assert shown(screen) != whole[name], name
@@ -291,7 +291,7 @@ async def test_two_groups_are_compared_above_the_rate(make_app: AppMaker) -> Non
         screen = await opened(pilot)
         await until(pilot, lambda: "reviewer" in screen.counted, what="the rate")
         groups = [row.group for row in screen.counted["reviewer"]["revise-rate"].grouped.rows]
-        await pilot.press("v")
+        await pilot.press("equals_sign")
         await until(pilot, lambda: isinstance(pilot.app.screen, PickDialog), what="the dialog")
         dialog = cast("PickDialog", pilot.app.screen)
         await until(pilot, lambda: len(dialog.rows.rows) >= 2, what="the groups")
@@ -301,7 +301,7 @@ async def test_two_groups_are_compared_above_the_rate(make_app: AppMaker) -> Non
         await until(pilot, lambda: "Newcombe" in shown(screen), what="the comparison")
         text = shown(screen)
         assert text.index("Newcombe") < text.index("BY WEEK")
-        await pilot.press("v")
+        await pilot.press("equals_sign")
         await until(pilot, lambda: "Newcombe" not in shown(screen), what="its end")
 
 
@@ -309,7 +309,7 @@ async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         page = screen.query_one(Page)
-        await pilot.press("tab", "j")
+        await pilot.press("n", "j")
         assert page.scroll_offset.y == 1
         await pilot.press("G")
         assert page.scroll_offset.y == page.max_scroll_y > 1
@@ -324,7 +324,7 @@ async def test_a_page_is_written_to_a_file(
     monkeypatch.chdir(tmp_path)
     async with make_app().run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        await pilot.press("tab", "x")
+        await pilot.press("n", "W")
         await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog), what="the dialog")
         dialog = cast("FileDialog", pilot.app.screen)
         field = dialog.query_one(Input)
@@ -353,7 +353,7 @@ async def test_a_file_that_exists_is_not_written_again(
     kept.write_text("mine")
     async with make_app().run_test(size=(80, 24)) as pilot:
         await opened(pilot)
-        await pilot.press("x")
+        await pilot.press("W")
         await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog), what="the dialog")
         dialog = cast("FileDialog", pilot.app.screen)
         await until(pilot, lambda: dialog.ready, what="the end of the grace")
@@ -381,7 +381,7 @@ async def test_the_marked_tab_is_always_in_sight(make_app: AppMaker) -> None:
         for page in PAGES:
             line = screen.query_one(PageTabs).render().plain
             assert f"▸ {page.title}" in line and line.endswith("all time") and len(line) <= 78
-            await pilot.press("tab")
+            await pilot.press("n")
 
 
 @given(st.lists(st.integers(3, 16), min_size=1, max_size=14), st.data(), st.integers(30, 120))

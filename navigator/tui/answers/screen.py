@@ -84,11 +84,11 @@ class AnswerScreen(NavScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what fits the task's state."""
-        return self.waits if action in ("done", "send_back") else super().check_action(action, parameters)
+        return self.waits if action in ("put_away", "send_back") else super().check_action(action, parameters)
 
     # Actions
 
-    def action_done(self) -> None:
+    def action_put_away(self) -> None:
         """Put it away."""
         args = TasksArgs(ids=(self.identifier,))
         begin(self, partial(self.perform, PutAway(), args, leave=True), group="decide")

@@ -135,9 +135,9 @@ class SuggestionsScreen(AnswerScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what there is something to do with."""
-        if action in ("accept", "reject"):
+        if action in ("approve", "reject"):
             return bool(self.answer and self.answer.suggestions)
-        if action == "accept_all":
+        if action == "approve_batch":
             return bool(self.answer and self.answer.open)
         return super().check_action(action, parameters)
 
@@ -147,11 +147,11 @@ class SuggestionsScreen(AnswerScreen):
         current = self.rows.current
         return self.rows.selected_rows or ([current] if current is not None else [])
 
-    def action_accept(self) -> None:
+    def action_approve(self) -> None:
         """Queue a task for each that is chosen."""
         self._settle(Accept(), ranks=tuple(one.rank for one in self.chosen))
 
-    def action_accept_all(self) -> None:
+    def action_approve_batch(self) -> None:
         """Queue a task for each that is open; a dialog asks first."""
         self._settle(Accept(), everything=True)
 

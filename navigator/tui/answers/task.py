@@ -103,7 +103,7 @@ class TaskScreen(NavScreen):
         """Start a new attempt."""
         self._perform(Retry())
 
-    def action_cancel(self) -> None:
+    def action_stop(self) -> None:
         """Cancel it."""
         self._perform(Cancel())
 

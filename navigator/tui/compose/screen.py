@@ -377,7 +377,7 @@ class ComposeScreen(NavScreen):
         self._change(Sheet(projects=self._sheet.projects))
 
     @work(group="queue", exclusive=True)
-    async def action_queue(self) -> None:
+    async def action_send(self) -> None:
         """Queue the task for every chosen project."""
         if not self.editor.text.strip():
             self.app.toast("Write what needs to be done first.", "warning")

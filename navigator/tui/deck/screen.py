@@ -18,7 +18,7 @@ from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRo
 from navigator.tui.deck import rows as draw
 from navigator.tui.deck.rows import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
 from navigator.tui.keys.registry import Action
-from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
+from navigator.tui.messages import DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
@@ -42,7 +42,7 @@ _BEGIN = (
     "Nothing here yet.",
     "",
     "+  add projects: find git repositories in a folder",
-    "c  write a task for one of them",
+    "C  write a task for one of them",
     "?  list the keys",
 )
 
@@ -118,13 +118,11 @@ class DeckScreen(NavScreen):
     def offers(self, action: Action) -> bool:
         """What is about proposals has no place in the footer while the cursor is on a project, and the other way round."""
         on_project = self.focused_pane == "projects"
-        if action.id == "deck.reject_batch":
+        if action.id == "deck.review_existing":
             return on_project and self.pane("projects").current is not None
+        if action.id == "deck.undo":
+            return bool(self.app.last_decided)
         return not (on_project and action.id in ("deck.approve", "deck.approve_batch"))
-
-    def label_of(self, action: Action) -> str:
-        """On a project, what is rejected elsewhere is reviewed."""
-        return "review existing work" if action.id == "deck.reject_batch" else super().label_of(action)
 
     def on_descendant_focus(self) -> None:
         """The keys go to another list."""
@@ -275,17 +273,15 @@ class DeckScreen(NavScreen):
         if field.value:
             self._focus("inbox")
 
-    def action_compose(self) -> None:
-        """For the selected projects, or the one under the cursor."""
+    def meant_projects(self) -> list[str]:
+        """The selected projects, or the one under the cursor."""
         selected = self.pane("projects").selected_rows
         row: Card | ProjectRow | None = self.pane(self.focused_pane).current
         if selected:
-            names = [project.name for project in selected]
-        elif isinstance(row, ProjectRow):
-            names = [row.name]
-        else:
-            names = [row.project] if row is not None else []
-        self.post_message(ComposeFor(names))
+            return [project.name for project in selected]
+        if isinstance(row, ProjectRow):
+            return [row.name]
+        return [row.project] if row is not None else []
 
     def action_next_pane(self) -> None:
         """To the next list."""
@@ -300,7 +296,7 @@ class DeckScreen(NavScreen):
             self.set_class(other == name, f"show-{other}")
         self.pane(name).focus()
 
-    def action_add_projects(self) -> None:
+    def action_add(self) -> None:
         """Find repositories under a folder."""
         from navigator.tui.welcome import AddProjectsScreen
 
@@ -336,14 +332,15 @@ class DeckScreen(NavScreen):
         self._decide_all(DecisionKind.APPROVE)
 
     def action_reject_batch(self) -> None:
-        """The same, rejected; on a project, have existing work of it reviewed."""
-        row: Card | ProjectRow | None = self.pane(self.focused_pane).current
-        if isinstance(row, ProjectRow):
-            from navigator.tui.verbs import review_existing
+        """The same, rejected."""
+        self._decide_all(DecisionKind.REJECT)
 
-            begin(self, partial(review_existing, self.app, row.name), group="verb")
-        else:
-            self._decide_all(DecisionKind.REJECT)
+    def action_review_existing(self) -> None:
+        """Choose what of the project under the cursor is reviewed."""
+        from navigator.tui.verbs import review_existing
+
+        for name in self.meant_projects()[:1]:
+            begin(self, partial(review_existing, self.app, name), group="verb")
 
     def batch_cards(self) -> list[Card]:
         """What a batch key is about. A row without a waiting proposal means every waiting proposal."""
@@ -374,14 +371,14 @@ class DeckScreen(NavScreen):
         held = ", ".join(filter(None, parts))
         return "No proposal here waits for a decision" + (f": {held}." if held else ".")
 
-    def action_review_now(self) -> None:
+    def action_swap(self) -> None:
         """Load the reviewer without waiting for the batch to fill."""
         if self._snapshot.loaded and not self._snapshot.awaiting_review:
             self.app.toast("No proposal waits for review.", "warning")
         else:
-            begin(self, self._review_now, group="verb")
+            begin(self, self._swap, group="verb")
 
-    async def _review_now(self) -> None:
+    async def _swap(self) -> None:
         from navigator.cascade.verbs.conducting import Nothing, ReviewNow
         from navigator.tui.verbs import perform
 
@@ -409,11 +406,16 @@ class DeckScreen(NavScreen):
             begin(self, partial(escalate, self.app, card.proposal, card.tree), group="verb")
 
     def action_undo(self) -> None:
-        """Undo a landing, or an approval that has not landed."""
+        """Undo the landing or the approval under the cursor, else what was decided last."""
+        from navigator.cascade.verbs.base import Subject
         from navigator.cascade.verbs.undo import Undo
 
-        if self.current_card is not None and self.current_card.proposal:
-            self._perform(Undo(), ids=(self.current_card.proposal,))
+        card, last = self.current_card, self.app.last_decided
+        own = card is not None and card.proposal and Undo().refuse_one(Subject.of_card(card)) is None
+        if card is not None and card.proposal and (own or not last):
+            last = (card.proposal,)
+        if last:
+            self._perform(Undo(), ids=last)
 
     def action_retry(self) -> None:
         """Start a new attempt."""
@@ -422,7 +424,7 @@ class DeckScreen(NavScreen):
         if self.current_card is not None:
             self._perform(Retry(), ids=(self.current_card.task,))
 
-    def action_cancel(self) -> None:
+    def action_stop(self) -> None:
         """Cancel a task that has not ended."""
         from navigator.cascade.verbs.task_verbs import Cancel
 
@@ -431,7 +433,7 @@ class DeckScreen(NavScreen):
 
     # Filter and order
 
-    def action_filter(self) -> None:
+    def action_search(self) -> None:
         """Type a filter."""
         field = self.query_one("#filter", Input)
         field.add_class("-open")

@@ -201,7 +201,7 @@ class NoteDialog(Dialog):
             yield Static(Content(self._needed), classes="problem")
             yield Static(
                 Content(
-                    f"{keys.shown('writing.keep')} {self._yes}     {keys.shown('writing.put_aside')} cancel"
+                    f"{keys.shown('writing.send')} {self._yes}     {keys.shown('writing.put_aside')} cancel"
                     f"     {NEW_LINE}"
                 ),
                 classes="answer",

@@ -66,7 +66,7 @@ class PickInput(Input):
         """To the dialog."""
         self._dialog.mark()
 
-    def action_mark_all(self) -> None:
+    def action_select_all(self) -> None:
         """To the dialog."""
         self._dialog.mark_all()
 
@@ -171,8 +171,8 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
 
     def _keys(self, width: int) -> list[list[Piece]]:
         keymap = self.app.keymap
-        names = ("take", "mark", "mark_all", "cancel") if self._many else ("take", "cancel")
-        words = {"take": "choose", "mark": "mark", "mark_all": "mark all", "cancel": "cancel"}
+        names = ("take", "mark", "select_all", "cancel") if self._many else ("take", "cancel")
+        words = {"take": "choose", "mark": "mark", "select_all": "mark all", "cancel": "cancel"}
         line: list[Piece] = []
         for name in names:
             line += [(keymap.shown(f"pick.{name}"), "accent"), (f" {words[name]}   ", "muted")]

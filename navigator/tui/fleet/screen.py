@@ -161,7 +161,7 @@ class FleetScreen(NavScreen):
         """To the page before."""
         self._go_to(PANES[(PANES.index(self.focused_pane) - 1) % len(PANES)])
 
-    def action_log(self) -> None:
+    def action_next(self) -> None:
         """The conductor's log on the whole screen, then each server's, and back."""
         if not self.has_class("-log-only"):
             self.add_class("-log-only")

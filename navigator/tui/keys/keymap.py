@@ -2,7 +2,7 @@
 
 ```toml
 [keys]
-"deck.review_now" = "ctrl+r"
+"deck.swap" = "ctrl+r"
 "review.approve" = ["a", "ctrl+a"]
 ```
 """
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.dom import DOMNode
     from textual.message_pump import MessagePump
+    from textual.worker import Worker
 
 
 @dataclass(frozen=True)
@@ -131,14 +132,14 @@ def _default(action: Action) -> tuple[str, ...]:
 # comes while the one before it is still being worked off is held back until the messages it caused are through and
 # focus and screen stand still. Characters for a text field that has the focus pass at once, in order.
 
-LONGEST = 0.5
+LONGEST = 1.0
 """Seconds that a key may hold back the next at most: a widget that hangs must not lock the keyboard."""
 
 _ROUND = 0.2
 """Seconds to wait for one widget's queue."""
 
-_SCREEN_WORK = "go"
-"""The group of workers that bring another screen to the front."""
+_SCREEN_WORK = frozenset({"go", "decide", "verb", "pick", "default"})
+"""Groups of workers that bring another screen or a dialog to the front."""
 
 
 class KeyGate:
@@ -171,24 +172,31 @@ class KeyGate:
                 self._busy = False
             return
         self._busy = True
+        before, depth = set(self._app.workers), len(self._app.screen_stack)
         await self._act(key)
-        asyncio.get_running_loop().create_task(self._settle())
+        asyncio.get_running_loop().create_task(self._settle(before, depth))
 
     def _is_text(self, key: Key) -> bool:
         """Whether the focused field takes the key as a character."""
         focused = self._app.focused
         return focused is not None and key.is_printable and focused.check_consume_key(key.key, key.character)
 
-    async def _settle(self) -> None:
-        """Wait until two looks in a row find the same focus on the same screen, with every queue on the way worked off."""
+    async def _settle(self, known: set[Worker[Any]], depth: int) -> None:
+        """Wait until two looks in a row find the same focus on the same screen, with every queue on the way worked off.
+
+        Args:
+            known: the workers before the key; one that it began may still open a dialog.
+            depth: how many screens were open before the key.
+        """
         deadline = time.monotonic() + LONGEST
         before: tuple[object, ...] = ()
         while time.monotonic() < deadline and self._app.is_running:
             for pump in self._way():
                 await self._worked_off(pump)
             now = (self._app.screen, self._app.focused, len(self._app.screen_stack))
-            moving = any(
-                worker.group == _SCREEN_WORK and not worker.is_finished for worker in self._app.workers
+            moving = len(self._app.screen_stack) <= depth and any(
+                worker.group in _SCREEN_WORK and not worker.is_finished and worker not in known
+                for worker in self._app.workers
             )
             if now == before and self._app.screen.is_mounted and not moving:
                 break

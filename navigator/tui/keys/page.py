@@ -14,7 +14,7 @@ Every key can be changed in `keys.toml`, beside the settings file (`navigator co
 
 ```toml
 [keys]
-"deck.review_now" = "ctrl+r"
+"deck.swap" = "ctrl+r"
 "review.approve" = ["a", "ctrl+a"]
 ```
 

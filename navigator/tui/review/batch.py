@@ -230,9 +230,7 @@ class BatchDialog(Dialog):
         lines: list[list[Piece]] = []
         keys = self.app.keymap
         if any(candidate.left_out == NOT_SEEN for candidate in self.left_out):
-            mark, one, every = (
-                keys.shown(f"batch.{name}") for name in ("mark_seen", "include", "include_all")
-            )
+            mark, one, every = (keys.shown(f"batch.{name}") for name in ("mark_seen", "add", "include_all"))
             words = f"not seen: {mark} marks one as seen, {one} includes one, {every} includes all of them"
             lines.append([(words, "warn")])
         if any(candidate.mark is Kind.OVERLAP for candidate in self.left_out):
@@ -297,7 +295,7 @@ class BatchDialog(Dialog):
     async def _note_seen(self, proposal: str) -> None:
         await perform(self.app, MarkSeen(), SeenArgs(ids=(proposal,)), quiet=True)
 
-    def action_include(self) -> None:
+    def action_add(self) -> None:
         """Include the one under the cursor though it was not seen, or leave it out again."""
         candidate = self._current
         if candidate is None or candidate.reason or candidate.seen or not self.ready:
@@ -342,6 +340,9 @@ class BatchDialog(Dialog):
                 break
             self._outcomes |= {one.id: one for one in told}
             self._show()
+        if self._kind is DecisionKind.APPROVE:
+            made = (name for name, told in self._outcomes.items() if told.level != "error")
+            self.app.last_decided = tuple(made) or self.app.last_decided
         self._stage = "done" if self._outcomes else "asking"
         self._show()
 

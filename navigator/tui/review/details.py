@@ -58,9 +58,11 @@ class DetailsDialog(ModalScreen[None]):
         """Keys scroll."""
         self.query_one(VerticalScroll).focus()
 
-    def action_close(self) -> None:
+    def action_leave(self) -> None:
         """Back."""
         self.dismiss()
+
+    action_details = action_leave
 
     def action_down(self) -> None:
         """A line down."""

@@ -84,7 +84,6 @@ class ReviewScreen(NavScreen):
         self._reaching_end = False
         self._loading = 0
         self._stale = False
-        self._last_decided = ""
         self._commenting: comments.CommentPlace | None = None
         self._awaited_part = ("", "")
 
@@ -306,11 +305,11 @@ class ReviewScreen(NavScreen):
 
     # Going about
 
-    def action_next_proposal(self) -> None:
+    def action_next(self) -> None:
         """The next one."""
         self._leaf(1)
 
-    def action_previous_proposal(self) -> None:
+    def action_previous(self) -> None:
         """The one before."""
         self._leaf(-1)
 
@@ -344,7 +343,7 @@ class ReviewScreen(NavScreen):
         self.between = self.between and there > 0
         begin(self, self.reload, group="load", exclusive=True)
 
-    def action_between_rounds(self) -> None:
+    def action_compare(self) -> None:
         """What changed since the round before, or the whole change."""
         if self.context is None:
             return
@@ -422,9 +421,11 @@ class ReviewScreen(NavScreen):
     def offers(self, action: Action) -> bool:
         """Where there is nothing to land, what can be done with a review; else what can be decided."""
         existing = self.shown is not None and self.shown.existing
+        if action.id == "review.undo":
+            return bool(self.app.last_decided)
         if action.name in ("request_fix", "put_away"):
             return existing
-        return not (existing and action.name in ("approve", "reject", "send_back", "choose_hunk"))
+        return not (existing and action.name in ("approve", "reject", "send_back", "select"))
 
     def _decide(self, verb: Decide[D], args: type[D]) -> None:
         if self.context is not None and self.shown is not None:
@@ -443,7 +444,6 @@ class ReviewScreen(NavScreen):
         rows = result.decisions if result is not None else ()
         recorded = [row for row in rows if row.recorded]
         if recorded:
-            self._last_decided = decided
             self.selected.discard(decided)
             self.hunks.forget(decided)
         landed = all(row.landing in (None, LandingState.LANDED) for row in recorded)
@@ -470,17 +470,16 @@ class ReviewScreen(NavScreen):
         self._start_deciding(self._undo)
 
     async def _undo(self) -> None:
-        last, target = self._last_decided, self.shown_id
+        last, here = self.app.last_decided, self.shown_id
         try:
-            shown = await self.app.feed.read(lambda reader: Subject.read(reader, target))
+            shown = await self.app.feed.read(lambda reader: Subject.read(reader, here))
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             return
-        if last and Undo().refuse_one(shown) is not None:
-            target = last
-        result = await perform(self.app, Undo(), UndoArgs(ids=(target,)))
+        ids = last if last and Undo().refuse_one(shown) is not None else (here,)
+        result = await perform(self.app, Undo(), UndoArgs(ids=ids))
         if result is not None and any(row.undone for row in result.undone):
-            self.open(target)
+            self.open(ids[-1])
 
     def action_escalate(self) -> None:
         """Have it read next, or by the final model."""

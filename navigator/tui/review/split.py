@@ -101,7 +101,7 @@ class SplitDialog(NoteDialog):
             other = "drop the rest"
         self.query_one(".rest", Static).update(Content(safe_text(said)))
         answer = (
-            f"{keys.shown('writing.keep')} make it     {keys.shown('split.drop_rest')} {other}"
+            f"{keys.shown('writing.send')} make it     {keys.shown('split.drop_rest')} {other}"
             f"     {keys.shown('writing.put_aside')} cancel\n{NEW_LINE}"
         )
         self.query_one(".answer", Static).update(Content(answer))

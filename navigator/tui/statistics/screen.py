@@ -198,11 +198,11 @@ class StatsScreen(NavScreen):
         self._redraw()
         self.query_one(Page).scroll_to(y=0, animate=False, force=True)
 
-    def action_next_page(self) -> None:
+    def action_next(self) -> None:
         """To the next page."""
         self.action_to_page(self._page + 1)
 
-    def action_previous_page(self) -> None:
+    def action_previous(self) -> None:
         """To the page before."""
         self.action_to_page(self._page - 1)
 

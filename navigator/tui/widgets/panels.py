@@ -67,7 +67,7 @@ class WritingPanel(Vertical):
     def open(self, key: str, about: str, text: str) -> None:
         """Start writing, from a draft or the saved text."""
         keymap = self.app.keymap
-        hint = f"   {keymap.shown('writing.keep')} save   {keymap.shown('writing.put_aside')} leave as draft"
+        hint = f"   {keymap.shown('writing.send')} save   {keymap.shown('writing.put_aside')} leave as draft"
         self.query_one("#about", Static).update(
             Content.assemble((safe_line(about), "$foreground bold"), (hint, "$muted"))
         )
@@ -237,7 +237,7 @@ class WritingArea(Editor):
     class PutAside(Kept):
         """The user leaves; the text stays a draft."""
 
-    def action_keep(self) -> None:
+    def action_send(self) -> None:
         """Done."""
         self.post_message(self.Kept(self))
 
