@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import pkgutil
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,15 +39,18 @@ _MOST_ENTRIES = 400_000
 _MOST_CHANGED = 500
 _LARGEST_IGNORE, _MOST_IGNORES = 1 << 20, 20_000
 _DEEPEST = 200
+_BYPRODUCTS = pkgutil.get_data(__package__, "byproducts") or b""
 _AGENT = Person("Navigator", "agent@navigator.invalid")
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What an agent made of its copy: changes by path, and what cannot be taken, as (path, sentence)."""
+    """What an agent made of its copy: changes by path; what cannot be taken, as (path, sentence); and the names of
+    by-products of tools that are left out."""
 
     changes: dict[str, FileChange]
     problems: tuple[tuple[str, str], ...] = ()
+    byproducts: tuple[str, ...] = ()
 
 
 class Checkout:
@@ -111,7 +115,7 @@ class Checkout:
     def changes(self) -> Changed:
         """What differs from the base now. Blocks.
 
-        New files that the copy's `.gitignore` files name are build products, and left out.
+        New files that the copy's `.gitignore` files name are build products, and left out; so are by-products of tools.
         """
         found = _Reading(self._private.facts.object_format, self._source.entries, self._left_out)
         top = os.open(self.folder, FOLDER)
@@ -123,22 +127,31 @@ class Checkout:
             raise AgentFailed(f"The agent left more than {_MOST_ENTRIES} files.") from None
         finally:
             os.close(top)
-        return Changed({} if found.problems else found.changes, tuple(found.problems))
+        named = tuple(sorted({name for name in ignored.values() if name}))
+        return Changed({} if found.problems else found.changes, tuple(found.problems), named)
 
-    def _ignored(self, paths: Collection[str], ignores: Mapping[str, bytes]) -> set[str]:
-        """Those of `paths` that these `.gitignore` files name, by path. git sees copies of them, never the agent's folder."""
+    def _ignored(self, paths: Collection[str], ignores: Mapping[str, bytes]) -> dict[str, str]:
+        """Those of `paths` that these `.gitignore` files name, by path, each with the name of the by-product that it is, ""
+        where it is none. git sees copies of them, never the agent's folder.
+        """
         feed = b"".join(path_bytes(path) + b"\0" for path in paths)
         if not feed:
-            return set()
+            return {}
         above = {path[: at + 1] for path in paths for at, sign in enumerate(path) if sign == "/"} | {""}
         with tempfile.TemporaryDirectory(prefix="ignores-", dir=self._private.work_folder()) as folder:
-            for path, content in ignores.items():
+            for path, content in {".gitignore": b"", **ignores}.items():
                 if path.removesuffix(".gitignore") in above:
-                    write_file(Path(folder), path, content)
+                    write_file(Path(folder), path, content if "/" in path else _BYPRODUCTS + content)
             # With the private repository's configuration, not the copy's, which may name programs.
             git = Git(self._private.git_dir, work_tree=Path(folder), outside=self._private.git.outside)
-            out = git.run("check-ignore", "-z", "--stdin", "--no-index", input=feed, check=False).stdout
-        return {path_text(path) for path in out.split(b"\0") if path}
+            words = ("check-ignore", "-v", "-z", "--stdin", "--no-index")
+            out = iter(git.run(*words, input=feed, check=False).stdout.split(b"\0"))
+        ours = _BYPRODUCTS.count(b"\n")
+        return {
+            path_text(path): path_text(rule) if source == b".gitignore" and int(line) <= ours else ""
+            for source, line, rule, path in zip(out, out, out, out, strict=False)
+            if not rule.startswith(b"!")
+        }
 
 
 class _Reading:

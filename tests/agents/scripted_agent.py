@@ -199,6 +199,15 @@ def behave(how: str, session: str, text: str) -> str:
         shape_home(how, victim[1])
     if how == "pipes" and not Path(".gitignore").exists():
         os.mkfifo(".gitignore")
+    if how == "tests":
+        for name in (
+            "__pycache__/app.cpython-311.pyc",
+            "lib/.pytest_cache/v/nodeids",
+            "mine/__pycache__/kept.txt",
+        ):
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_bytes(b"kept" if "kept" in name else b"\x00\xff")
+        Path("mine/.gitignore").write_text("!__pycache__/\n")
     if how == "clumsy":
         wrong = "tests fail" not in text
         Path("app.py").write_text(f"def double(x):\n    return x * {3 if wrong else 2}\n")

@@ -81,6 +81,16 @@ def test_failing_tests_go_back_to_the_agent(room: Room) -> None:
     assert [(one.name, one.outcome.value) for one in proposal.checks][-1] == ("tests", "passed")
 
 
+def test_what_tools_leave_behind_is_no_part_of_the_change_and_is_named(room: Room) -> None:
+    """The project has no `.gitignore`; the one that the agent wrote keeps a folder all the same."""
+    task = room.queue("Make double() multiply ASK=0 BEHAVE=tests")
+    room.work()
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL, room.task(task).reason
+    (proposal,) = room.proposals()
+    assert set(proposal.paths) == {"app.py", "mine/.gitignore", "mine/__pycache__/kept.txt"}
+    assert proposal.summary.endswith("Left out, as by-products of tools: .pytest_cache/, __pycache__/")
+
+
 def object_once(room: Room) -> None:
     """Have the reviewer ask for one revision, and approve it."""
     said: dict[str, Any] = {"findings": [objection("return x * 2")], "verdict": "REVISE"}

@@ -92,6 +92,19 @@ def test_what_was_done_already_is_left_out() -> None:
     assert said.startswith("NO_CHANGE: the files are already as the task asks")
 
 
+@pytest.mark.parametrize("fixed", [False, True])
+def test_what_was_sent_back_is_made_again_and_the_title_says_so(fixed: bool) -> None:
+    task = next(task for task in TASKS if task.revised and task.revised[0] != task.answers[0])
+    before = (task.revised if fixed else task.answers)[0]
+    new = [
+        line for part in before.split("=======\n")[1:] for line in part.partition(">>>>>>> ")[0].splitlines()
+    ]
+    sent = block("sent-back", "\n".join(f"+{line}" for line in new))
+    said = asked(task, more=sent)
+    assert said.startswith("The same change again: this rehearsal cannot follow a note.\n\n")
+    assert said.endswith(before)
+
+
 def test_a_review_has_the_findings_whose_line_is_shown() -> None:
     task, finding = next(
         (task, one)

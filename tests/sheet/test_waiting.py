@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from html import escape as text
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,11 @@ def test_every_face_has_the_same_list(bench: SplitBench) -> None:
         assert store.counts()["waiting"] == len(waiting(store)) == len(expected)
     assert status_document(bench.desk.paths)["waiting"] == len(expected)
     assert len(Tools(bench.desk.paths).call("list_proposals", {})["waiting"]) == len(expected)
+    page = bench.desk.root.parent / "report.html"
+    bench.desk.run("report", str(page))
+    listed = re.findall(r'<th scope="row">(\S+)', page.read_text().partition("</section>")[0])
+    assert listed == [row["id"] for row in document]
+    assert all(text(row["says"]) in page.read_text() for row in document)
     with bench.desk.reading() as store:
         deck = Follower(store._connection).look()
         assert deck is not None and {card.task for card in deck.inbox} == {row["task"] for row in document}

@@ -186,6 +186,8 @@ def _drafted(ground: Ground, found: Changed, summary: str) -> Draft | NotApplied
         )
     if not found.changes:
         return NotApplied(("NO_OP: no file differs from the last commit.",), ((EditCode.NO_OP.value, ""),))
+    if found.byproducts:
+        summary += f"\n\nLeft out, as by-products of tools: {', '.join(found.byproducts)}"
     refused = syntax_problems(found.changes, ground.source)
     if refused is not None:
         return refused

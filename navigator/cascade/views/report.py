@@ -1,4 +1,4 @@
-"""The page: the three answers, then every page of statistics; a rehearsal's says that it is simulated."""
+"""The page: what waits for you, the three answers, then every page of statistics; a rehearsal's says that it is simulated."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from navigator.cascade.views.statistics.chart import place_in_time, short_date, top_of
 from navigator.cascade.views.statistics.page import (
+    Column,
     Question,
     RatePlot,
     Row,
@@ -24,6 +25,7 @@ from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.model import patterns
 from navigator.model.text import SIMULATED, safe_line
+from navigator.sheet.waiting import waiting
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 
@@ -42,8 +44,9 @@ def report(reader: Reader, question: Question, *, written: str, period: str) -> 
     with reader.snapshot():
         found = [(page, page.read(reader, question)) for page in PAGES]
         groups = _groups(reader, question)
+        waits = _waits(reader)
     links = " ".join(f'<a href="#{page.name}">{text(page.title)}</a>' for page, _ in found)
-    sections = "".join(
+    sections = f'<section id="waits"><h2>What waits for you</h2>{_table(waits)}</section>\n' + "".join(
         _section(page, (*page.tables(counts), *(groups if page is REVIEWER else ())))
         for page, counts in found
     )
@@ -59,6 +62,21 @@ def report(reader: Reader, question: Question, *, written: str, period: str) -> 
         f" Brackets hold 95 % intervals; a rate of fewer than {ANECDOTAL_BELOW} is anecdotal.</p>{simulated}"
         f"<nav>{links}</nav></header>\n<main>\n{sections}</main>\n</body>\n</html>\n"
     )
+
+
+def _waits(reader: Reader) -> Table:
+    """The list that `navigator proposals` shows."""
+    found = [one.document() for one in waiting(reader)]
+    rows = tuple(
+        Row(
+            f"{one['id']} {one['title']}",
+            (one["project"], one["says"]),
+            note="; ".join([*(mark["words"] for mark in one["marks"]), one["to_do"]]),
+        )
+        for one in found
+    )
+    columns = (Column("project", str), Column("says", str))
+    return Table(f"{len(rows)} in all", columns, rows, empty="Nothing waits for you.")
 
 
 def _groups(reader: Reader, question: Question) -> tuple[Table, ...]:
@@ -134,7 +152,7 @@ def _row(row: Row, table: Table, *, plotted: bool, counted: bool, noted: bool, m
     if counted:
         cells.append(f'<td class="left">{count_bar(row.count or 0, most)} {row.count or 0:,}</td>')
     if noted:
-        cells.append(f'<td class="note left">{text(row.note)}</td>')
+        cells.append(f'<td class="note left">{_said(row.note)}</td>')
     return f"<tr{f' class={chr(34)}{names}{chr(34)}' if names else ''}>{''.join(cells)}</tr>"
 
 
