@@ -167,7 +167,7 @@ def test_each_list_has_what_it_needs_or_its_share(
     height: int, waiting: int, work: int, ended: int, heights: tuple[int, int]
 ) -> None:
     assert pane_heights(height, waiting, work, ended) == heights
-    assert sum(heights) + 5 <= height
+    assert sum(heights) + 4 <= height
 
 
 async def test_s_sorts_the_focused_list_and_remembers(deck: Any) -> None:
