@@ -45,7 +45,6 @@ from pathlib import Path
 from mechanical_looker import Sight, blind, directed, path_parts
 
 from benchmarks.size import sized
-from navigator.cascade.prompts.assemble import LOOKING_AIM
 from navigator.client.tokens import load_counter
 from navigator.context.build import NEARBY_SHARE, Context, build_context, text_of
 from navigator.context.looker import Looker
@@ -55,6 +54,7 @@ from navigator.context.repomap.relevance import TaskTerms, rank_files, read_task
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
+from navigator.journey.prompts.assemble import LOOKING_AIM
 from navigator.model.models import Project
 
 BUDGETS = (8_000, 24_000)

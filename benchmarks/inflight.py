@@ -21,11 +21,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from benchmarks.size import sized
-from navigator.cascade import requests as asking
-from navigator.cascade.requests import Requests
 from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings, Settings
+from navigator.journey import requests as asking
+from navigator.journey.requests import Requests
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from navigator.rehearsal.server.api import Api

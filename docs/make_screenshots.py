@@ -92,7 +92,7 @@ def navigator(*words: str, check: bool = True) -> str:
 
 def queue(state: Path) -> None:
     """Tasks for the models to work on in the pictures."""
-    from navigator.cascade.socket.alone import act_alone
+    from navigator.actions.alone import act_alone
     from navigator.config.paths import StatePaths
     from navigator.rehearsal.samples import sample_projects, sample_tasks
 
@@ -205,8 +205,8 @@ def plain(picture: str) -> str:
 
 def stop(paths: StatePaths) -> None:
     """End the conductor that the application started."""
-    from navigator.cascade.socket.client import request
-    from navigator.cascade.socket.wire import NoConductor
+    from navigator.actions.wire import NoConductor
+    from navigator.engine.client import request
 
     try:
         request(paths.socket, "stop", {}, timeout=10)

@@ -143,7 +143,9 @@ def test_functions_stay_short() -> None:
 
 
 BUDGETS = {
-    "cascade": 15_770,
+    "journey": 5_950,
+    "actions": 3_450,
+    "engine": 2_500,
     "tui": 10_300,
     "cli": 6_550,
     "store": 3_920,
@@ -163,9 +165,9 @@ BUDGETS = {
     "schedule": 1_200,
     "config": 1_000,
     "landing": 850,
-    "exam": 590,
+    "exam": 1_570,
     "process": 575,
-    "sheet": 450,
+    "sheet": 3_320,
     "mcp": 350,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""
@@ -249,7 +251,7 @@ def test_a_rehearsal_is_known_by_its_database_alone() -> None:
                 name = node.arg if isinstance(node, ast.arg) else ast.unparse(node.target)
                 told |= {path.relative_to(ROOT / "navigator").as_posix()} if "rehears" in name else set()
     assert told == {
-        "cascade/views/statistics/rows.py",  # a row of CSV stands alone
+        "sheet/statistics/rows.py",  # a row of CSV stands alone
         "store/database.py",
         "tui/data/deck_snapshot.py",
     }

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.base import plural
-from navigator.cascade.verbs.deciding import (
+from navigator.actions.approve import Approve, ApproveArgs
+from navigator.actions.base import plural
+from navigator.actions.deciding import (
     TREE_DIGITS,
     DecideArgs,
     Decided,
@@ -18,9 +18,9 @@ from navigator.cascade.verbs.deciding import (
     Reject,
     tree_pin,
 )
-from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
-from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
-from navigator.cascade.verbs.undo import Undo, UndoArgs
+from navigator.actions.escalate import Escalate, EscalateArgs
+from navigator.actions.send_back import SendBack, SendBackArgs
+from navigator.actions.undo import Undo, UndoArgs
 from navigator.cli import output
 from navigator.cli.session import act, ask, carry_out, complete_proposals, reading, report
 from navigator.model.errors import NavigatorError, UsageError

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.socket.client import ConductorClient
-from navigator.cascade.socket.wire import NoConductor
-from navigator.cascade.verbs.exam_verbs import (
+from navigator.actions.exam import (
     ExamPrepared,
     ExamRunArgs,
     PrepareExam,
     PrepareExamArgs,
     RunExam,
 )
+from navigator.actions.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import (
@@ -28,6 +27,7 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
+from navigator.engine.client import ConductorClient
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
@@ -176,9 +176,9 @@ def run(items: int, yes: bool, as_json: bool) -> None:
 @output.JSON
 def show(as_json: bool) -> None:
     """Show what the reviewer caught and let pass, and what its REVISE is worth."""
-    from navigator.cascade.views.statistics.page import Question
-    from navigator.cascade.views.statistics.reviewer import EXAM
     from navigator.cli.stats import tell
+    from navigator.sheet.statistics.page import Question
+    from navigator.sheet.statistics.reviewer import EXAM
 
     with reading() as store:
         found = EXAM.read(store, Question())

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.views.figures import measured_figures
-from navigator.cascade.views.finish import time_to_finish
 from navigator.cli import output
 from navigator.cli.session import reading
 from navigator.model.states import TaskState
@@ -27,6 +25,8 @@ from navigator.schedule.forecast import (
     task_steps,
 )
 from navigator.schedule.forecast import forecast as batch_forecast
+from navigator.sheet.finish import time_to_finish
+from navigator.sheet.measured import measured_figures
 
 if TYPE_CHECKING:
     from navigator.config.settings import SwapSettings

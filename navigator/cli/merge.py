@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from navigator.cascade.dependencies import at_home
 from navigator.cli import output
 from navigator.cli.session import complete_projects, reading
 from navigator.git.facts import read_facts
+from navigator.journey.dependencies import at_home
 from navigator.landing import merge as merging
 from navigator.landing.plan import LandingRefused
 from navigator.model.errors import UsageError

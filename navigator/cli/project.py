@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from navigator.cascade.verbs.project_check import CheckProject, CheckProjectArgs, ProjectChecked, SandboxFound
-from navigator.cascade.verbs.projects import (
+from navigator.actions.project_check import CheckProject, CheckProjectArgs, ProjectChecked, SandboxFound
+from navigator.actions.projects import (
     AddProject,
     AddProjectArgs,
     MoveProject,

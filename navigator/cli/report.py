@@ -22,9 +22,9 @@ from navigator.model.errors import Conflict, UsageError
 )
 def report(file: Path, overwrite: bool, since: str) -> None:
     """Write the three answers and every statistic, with plots, to one HTML page that needs no other file and no network."""
-    from navigator.cascade.views.report import report as written
-    from navigator.cascade.views.statistics.page import Question, utc_text
     from navigator.config.paths import write_new
+    from navigator.sheet.report import report as written
+    from navigator.sheet.statistics.page import Question, utc_text
 
     if os.path.lexists(file) and not overwrite:
         raise Conflict(f"{file} exists.", hint="Choose another name, or replace it with --overwrite.")

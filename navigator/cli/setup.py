@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from navigator.cascade.verbs.base import plural
-from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+from navigator.actions.base import plural
+from navigator.actions.projects import AddProject, AddProjectArgs
 from navigator.cli import output
 from navigator.cli.session import act, reading
 from navigator.client.names import same_model

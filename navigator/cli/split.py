@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import click
 
-from navigator.cascade.verbs.split import Split, SplitArgs
+from navigator.actions.split import Split, SplitArgs
 from navigator.cli import output
 from navigator.cli.decide import TREE
 from navigator.cli.proposals import checks_words

@@ -7,21 +7,21 @@ from typing import Any
 
 import click
 
-from navigator.cascade import acting
-from navigator.cascade.views.statistics.chart import chart
-from navigator.cascade.views.statistics.page import (
+from navigator.cli import output
+from navigator.cli.housekeeping import moment_of
+from navigator.cli.session import act, state_paths
+from navigator.engine import acting
+from navigator.model.errors import UsageError
+from navigator.model.text import SIMULATED, safe_line
+from navigator.sheet.statistics.chart import chart
+from navigator.sheet.statistics.page import (
     Question,
     StatisticsPage,
     Table,
     utc_text,
 )
-from navigator.cascade.views.statistics.pages import PAGES
-from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figure_rows
-from navigator.cli import output
-from navigator.cli.housekeeping import moment_of
-from navigator.cli.session import act, state_paths
-from navigator.model.errors import UsageError
-from navigator.model.text import SIMULATED, safe_line
+from navigator.sheet.statistics.pages import PAGES
+from navigator.sheet.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.store.reads.verdicts import ALIASES, GROUPINGS
 
 _WIDTH = 80
@@ -91,7 +91,7 @@ def stats(
 
 
 def _look_for_reverts() -> None:
-    from navigator.cascade.verbs.reverts import LookArgs, LookForReverts
+    from navigator.actions.reverts import LookArgs, LookForReverts
 
     verb = LookForReverts()
     for one in verb.tell(act(verb, LookArgs())):
@@ -116,7 +116,7 @@ def _show(page: StatisticsPage[Any], since: str, form: str, by: str) -> None:
 
 
 def _compare(pair: tuple[str, str], by: str, since: str, *, as_json: bool) -> None:
-    from navigator.cascade.views.statistics.comparison import (
+    from navigator.sheet.statistics.comparison import (
         compare_rates,
         comparison_document,
         comparison_table,

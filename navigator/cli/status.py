@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from navigator.cascade.verbs.base import plural
-from navigator.cascade.views.status import status_document
+from navigator.actions.base import plural
 from navigator.cli import output
 from navigator.cli.session import state_paths
+from navigator.engine.status import status_document
 from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES
 
 

@@ -16,7 +16,7 @@ from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_line, safe_text
 
-# Making the commit of a landing: who the user is to git, and whether they sign. Its message comes from `cascade/stages/land.py`.
+# Making the commit of a landing: who the user is to git, and whether they sign. Its message comes from `journey/land.py`.
 #
 # The commit is made in the private repository, so that nothing of the user's is written before the plan is
 # journaled.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from navigator.cascade.verbs.approve import Approve
-from navigator.cascade.verbs.base import Question, Told, Verb
-from navigator.cascade.verbs.deciding import Decided, Pinned
-from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
-from navigator.cascade.verbs.review_change import AddReview, ReviewArgs
-from navigator.cascade.verbs.undo import Undo
+from navigator.actions.approve import Approve
+from navigator.actions.base import Question, Told, Verb
+from navigator.actions.deciding import Decided, Pinned
+from navigator.actions.escalate import Escalate, EscalateArgs
+from navigator.actions.review_change import AddReview, ReviewArgs
+from navigator.actions.undo import Undo
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model
 from navigator.model.states import TaskState

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.cascade.landing_bench import AFTER, LandingBench
-from tests.cascade.support import git
+from tests.journey.landing_bench import AFTER, LandingBench
+from tests.journey.support import git
 
 
 @pytest.fixture

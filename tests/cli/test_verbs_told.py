@@ -11,8 +11,8 @@ import click
 import pytest
 
 from navigator.cli import project as projects
-from tests.cascade.landing_bench import LandingBench
 from tests.cli.conftest import Command, git
+from tests.journey.landing_bench import LandingBench
 
 
 @pytest.fixture

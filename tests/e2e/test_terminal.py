@@ -77,7 +77,7 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
     navigator(place, "project", "add", str(repository))
     paths = StatePaths(Path(place["NAVIGATOR_STATE"])).ensure()
     plant(paths, name)
-    paths.log.write_text(f"2026-11-20 14:03:11,204 ERROR navigator.cascade {PLANTED}\n{PLANTED}\n")
+    paths.log.write_text(f"2026-11-20 14:03:11,204 ERROR navigator.engine {PLANTED}\n{PLANTED}\n")
 
 
 def plant(paths: StatePaths, name: str) -> None:

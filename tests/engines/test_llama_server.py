@@ -16,12 +16,12 @@ from typing import Any
 import httpx
 import pytest
 
-from navigator.cascade.reviewing.answer_schema import review_schema
-from navigator.cascade.reviewing.grounding import read_review
 from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, Refused, WrongModel
 from navigator.client.tokens import load_counter
+from navigator.journey.reviewing.answer_schema import review_schema
+from navigator.journey.reviewing.grounding import read_review
 from tests.engines.conftest import healthy, settings_for
 from tests.engines.llama import ALIAS, CONTEXT, SLOTS, TOKENIZER, LlamaServer, home, llama_server, missing
 

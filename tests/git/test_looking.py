@@ -24,7 +24,7 @@ from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.model.models import Project
 from navigator.model.states import LookKind, LookOutcome
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 
 SHAPES = '''"""Shapes."""
 

@@ -29,9 +29,9 @@ from navigator.lab.comparing.result import outlook, pairs
 from navigator.lab.comparing.session import actors_of
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
-from tests.cascade.scripted_models import Models, speaking
-from tests.cascade.support import Desk, fingerprint, git, make_repository
-from tests.cascade.test_reconcile import asked, settings, swapping
+from tests.journey.scripted_models import Models, speaking
+from tests.journey.support import Desk, fingerprint, git, make_repository
+from tests.journey.test_reconcile import asked, settings, swapping
 from tests.lab.conftest import Judge
 from tests.lab.known_models import Change, Quality, known
 from tests.sandbox.support import needs_sandbox

@@ -11,7 +11,7 @@ import pytest
 from navigator.model.states import TaskKind
 from navigator.rehearsal.player import answer
 from navigator.rehearsal.samples import SampleTask, sample_projects, sample_questions, sample_tasks
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 from tests.rehearsal.test_tool_calls import Agent, again, first
 
 KEY = "0123456789ab"

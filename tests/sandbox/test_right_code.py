@@ -11,7 +11,7 @@ import pytest
 
 from navigator.model.states import CheckOutcome
 from navigator.sandbox.limits import Limits
-from tests.cascade.support import differences, fingerprint, git
+from tests.journey.support import differences, fingerprint, git
 from tests.sandbox.support import Bench, needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from navigator.cascade.stages.land import TestsDue, land
-from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.deciding import Pinned
+from navigator.actions.approve import Approve, ApproveArgs
+from navigator.actions.deciding import Pinned
 from navigator.config.paths import StatePaths
+from navigator.journey.land import TestsDue, land
 from navigator.mcp.tools import Tools
 from navigator.model.models import CheckResult, Review
 from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, Verdict
 from navigator.sheet.base import tips
 from navigator.sheet.marks import Facts, Kind, batch_choice, facts_of, head, labels, marks
 from navigator.tui.review.batch import candidates
-from tests.cascade.splitting import SplitBench, git
+from tests.journey.splitting import SplitBench, git
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/approving.md"
 ASKS, BY_NAME, LANDS, TAKES, LEAVES, REFUSES = (

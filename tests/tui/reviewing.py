@@ -13,7 +13,7 @@ from navigator.model.models import Finding, Project
 from navigator.model.states import Criterion, FindingKind, Severity, TaskState, Verdict
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 from tests.tui import world
 from tests.tui.world import Maker
 

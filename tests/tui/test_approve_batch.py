@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.socket.alone import act_alone
+from navigator.actions.alone import act_alone
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.landing.plan import unknown_person
@@ -24,7 +24,7 @@ from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
-from tests.cascade.support import Desk, git, without_identity
+from tests.journey.support import Desk, git, without_identity
 from tests.tui import world
 from tests.tui.driving import loaded, until
 from tests.tui.reviewing import Reviewing
@@ -277,9 +277,7 @@ async def test_the_conductor_is_asked_where_one_works(
     try:
         async with opened(reviewing, "P3") as at:
             await at.until(lambda: at.app.link.here, "the conductor")
-            monkeypatch.setattr(
-                "navigator.cascade.socket.alone.act_alone", None
-            )  # whatever is done here would fail
+            monkeypatch.setattr("navigator.actions.alone.act_alone", None)  # whatever is done here would fail
             await at.press("m")
             await at.until(lambda: at.proposal("P3").seen, "the mark")
             await at.press("v")

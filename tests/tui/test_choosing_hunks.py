@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.socket.alone import locked_dependencies
-from navigator.cascade.stages.check_dispatch import check
+from navigator.actions.alone import locked_dependencies
 from navigator.config.paths import StatePaths
+from navigator.journey.check_dispatch import check
 from navigator.model.models import Proposal
 from navigator.model.states import ProposalState, TaskState
 from navigator.sheet.marks import Facts
@@ -220,7 +220,7 @@ async def test_a_part_whose_checks_still_run_opens_when_they_are_done(
     reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As under a conductor: the answer comes at once, the checks later."""
-    monkeypatch.setattr("navigator.cascade.verbs.split.check_now", lambda *_: asyncio.sleep(0))
+    monkeypatch.setattr("navigator.actions.split.check_now", lambda *_: asyncio.sleep(0))
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "space")
         await asked(at)

@@ -20,7 +20,7 @@ from navigator.tui.app import NavigatorApp
 from navigator.tui.compose.screen import ComposeScreen
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.messages import ComposeFor
-from tests.cascade.support import make_repository
+from tests.journey.support import make_repository
 from tests.tui.driving import loaded, until
 from tests.tui.reviewing import editor_script
 

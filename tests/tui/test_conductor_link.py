@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.socket.client import request
-from navigator.cascade.socket.server import SocketServer
-from navigator.cascade.socket.wire import NoConductor
+from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
+from navigator.engine.client import request
+from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
 from navigator.tui.app import NavigatorApp

@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from navigator.cascade.views.effort import card_seconds
 from navigator.model.states import DecisionKind, TaskState
+from navigator.sheet.effort import card_seconds
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.answers.report import ReportScreen
@@ -338,7 +338,7 @@ async def test_the_palette_does_what_the_key_does(deck: Any) -> None:
 async def test_what_another_hand_does_appears(deck: Any, state: Any) -> None:
     import asyncio
 
-    from navigator.cascade.socket.alone import act_alone
+    from navigator.actions.alone import act_alone
 
     async with deck() as (pilot, _app, screen, _):
         task = {"project": "inkwell", "text": "Said by another hand"}

@@ -181,7 +181,7 @@ def test_a_server_s_words_are_made_safe() -> None:
 def test_the_log_is_cut_made_safe_and_marked() -> None:
     lines = log_lines(
         [
-            "2026-11-20 14:03:11,204 ERROR navigator.cascade.conductor swap \x1b]52;c;eA==\x07failed",
+            "2026-11-20 14:03:11,204 ERROR navigator.engine.conductor swap \x1b]52;c;eA==\x07failed",
             "  trace",
         ],
         80,
@@ -231,7 +231,7 @@ def shown(screen: FleetScreen, pane: str) -> str:
 
 async def test_servers_swaps_forecast_and_log(make_app: AppMaker, state: StatePaths, server: str) -> None:
     state.log.write_text(
-        "2026-11-20 14:03:11,204 INFO navigator.cascade.conductor batch 2026-11-20-a begins\n"
+        "2026-11-20 14:03:11,204 INFO navigator.engine.conductor batch 2026-11-20-a begins\n"
     )
     chosen = settings(server, CLOSED)
     await asyncio.to_thread(ready, chosen, state)
@@ -250,7 +250,7 @@ async def test_servers_swaps_forecast_and_log(make_app: AppMaker, state: StatePa
 
 
 async def test_a_slow_look_at_the_log_is_not_lost_to_the_next(make_app: AppMaker, state: StatePaths) -> None:
-    state.log.write_text("2026-11-20 14:03:11,204 INFO navigator.cascade.conductor batch a begins\n")
+    state.log.write_text("2026-11-20 14:03:11,204 INFO navigator.engine.conductor batch a begins\n")
     tail, began, go_on = LogTail(state.log), threading.Event(), threading.Event()
 
     def slowly() -> list[str] | None:

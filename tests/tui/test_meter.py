@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from navigator.cascade.views.figures import measured_figures
 from navigator.config.paths import StatePaths
 from navigator.config.settings import SwapSettings
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.schedule.forecast import PUBLISHED
+from navigator.sheet.measured import measured_figures
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
@@ -78,7 +78,7 @@ def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
 def test_figures_are_published_until_something_is_measured(
     empty_state: StatePaths, state: StatePaths
 ) -> None:
-    from navigator.cascade.acting import open_reading
+    from navigator.engine.acting import open_reading
 
     assert measured_figures(Reader(open_reading(empty_state)), SwapSettings()) == (PUBLISHED, ())
     measured, _ = measured_figures(Reader(open_reader(state.database)), SwapSettings())

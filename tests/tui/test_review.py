@@ -26,7 +26,7 @@ from navigator.tui.review.details import DetailsDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.panels import SearchBar, WritingArea, WritingPanel
 from navigator.tui.widgets.screen import Dialog, KeyBar
-from tests.cascade.support import git
+from tests.journey.support import git
 from tests.tui.driving import go_to_finding, loaded, until
 from tests.tui.reviewing import Reviewing, editor_script
 
@@ -501,7 +501,7 @@ async def test_a_key_meant_for_the_diff_does_not_answer_a_dialog(
 
 
 async def test_what_another_navigator_decided_is_shown(reviewing: Reviewing) -> None:
-    from navigator.cascade.socket.alone import act_alone
+    from navigator.actions.alone import act_alone
 
     async with opened(reviewing, "P5") as at:
         args = {"proposals": [{"id": "P5"}], "note": "by the other one"}

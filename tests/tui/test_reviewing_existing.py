@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.stages.check_dispatch import check
-from navigator.cascade.verbs.registry import perform
+from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
+from navigator.journey.check_dispatch import check
 from navigator.model.models import Review
 from navigator.model.states import TaskState, Verdict
 from navigator.store.database import open_reader
@@ -21,7 +21,7 @@ from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.keys.registry import ACTIONS
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import KeyBar
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 

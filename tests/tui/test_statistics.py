@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from navigator.cascade.views.statistics.page import Question, RatePlot, Table, utc_text
-from navigator.cascade.views.statistics.pages import PAGES
-from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
-from navigator.cascade.views.statistics.revise_rate import Rates, how_sure
 from navigator.config.paths import StatePaths
 from navigator.figures.intervals import wilson
 from navigator.figures.rates import revise_rate
 from navigator.model.errors import UsageError
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict
+from navigator.sheet.statistics.page import Question, RatePlot, Table, utc_text
+from navigator.sheet.statistics.pages import PAGES
+from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
+from navigator.sheet.statistics.revise_rate import Rates, how_sure
 from navigator.tui.dialogs.pick import FileDialog, PickDialog
 from navigator.tui.statistics import draw as plot
 from navigator.tui.statistics.draw import page_lines
@@ -187,7 +187,7 @@ def test_a_text_that_is_no_date_is_refused() -> None:
 
 @pytest.mark.parametrize("width", [40, 76, 109, 110, 196])
 def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
-    from navigator.cascade.acting import open_reading
+    from navigator.engine.acting import open_reading
     from navigator.store.reads.reader import Reader
 
     connection = open_reading(state)

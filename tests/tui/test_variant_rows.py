@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from navigator.cascade.views.variants import best_first
 from navigator.model.states import TaskState, Verdict
 from navigator.sheet.marks import overlapping, places_of
+from navigator.sheet.variants import best_first
 from navigator.store.reads.cards import Card
 from navigator.tui.deck.rows import CARD_ORDERS, flags_of, in_order, work_word
 

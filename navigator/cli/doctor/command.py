@@ -282,8 +282,8 @@ def _bubblewrap(*, unsandboxed: bool) -> Check:
 
 def _prompts(settings: Settings) -> Check:
     """Whether the user's own prompt templates can be used; those that replace no packaged one are named."""
-    from navigator.cascade.prompts.library import PromptLibrary
     from navigator.config.resources import resource_dir
+    from navigator.journey.prompts.library import PromptLibrary
 
     try:
         library = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
@@ -303,7 +303,7 @@ def _prompts(settings: Settings) -> Check:
 
 def _events(settings: Settings) -> Check:
     """Whether the commands of [on] can be started."""
-    from navigator.cascade.on_events import program_of
+    from navigator.engine.on_events import program_of
 
     commands = {event: settings.on.command(event) for event in settings.on.events}
     lost = [f"{event}: {command[0]}" for event, command in commands.items() if program_of(command) is None]

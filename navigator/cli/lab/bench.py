@@ -16,7 +16,7 @@ from navigator.figures.intervals import share
 from navigator.lab.comparing.journal import ARMS
 
 if TYPE_CHECKING:
-    from navigator.cascade.dependencies import Dependencies
+    from navigator.journey.dependencies import Dependencies
     from navigator.lab.comparing.session import Finished
 
 _TIERS = ("simple", "medium", "complex")

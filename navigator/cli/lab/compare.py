@@ -21,8 +21,8 @@ from navigator.model.errors import UsageError
 from navigator.model.text import plural
 
 if TYPE_CHECKING:
-    from navigator.cascade.dependencies import Dependencies
     from navigator.config.settings import Settings
+    from navigator.journey.dependencies import Dependencies
     from navigator.lab.comparing.journal import Journal, LabTask
     from navigator.lab.comparing.result import ArmResult, Outlook, PairResult
     from navigator.lab.comparing.session import Finished

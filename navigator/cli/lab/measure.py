@@ -54,9 +54,9 @@ def tell_decision(found: dict[str, Any]) -> None:
 
 def _costs(role: Role, options: dict[str, Any]) -> tuple[float, float, str]:
     """Seconds of a start, tokens until the next swap, and whose figures they are."""
-    from navigator.cascade.views.figures import measured_figures
     from navigator.cli.session import reading
     from navigator.config.settings import load_settings
+    from navigator.sheet.measured import measured_figures
 
     with reading() as store:
         figures, names = measured_figures(store, load_settings().swap)

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.stages.checking import SCRATCH, CheckSetup, run_tree
-from navigator.cascade.swapping import confirmed, resident_now
+from navigator.engine.swapping import confirmed, resident_now
+from navigator.journey.checking import SCRATCH, CheckSetup, run_tree
+from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import (
     ARMS,
     Actor,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual import work
 
-from navigator.cascade.verbs.base import Verb
-from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
-from navigator.cascade.verbs.task_verbs import PutAway, TasksArgs
+from navigator.actions.base import Verb
+from navigator.actions.send_back import SendBack, SendBackArgs
+from navigator.actions.tasks import PutAway, TasksArgs
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model, Suggestion, Task
 from navigator.model.states import Role, TaskState

@@ -8,7 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs
+from navigator.actions.suggestions import Accept, Dismiss, SuggestionArgs
 from navigator.model.models import Suggestion
 from navigator.model.states import SuggestionState
 from navigator.model.text import safe_line

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import TextArea
 
-from navigator.cascade.verbs.task_add import AddTasks
+from navigator.actions.task_add import AddTasks
 from navigator.config.paths import config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from navigator.cascade.variations import Vary
-from navigator.cascade.verbs.task_add import AddTasksArgs, NewTask
+from navigator.actions.task_add import AddTasksArgs, NewTask
+from navigator.journey.variations import Vary
 from navigator.model.errors import NavigatorError
 from navigator.model.json_text import read_json
 from navigator.model.models import Project

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from navigator.cascade.views.effort import about, by_effort, card_seconds
-from navigator.cascade.views.variants import ENDED as ENDED_FOR_GOOD
-from navigator.cascade.views.variants import leaders, spread
 from navigator.figures.intervals import percent_of
 from navigator.model.states import Needs, TaskState, Verdict
+from navigator.sheet.effort import about, by_effort, card_seconds
 from navigator.sheet.marks import Facts, Kind, labels, marks
+from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
+from navigator.sheet.variants import leaders, spread
 from navigator.sheet.waiting import Waiting, row_head
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import ProjectRow

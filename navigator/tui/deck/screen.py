@@ -11,9 +11,9 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from navigator.cascade.views.variants import best_first
 from navigator.model.states import DecisionKind, TaskKind, TaskState
 from navigator.model.text import safe_line
+from navigator.sheet.variants import best_first
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
 from navigator.tui.deck.rows import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
@@ -25,7 +25,7 @@ from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.work import begin
 
 if TYPE_CHECKING:
-    from navigator.cascade.verbs.base import Verb
+    from navigator.actions.base import Verb
     from navigator.store.reads.cards import Card
 
 PANES = ("inbox", "work", "ended", "projects")
@@ -299,9 +299,9 @@ class DeckScreen(NavScreen):
 
     def action_approve(self) -> None:
         """Approve the proposal under the cursor; put a report away; open a scan's suggestions to choose from."""
-        from navigator.cascade.verbs.approve import Approve
-        from navigator.cascade.verbs.base import Subject
-        from navigator.cascade.verbs.task_verbs import PutAway
+        from navigator.actions.approve import Approve
+        from navigator.actions.base import Subject
+        from navigator.actions.tasks import PutAway
 
         card = self.current_card
         if card is None:
@@ -367,7 +367,7 @@ class DeckScreen(NavScreen):
             begin(self, self._swap, group="verb")
 
     async def _swap(self) -> None:
-        from navigator.cascade.verbs.conducting import Nothing, ReviewNow
+        from navigator.actions.conducting import Nothing, ReviewNow
         from navigator.tui.verbs import perform
 
         can_start = not self.app.link.here and self.app.settings.swap.strategy is not None
@@ -377,7 +377,7 @@ class DeckScreen(NavScreen):
 
     def action_mark_seen(self) -> None:
         """Mark as seen, or not seen."""
-        from navigator.cascade.verbs.notes import MarkSeen
+        from navigator.actions.notes import MarkSeen
 
         current = [self.current_card] if self.current_card is not None else []
         cards = [card for card in self.pane("inbox").selected_rows or current if card.proposal]
@@ -395,8 +395,8 @@ class DeckScreen(NavScreen):
 
     def action_undo(self) -> None:
         """Undo the landing or the approval under the cursor, else what was decided last."""
-        from navigator.cascade.verbs.base import Subject
-        from navigator.cascade.verbs.undo import Undo
+        from navigator.actions.base import Subject
+        from navigator.actions.undo import Undo
 
         card, last = self.current_card, self.app.last_decided
         own = card is not None and card.proposal and Undo().refuse_one(Subject.of_card(card)) is None
@@ -407,14 +407,14 @@ class DeckScreen(NavScreen):
 
     def action_retry(self) -> None:
         """Start a new attempt."""
-        from navigator.cascade.verbs.task_verbs import Retry
+        from navigator.actions.tasks import Retry
 
         if self.current_card is not None:
             self._perform(Retry(), ids=(self.current_card.task,))
 
     def action_stop(self) -> None:
         """Cancel a task that has not ended."""
-        from navigator.cascade.verbs.task_verbs import Cancel
+        from navigator.actions.tasks import Cancel
 
         if self.current_card is not None:
             self._perform(Cancel(), ids=(self.current_card.task,))

@@ -1,6 +1,6 @@
 """Questions: yes or no, and what becomes of the conductor when the screens are left.
 
-The words of a question about a proposal or a task are in its verb: `question` in `cascade/verbs/`.
+The words of a question about a proposal or a task are in its verb: `question` in `actions/`.
 """
 
 from __future__ import annotations

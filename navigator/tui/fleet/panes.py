@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.cascade.views.statistics.cost import swap_table
 from navigator.client.status import ServerLook
 from navigator.figures.swaps import swap_stats, usual_swap
 from navigator.model.models import Swap
 from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
 from navigator.schedule.forecast import best_batch, between, break_even, forecast
+from navigator.sheet.statistics.cost import swap_table
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress

@@ -13,7 +13,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
-from navigator.cascade.verbs.conducting import Nothing, Stop, SwapArgs, SwapTo
+from navigator.actions.conducting import Nothing, Stop, SwapArgs, SwapTo
 from navigator.client.status import ServerLook
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings

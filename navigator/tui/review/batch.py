@@ -13,10 +13,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from navigator.cascade.verbs.approve import Approve, ApproveArgs, destination
-from navigator.cascade.verbs.base import Level, Subject, Told
-from navigator.cascade.verbs.deciding import DecideArgs, Pinned, Reject, require_tree
-from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
+from navigator.actions.approve import Approve, ApproveArgs, destination
+from navigator.actions.base import Level, Subject, Told
+from navigator.actions.deciding import DecideArgs, Pinned, Reject, require_tree
+from navigator.actions.notes import MarkSeen, SeenArgs
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Proposal
 from navigator.model.states import DecisionKind

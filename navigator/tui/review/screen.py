@@ -12,16 +12,16 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.base import A, R, Subject, Verb
-from navigator.cascade.verbs.deciding import Decide, DecideArgs, Pinned, Reject
-from navigator.cascade.verbs.fix_findings import FixArgs, RequestFix
-from navigator.cascade.verbs.keep_tests import KeepTests, KeepTestsArgs
-from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
-from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
-from navigator.cascade.verbs.split import Split, SplitArgs
-from navigator.cascade.verbs.task_verbs import PutAway, TasksArgs
-from navigator.cascade.verbs.undo import Undo, UndoArgs
+from navigator.actions.approve import Approve, ApproveArgs
+from navigator.actions.base import A, R, Subject, Verb
+from navigator.actions.deciding import Decide, DecideArgs, Pinned, Reject
+from navigator.actions.fix_findings import FixArgs, RequestFix
+from navigator.actions.keep_tests import KeepTests, KeepTestsArgs
+from navigator.actions.notes import MarkSeen, SeenArgs
+from navigator.actions.send_back import SendBack, SendBackArgs
+from navigator.actions.split import Split, SplitArgs
+from navigator.actions.tasks import PutAway, TasksArgs
+from navigator.actions.undo import Undo, UndoArgs
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal

@@ -202,7 +202,7 @@ def _reviewed_as_a_whole(shown: Proposal) -> str:
 def _going_along(
     context: ReviewContext, shown: Proposal, files: Sequence[FileDiff], chosen: Collection[str]
 ) -> int:
-    from navigator.cascade.views.parts import comments_on_rest
+    from navigator.sheet.parts import comments_on_rest
 
     rows = [
         {"proposal_id": r.proposal, "path": r.path, "side": r.side, "line": r.line} for r in context.unsent

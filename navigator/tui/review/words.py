@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from navigator.cascade.views.writing import looks_words, uncertainty_words
 from navigator.model.models import CheckResult, Proposal, Review
 from navigator.model.states import (
     CheckOutcome,
@@ -20,6 +19,7 @@ from navigator.model.states import (
 )
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, head, marks
+from navigator.sheet.writing import looks_words, uncertainty_words
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.cascade.views.statistics.chart import chart, joined
-from navigator.cascade.views.statistics.page import Column, Row, StatisticsPage, Table
 from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.sheet.statistics.chart import chart, joined
+from navigator.sheet.statistics.page import Column, Row, StatisticsPage, Table
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.widgets.cells import Piece, cropped, fit, justified, length, right, thousands
 from navigator.tui.widgets.page import Line

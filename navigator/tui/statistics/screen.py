@@ -1,6 +1,6 @@
 """The Statistics screen: pages to leaf through, grouped and limited to a span of time by key.
 
-What a page holds is in `cascade/views/statistics/`, for this screen and for `navigator stats`.
+What a page holds is in `sheet/statistics/`, for this screen and for `navigator stats`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.worker import Worker
 
-from navigator.cascade.views.statistics.comparison import RateComparison, compare_rates, comparison_table
-from navigator.cascade.views.statistics.page import Question, StatisticsPage, utc_text
-from navigator.cascade.views.statistics.pages import PAGES, REVIEWER
-from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.config.paths import write_new
 from navigator.model.errors import NavigatorError, NotFound
 from navigator.model.text import SIMULATED
+from navigator.sheet.statistics.comparison import RateComparison, compare_rates, comparison_table
+from navigator.sheet.statistics.page import Question, StatisticsPage, utc_text
+from navigator.sheet.statistics.pages import PAGES, REVIEWER
+from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
@@ -104,7 +104,7 @@ def _around(widths: Sequence[int], marked: int, room: int) -> tuple[int, int]:
 
 
 class StatsScreen(NavScreen):
-    """The pages of `cascade.views.statistics`, counted again, in a thread, when the store has changed."""
+    """The pages of `sheet.statistics`, counted again, in a thread, when the store has changed."""
 
     SCOPE = "stats"
     TITLE = "statistics"
@@ -283,7 +283,7 @@ class StatsScreen(NavScreen):
             self.app.toast(f"Wrote {path}.")
 
     def _report(self, reader: Reader) -> str:
-        from navigator.cascade.views.report import report
+        from navigator.sheet.report import report
 
         question = _question(self._by, self._days)
         return report(reader, question, written=f"{clock.now():%Y-%m-%d %H:%M} UTC", period=self._period)
