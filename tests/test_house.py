@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import tokenize
 from collections import Counter
 from pathlib import Path
@@ -255,6 +256,12 @@ def test_a_rehearsal_is_known_by_its_database_alone() -> None:
         "store/database.py",
         "tui/data/deck_snapshot.py",
     }
+
+
+def test_the_extra_brings_the_sglang_that_the_tests_talk_to() -> None:
+    pinned = (ROOT / "engines/sglang-alone.in").read_text().split()[-1]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert [one.partition(";")[0] for one in project["optional-dependencies"]["serve"]] == [pinned]
 
 
 def test_the_lock_names_no_host() -> None:
