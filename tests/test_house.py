@@ -8,8 +8,8 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 import tokenize
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -259,7 +259,8 @@ def test_a_rehearsal_is_known_by_its_database_alone() -> None:
 
 
 def test_the_extra_brings_the_sglang_that_the_tests_talk_to() -> None:
-    pinned = (ROOT / "engines/sglang-alone.in").read_text().split()[-1]
+    lines = (ROOT / "engines/sglang-alone.in").read_text(encoding="utf-8").splitlines()
+    pinned = next(line for line in lines if line.startswith("sglang=="))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert [one.partition(";")[0] for one in project["optional-dependencies"]["serve"]] == [pinned]
 
