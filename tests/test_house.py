@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tokenize
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -255,6 +256,13 @@ def test_a_rehearsal_is_known_by_its_database_alone() -> None:
         "store/database.py",
         "tui/data/deck_snapshot.py",
     }
+
+
+def test_the_extra_brings_the_sglang_that_the_tests_talk_to() -> None:
+    lines = (ROOT / "engines/sglang-alone.in").read_text(encoding="utf-8").splitlines()
+    pinned = next(line for line in lines if line.startswith("sglang=="))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert [one.partition(";")[0] for one in project["optional-dependencies"]["serve"]] == [pinned]
 
 
 def test_the_lock_names_no_host() -> None:

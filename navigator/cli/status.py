@@ -95,7 +95,9 @@ def _show(document: dict[str, Any]) -> None:
             )
     for problem in dict.fromkeys(conductor["problems"].values()):
         whose = [f"the {role}'s" for role, said in conductor["problems"].items() if said == problem]
-        output.say(f"{' and '.join(whose).capitalize()} server: {problem}")
+        again = min(conductor["asked_again"].values(), default=0)
+        then = f" It is asked again in {again} s." if again else ""
+        output.say(f"{' and '.join(whose).capitalize()} server: {problem}{then}")
     for role, reason in document["given_up"].items():
         output.say(
             f"The {role} is disabled after repeated failures: {reason}\n"

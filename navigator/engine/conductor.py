@@ -92,6 +92,7 @@ class Conductor:
         self._on_event = on_event
         self._figures_at = -1
         self._looked_at = acts.SchedulerSnapshot(())
+        self._noted: dict[Role, float] = {}
         self._server = SocketServer(
             deps.paths.socket, self._handle, lambda after: deps.reader.events(after, limit=1_000_000)
         )
@@ -322,7 +323,11 @@ class Conductor:
         if self._options.until and not outage:
             give_up_after = min(2, GIVE_UP_AFTER) if error.needs_settings else GIVE_UP_AFTER
         count = self._live.failed(role, began=began, give_up_after=give_up_after)
-        log.warning("%s did not answer (%d in a row): %s", role.value, count, outage or error)
+        if self._noted.get(role) != self._live.failed_at[role]:  # what was running fails with its server
+            self._noted[role] = self._live.failed_at[role]
+            pause = self._live.asked_again.get(role.value)
+            then = "not asked again in this session" if pause is None else f"asked again in {pause} s"
+            log.warning("%s did not answer (%d in a row), %s: %s", role.value, count, then, outage or error)
         if outage:
             self._residency.note_outage(outage)
         elif isinstance(error, Unreachable | WrongModel) or error.needs_settings:
@@ -433,6 +438,7 @@ class Conductor:
             "deaths": live.deaths,
             "canary": self._residency.canary.report(),
             "problems": {role.value: said for role, said in live.problems.items()},
+            "asked_again": live.asked_again,
             "read_ahead": self._residency.warmth.report(),
             "given_up": {role.value: reason for role, reason in live.given_up.items()},
             "disk_full": self._storage.full,

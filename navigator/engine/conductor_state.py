@@ -54,7 +54,7 @@ class ConductorState:
     _since: dict[str, tuple[TaskState, float]] = field(default_factory=dict)
     _last_arrival: float = 0.0
     _failures: dict[Role, int] = field(default_factory=dict)
-    _failed_at: dict[Role, float] = field(default_factory=dict)
+    failed_at: dict[Role, float] = field(default_factory=dict)
     _not_before: dict[Role, float] = field(default_factory=dict)
     _failed_loads: dict[Role, int] = field(default_factory=dict)
     _deaths: dict[Role, list[float]] = field(default_factory=dict)
@@ -143,9 +143,9 @@ class ConductorState:
         It is not asked again before a pause that doubles up to a minute; never, once it failed `give_up_after` times in
         a row: the other role's work continues, and the session ends when only this role's is left.
         """
-        if began <= self._failed_at.get(role, -math.inf):
+        if began <= self.failed_at.get(role, -math.inf):
             return self._failures.get(role, 0)
-        self._failed_at[role] = time.monotonic()
+        self.failed_at[role] = time.monotonic()
         count = self._failures.get(role, 0) + 1
         self._failures[role] = count
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (count - 1))
@@ -191,6 +191,13 @@ class ConductorState:
         self._not_before[role] = now + _FIRST_PAUSE
         if len(self._went_bad[role]) > RESTARTS:
             self._give_up(role, f"it went bad {plural(len(self._went_bad[role]), 'time')}; {words}")
+
+    @property
+    def asked_again(self) -> dict[str, int]:
+        """Whole seconds until a role that failed is asked again; a role that is not asked again is not in it."""
+        now = time.monotonic()
+        left = {role.value: moment - now for role, moment in self._not_before.items()}
+        return {role: math.ceil(seconds) for role, seconds in left.items() if 0 < seconds < math.inf}
 
     @property
     def deaths(self) -> dict[str, int]:

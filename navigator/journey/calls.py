@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from navigator.client.client import ChatRequest
-from navigator.client.errors import Refused, ServingError
+from navigator.client.errors import Refused, ServingError, Unreachable
 from navigator.config.settings import ServerSettings
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Task, Usage
@@ -91,7 +91,9 @@ async def call_model(
         raise
     except ServingError as error:
         await _failed(deps, call, role, error, began)
-        log.warning("%s: %s for %s: %s", role.value, purpose, about, error)
+        # Of a server that is gone the conductor says it once for all that was asked.
+        level = logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING
+        log.log(level, "%s: %s for %s: %s", role.value, purpose, about, error)
         raise
     _end_call(
         deps,

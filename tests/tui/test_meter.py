@@ -112,6 +112,10 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     first, second = text_of(snapshot, LiveStatus(conductor="here", status=down), 120)[:2]
     assert first.startswith("✗ REVIEWER NOT USABLE") and "review in" not in first
     assert second == "reviewer server: No server answers at 127.0.0.1:9."
+    down["asked_again"] = {"reviewer": 12}
+    assert text_of(snapshot, LiveStatus(conductor="here", status=down), 120)[0].startswith(
+        "✗ REVIEWER NOT USABLE  asked again in 12 s"
+    )
     assert "GPU empty" in text_of(snapshot, LiveStatus(conductor="here", status={"resident": None}), 120)[0]
 
 

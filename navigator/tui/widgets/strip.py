@@ -206,7 +206,10 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
         )
     failed = _failed_servers(live)
     if failed:
-        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad")]
+        again = live.status.get("asked_again")
+        pause = min(again.values(), default=0) if isinstance(again, Mapping) else 0
+        then: list[Piece] = [(f"  asked again in {pause} s", "muted")] if pause else []
+        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad"), *then]
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
     if live.streams:
         speed = live.chars_per_second / CHARS_PER_TOKEN
