@@ -174,7 +174,7 @@ def _item(proposal: Proposal, item: Mark) -> ConfirmItem:
 def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
     """Where a proposal goes, and what bears on the decision. Reads the repository: call it in a thread."""
     project = reader.project(proposal.project_id)
-    lines = [f"{project.name}   +{proposal.added} −{proposal.removed}   tree {proposal.tree[:12]}"]
+    lines = [f"{project.name}   +{proposal.added} −{proposal.removed}"]
     lines += _where(project, proposal.batch)
     (known,) = facts_of(reader, [proposal], tips(reader, {project.id}))
     lines += [mark.words if mark.kind is Kind.PART else f"⚠ {mark.words}" for mark in marks(known)]

@@ -63,7 +63,7 @@ async def test_the_fleet_offers_what_a_conductor_can_do_where_one_is(
         await pilot.press("F")
         await until(pilot, lambda: isinstance(app.screen, FleetScreen))
         alone = line_of(app)
-        assert "ctrl+n start" in alone and "n next log" in alone and "esc back" in alone
+        assert "ctrl+n start" in alone and "n log" in alone and "esc back" in alone
         assert "s swap" not in alone and "X stop" not in alone and "F fleet" not in alone
         here = LiveStatus(conductor="here", status={"resident": "generator"})
         monkeypatch.setattr(ConductorLink, "live", property(lambda link: here))

@@ -174,12 +174,13 @@ async def test_the_head_says_what_there_is_to_know(reviewing: Reviewing) -> None
             "✓ tests 214 passed",
             "r0 ─ [r1]",
             "Qwen3.5-35B-A3B",
-            "generate@7f3c",
-            "review@a91e",
             "1 of 4",
             "overlaps P4",
         ):
             assert expected in words
+        assert "review@" not in words and "generate@" not in words, "prompts are in the details"
+        asked = "".join(text for line in at.screen._asked(80) for text, _ in line)
+        assert asked.split() == at.screen.context.task.text.split(), "the task's text is above the diff"
         await at.show("P4")
         words = plain(at)
         assert "⚠ to confirm: Makefile" in words

@@ -268,7 +268,7 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
         whole: dict[str, str] = {}
         for _ in PAGES:
             await pilot.press("right")
-            whole[PAGES[screen._page].name] = shown(screen)
+            whole[screen._shown.name] = shown(screen)
         before = dict(screen.counted)
         await pilot.press("P")
         await until(
@@ -278,7 +278,7 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
         )
         for _ in PAGES:
             await pilot.press("n")
-            name = PAGES[screen._page].name
+            name = screen._shown.name
             assert "7 days" in screen.query_one(PageTabs).render().plain
             assert shown(screen) != whole[name], name
         assert "landed" in screen.counted["outcomes"].outcomes.states
@@ -373,6 +373,26 @@ async def test_a_page_is_copied_as_text(make_app: AppMaker) -> None:
         await opened(pilot)
         await pilot.press("y")
         assert pilot.app.clipboard.startswith("IS THE REVIEWER WORTH IT?")
+
+
+async def test_a_page_appears_when_it_has_something_to_say(
+    make_app: AppMaker, empty_state: StatePaths
+) -> None:
+    async with make_app(empty_state).run_test(size=(120, 36)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.pages == [PAGES[0]], what="the pages without a word gone")
+        line = screen.query_one(PageTabs).render().plain
+        assert "Summary" in line and "Cost" not in line
+        await pilot.press("n")
+        assert screen._shown is PAGES[0]
+
+
+async def test_the_summary_is_three_sentences(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(120, 36)) as pilot:
+        lines = shown(await opened(pilot)).split("\n")
+        assert (
+            len([line for line in lines if line.strip()]) <= 9
+        )  # three headings, and sentences of at most two lines
 
 
 async def test_the_marked_tab_is_always_in_sight(make_app: AppMaker) -> None:

@@ -18,16 +18,13 @@ from navigator.figures.swaps import RoundTrip, round_trips
 from navigator.sheet.exam_worth import scores
 from navigator.sheet.statistics.cost import read_costs
 from navigator.sheet.statistics.page import (
-    Column,
     Question,
     StatisticsPage,
     Table,
     bounds,
-    number,
     percent,
-    rows_of,
 )
-from navigator.sheet.statistics.revise_rate import change_words, odds, rate_words, watched
+from navigator.sheet.statistics.revise_rate import change_words, rate_words, watched
 from navigator.store.reads.reader import Reader
 
 # The three questions that the summary answers, from figures that other pages count as well.
@@ -270,65 +267,11 @@ def _read(reader: Reader, question: Question) -> Summary:
     return Summary(answers, counted)
 
 
-_COLUMNS = (
-    Column("", lambda figure: _text(figure)),
-    Column("95 %", lambda figure: _limits(figure)),
-    Column("n", lambda figure: f"{figure.n:,}"),
-    Column("page", lambda figure: figure.source),
-)
-_LABELS = {
-    "rejected_after_approve": "rejected after APPROVE",
-    "approved_over_revise": "approved over REVISE",
-    "revisions_fixed_tests": "revisions that fixed tests",
-    "revisions_broke_tests": "revisions that broke tests",
-    "better_than_chance": "better than chance (J)",
-    "revise_that_is_right": "REVISE that is right",
-    "swap_round_trip_median": "swap round trip, median",
-    "revise_rate_recent": f"revise rate, newest {RECENT_WEEKS} weeks",
-    "revise_rate_before": "revise rate before",
-    "revise_rate_since": "revise rate since",
-}
-
-
 def _tables(summary: Summary) -> Sequence[Table]:
     if not summary.counted:
         return ()
-    return tuple(_answered(title, summary.answers[name]) for name, title in QUESTIONS.items())
-
-
-def _answered(title: str, answer: Answer) -> Table:
-    named = ((_LABELS.get(name, name.replace("_", " ")), figure) for name, figure in answer.figures.items())
-    rows = rows_of(
-        _COLUMNS, ((label, figure) for label, figure in named if figure.value is not None), share=_share
-    )
-    return Table(title, _COLUMNS, rows, answer=answer.sentence)
-
-
-def _share(figure: Figure) -> Share | None:
-    """The share that a figure is, for its picture; None for one on another scale."""
-    if figure.value is None or figure.low is None or figure.high is None or figure.unit == "J":
-        return None
-    return Share(round(figure.value * figure.n), figure.n, figure.value, figure.low, figure.high)
-
-
-def _limits(figure: Figure) -> str:
-    if figure.low is None or figure.high is None:
-        return ""
-    if figure.unit == "J":
-        return f"[{figure.low:.2f} to {figure.high:.2f}]"
-    return f"[{100 * figure.low:.0f}–{100 * figure.high:.0f}]"
-
-
-def _text(figure: Figure) -> str:
-    if figure.unit in ("share", "estimate", "part"):
-        return percent(figure.value)
-    if figure.unit == "J":
-        return number(figure.value, 2)
-    if figure.unit == "odds":
-        return odds(figure.value or 0.0)
-    if figure.unit in ("s", "Wh"):
-        return f"{number(figure.value)} {figure.unit}"
-    return number(figure.value)
+    # The figures behind the sentences are in the document, and on the pages that they name.
+    return tuple(Table(title, answer=summary.answers[name].sentence) for name, title in QUESTIONS.items())
 
 
 def _document(found: Summary) -> dict[str, Any]:

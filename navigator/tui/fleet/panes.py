@@ -45,6 +45,8 @@ _STATES = {
     "unsure": ("? state unknown", "bad"),
     "unusable": ("✗ not usable", "bad"),
 }
+_SWAPS = 10
+"""Swaps that are listed."""
 _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
 
 
@@ -293,7 +295,7 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
     ]
     if not swaps:
         return [*lines, [("No swaps yet.", "muted")]]
-    for swap in swaps:
+    for swap in swaps[:_SWAPS]:
         origin = swap.from_role.value if swap.from_role else "nothing"
         done, outside = swap.outcome == "done", swap.made_by == "outside"
         head: list[Piece] = [
@@ -330,6 +332,8 @@ def log_lines(lines: Sequence[str], width: int, name: str = "conductor") -> list
     for line in lines:
         words = line.split(" ", 4)
         if len(words) == 5 and words[2].isupper():
+            if words[2] == "INFO" and words[3].endswith(".canary"):
+                continue  # all is well, after every swap
             level = words[2]
             left: list[Piece] = [
                 (clip(words[1][:8], 8) + " ", "faint"),

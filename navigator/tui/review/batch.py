@@ -380,7 +380,7 @@ def _draw(row: BatchLine, width: int) -> list[Piece]:
         room = max(16, width // 2, width - length(about) - 2)
         return justified(about, [(clip(candidate.left_out, room), "warn")], width)
     marked: list[Piece] = [("not seen  ", "warn")] if not candidate.seen else []
-    about = [*head, (fit(candidate.tree[:7], 9), "faint"), (safe_line(candidate.title), "")]
+    about = [*head, (safe_line(candidate.title), "")]
     return justified(about, [*marked, (figures, "muted")], width)
 
 

@@ -45,7 +45,7 @@ from navigator.tui.review.context import (
     note_key,
 )
 from navigator.tui.review.split import HunkChoice, SplitChoice, labels_of, split_dialog, why_not_chosen
-from navigator.tui.review.words import QueuePosition, rounds_line, title_line, warning_lines
+from navigator.tui.review.words import QueuePosition, rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import escalate, perform
 from navigator.tui.widgets.cells import Piece
@@ -100,6 +100,7 @@ class ReviewScreen(NavScreen):
     def compose_body(self) -> ComposeResult:
         """Head, warnings, diff, and what opens at the foot."""
         yield PieceLines(id="head")
+        yield PieceLines(most=3, id="task")
         yield PieceLines(most=self.MOST_WARNINGS, id="warnings")
         mode: Mode = "split" if self.app.prefs.get("diff.mode", "unified") == "split" else "unified"
         yield DiffView(mode=mode, wrap=self.app.prefs.get("diff.wrap", "no") == "yes", id="diff")
@@ -238,6 +239,7 @@ class ReviewScreen(NavScreen):
     def draw_head(self) -> None:
         """Redraw what is shown, and how."""
         self.query_one("#head", PieceLines).show(self._head)
+        self.query_one("#task", PieceLines).show(self._asked)
         self.query_one("#warnings", PieceLines).show(self._warnings)
         self.refresh_keys()
 
@@ -251,6 +253,10 @@ class ReviewScreen(NavScreen):
         chosen = len(self.hunks.of(shown))
         place = QueuePosition(number, len(queue), shown.id in self.selected, self.between, chosen)
         return [title_line(context, shown, width), rounds_line(context, shown, place, width)]
+
+    def _asked(self, width: int) -> list[list[Piece]]:
+        context, shown = self.context, self.shown
+        return task_lines(context, shown, width) if context is not None and shown is not None else []
 
     def _warnings(self, width: int) -> list[list[Piece]]:
         context, shown = self.context, self.shown

@@ -67,7 +67,7 @@ class Page(ScrollView, can_focus=True, inherit_bindings=False):
 
     def redraw(self) -> None:
         """Draw again."""
-        at_end = self._follow and self.scroll_offset.y >= self.max_scroll_y
+        at_end = self._follow and 0 < self.max_scroll_y <= self.scroll_offset.y
         self._lines = None
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.lines))
         if at_end:
