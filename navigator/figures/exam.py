@@ -1,4 +1,4 @@
-"""The reviewer's exam, scored: what it catches, what it lets pass, and what a REVISE of it is worth.
+"""The reviewer's exam, scored: what it catches, what it lets pass, and how often its REVISE is right.
 
 All figures are those of one model under one version of the review prompt: another version is another reviewer. An answer that
 could not be read (UNREVIEWED) is counted beside the others, never as APPROVE. Of an item that was asked twice the first answer
@@ -272,7 +272,7 @@ def difference(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
 
 def _verdict(youden: Estimate | None, n: int, genuine: Estimate | None) -> tuple[str, str]:
     if youden is None:
-        return CANNOT_TELL, "It takes answers on faulty and on clean items."
+        return CANNOT_TELL, "It has not answered faulty and clean items yet."
     said = f"J = {youden.value:.2f} [{youden.low:.2f} to {youden.high:.2f}], {plural(n, 'item')}"
     if youden.low > 0 and genuine is not None and genuine.value <= 0:
         return (
@@ -282,18 +282,18 @@ def _verdict(youden: Estimate | None, n: int, genuine: Estimate | None) -> tuple
     if youden.low > 0:
         return WORTH_IT, f"{said}: better than chance."
     if n >= NEEDED and youden.high < USEFUL:
-        return CHANCE, f"{said}: the interval does not lie above 0, and ends below {USEFUL}."
+        return CHANCE, f"{said}: it may be no better than chance, and at best below {USEFUL}."
     if n < NEEDED:
-        return CANNOT_TELL, f"{said}: the interval does not lie above 0; {NEEDED} items are the least."
-    return CANNOT_TELL, f"{said}: the interval holds 0 and reaches {USEFUL}; more items will tell."
+        return CANNOT_TELL, f"{said}: too few to say; at least {NEEDED} are needed."
+    return CANNOT_TELL, f"{said}: it may be chance, and it may be better; more items will show which."
 
 
 def _refusal(youden: Estimate | None, revise: Share) -> str:
     """Why the shares of real proposals are not computed; "" where they can be."""
     if youden is None:
-        return "it takes answers on faulty and on clean items"
+        return "it has not answered faulty and clean items yet"
     if youden.low <= 0:
-        return f"the interval of J, {youden.low:.2f} to {youden.high:.2f}, does not lie above 0"
+        return f"J may be 0 ({youden.low:.2f} to {youden.high:.2f})"
     if not revise.n:
         return "there is no first review of a proposal by this model under this prompt version yet"
     if not revise.k:

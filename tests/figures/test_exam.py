@@ -91,7 +91,7 @@ def test_a_share_is_refused_where_the_interval_of_j_holds_0() -> None:
     found = score(answered(24, 60, 42, 60), real(70, 130))
     assert found.genuine_share is None
     assert found.faulty_share is None
-    assert found.reason == "the interval of J, -0.07 to 0.26, does not lie above 0"
+    assert found.reason == "J may be 0 (-0.07 to 0.26)"
     assert "cannot be told" not in worth_words(found)  # it is worse: no better than chance
     assert found.verdict == CHANCE
 

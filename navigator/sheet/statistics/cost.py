@@ -87,7 +87,7 @@ def _whole(spent: Cost) -> Table:
         notes=(
             f"accepted changes: {spent.accepted:,}, proposals: {spent.proposals:,}, reviews: {spent.reviews:,}",
             "accepted: approved and not undone",
-            "what was rejected is part of the cost; the exam is not",
+            "the cost includes changes that you rejected, but not the exam",
             *few,
         ),
     )
@@ -275,9 +275,9 @@ def _forecast_tables(found: Sequence[ForecastError]) -> Sequence[Table]:
     named = ((_FROM[row.source], row) for row in found)
     rows = rows_of(_FORECAST_COLUMNS, named, share=lambda row: row.close)
     notes = (
-        "error: a share of the actual time; bias above zero: forecasts too long",
-        "in P10–P90: took a time that four of five such queues were expected to take",
-        "left out: tasks came or were cancelled, or the session ended before",
+        "error: in percent of the actual time; bias above zero: forecast too long",
+        "in P10–P90: ended within the interval meant for four of five",
+        "not counted: tasks were added or cancelled, or the session ended first",
     )
     about = "time until all that was queued waited for you"
     return (Table("FORECASTS", _FORECAST_COLUMNS, rows, about=about, notes=notes),) if rows else ()

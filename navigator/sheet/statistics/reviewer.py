@@ -238,7 +238,7 @@ def _finding_tables(tests: FindingTests) -> Sequence[Table]:
         named = ((one.name, one) for one in found)
         return rows_of(_FINDING_COLUMNS, named, share=lambda one: one.reproduced, detail=detail)
 
-    notes = ["of findings whose test ran; a faked proof counts as not reproduced"]
+    notes = ["findings whose test ran; a faked failure counts as not reproduced"]
     if tests.all.could_not:
         notes.append(f"{tests.all.could_not:,} more had no test that could be run")
     return (
