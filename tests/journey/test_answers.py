@@ -138,7 +138,9 @@ def test_no_evidence_is_no_change() -> None:
 
 def test_another_reviewer_is_another_yardstick() -> None:
     found = better([changed((90, 200), [False] * 60, prompt_version="review@2")], ())
-    assert not found.known and found.sentence.startswith("Cannot tell: the reviewer changed with review@2")
+    assert not found.known and found.sentence.startswith(
+        "Cannot tell: the reviewer itself changed with review@2"
+    )
 
 
 def weeks(*counts: tuple[int, int]) -> tuple[RateRow, ...]:
