@@ -123,9 +123,9 @@ def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store,
     assert said.startswith("block_on = reproduced (Nov 2): fell from 50% (n 40) to 0% (n 20)")
     found = PAGE.read(store.read, Question("block-on"))
     assert [(row.group, row.n) for row in found.grouped.rows] == [("grounded", 40), ("reproduced", 20)]
-    assert ("Mixed", "2 settings of block_on together; each may have a rate of its own") in PAGE.tables(
-        found
-    )[0].facts
+    assert ("Mixture", "mixes 2 settings of block_on; each may have a rate of its own") in PAGE.tables(found)[
+        0
+    ].facts
 
 
 def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:
@@ -185,7 +185,7 @@ def test_a_comparison_names_what_its_groups_mix(store: Store, add: Add) -> None:
     add(20, HALF, review_prompt="review@2")
     add(40, HALF, "generate@2")
     facts = comparison_table(compare_rates(store.read, "generate@1", "generate@2")).facts
-    assert ("Mixed", "generate@1: 2 reviewer prompts together") in facts
+    assert ("Mixture", "generate@1 mixes 2 reviewer prompts") in facts
     assert "no difference shown" in facts[0][1]
 
 

@@ -80,7 +80,7 @@ def comparison_table(compared_rates: RateComparison) -> Table:
             )
         )
         facts.append(("Boschloo", f"p {_p(found.p)}" if found.p is not None else found.p_missing))
-    facts += [("Mixed", f"{row.group}: {said}") for row in rows if (said := pooled(row))]
+    facts += [("Mixture", f"{row.group} {said}") for row in rows if (said := pooled(row))]
     return Table(
         f"REVISE RATE BY {compared_rates.by.replace('-', ' ').upper()}",
         _COLUMNS,

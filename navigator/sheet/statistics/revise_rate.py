@@ -132,7 +132,7 @@ def _rate_rows(named: Iterable[tuple[str, RateRow]]) -> tuple[Row, ...]:
         RATE_COLUMNS,
         named,
         share=lambda row: _share(row) if row.n else None,
-        note=lambda row: row.note or (f"{row.versions} versions together" if row.versions > 1 else ""),
+        note=lambda row: row.note or (f"mixes {row.versions} versions" if row.versions > 1 else ""),
     )
 
 
@@ -145,7 +145,7 @@ def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
         answers = f"{row.unreviewed:,} {'answer' if row.unreviewed == 1 else 'answers'}"
         yield "Unread", f"{answers} could not be read (UNREVIEWED); not part of n"
     if mixed := pooled(row):
-        yield "Mixed", f"{mixed}; each may have a rate of its own"
+        yield "Mixture", f"{mixed}; each may have a rate of its own"
 
 
 def how_sure(row: RateRow) -> str:
@@ -174,7 +174,7 @@ def pooled(row: RateRow) -> str:
         (row.rules, "settings of block_on"),
     )
     what = [f"{count} {name}" for count, name in many if count > 1]
-    return f"{', '.join(what)} together" if what else ""
+    return f"mixes {', '.join(what)}" if what else ""
 
 
 def _by_week(rows: Sequence[RateRow], versions: Sequence[VersionCount]) -> Table:
