@@ -109,13 +109,14 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     if settings.on.events:
         yield _events(settings)
     yield from card_items()
-    yield from strategy_items(settings, paths)
-    if settings.swap.host:
+    found = list(strategy_items(settings, paths))
+    yield from found
+    if not settings.swap.host:
+        yield from serving_items(settings, disk=disk)
+    elif not any(item.state == "missing" and item.name in ("swap strategy", "ssh") for item in found):
         from navigator.cli.doctor.remote import remote_items
 
         yield from remote_items(settings)
-    else:
-        yield from serving_items(settings, disk=disk)
     if settings.generator.agent.command:
         yield _agent(settings)
 
@@ -330,11 +331,11 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
         yield Check("swap strategy", "missing", f"{settings.swap.strategy}: {error.message}", error.hint)
         return
     yield Check("swap strategy", "ok", f"{strategy.name}: {strategy.about}")
-    yield from asyncio.run(strategy.diagnose())
-    if strategy.embedded:
-        return
-    looks = look_at_servers(settings, paths)
-    for look in looks:
+    own = asyncio.run(strategy.diagnose())
+    yield from own
+    if strategy.embedded or any(item.name == "ssh" and item.state == "missing" for item in own):
+        return  # the servers are behind the connection: once is enough
+    for look in look_at_servers(settings, paths):
         yield _server(look, swapped=strategy.restarts_servers and look.role is not Role.FINAL)
         if look.state == "ready":
             yield from _context(settings.server(look.role), look.role)
