@@ -32,7 +32,7 @@ class ExamPrepared(Model):
 
 
 class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
-    """May take half an hour per project. What was tried is remembered; the next run goes on."""
+    """May take half an hour per project. What was tried is remembered; the next run goes on, and conductors prepare more."""
 
     name = "exam.prepare"
     args = PrepareExamArgs
@@ -44,9 +44,11 @@ class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
         return None
 
     async def perform(self, deps: Dependencies, args: PrepareExamArgs) -> ExamPrepared:
-        from navigator.exam.prepare import prepare_project
+        from navigator.exam.prepare import ACCEPTED, prepare_project
 
         self.require(deps.reader, args)
+        with deps.store.transaction() as tx:
+            tx.set_meta(ACCEPTED, True)
         wanted = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()
         return ExamPrepared(
             projects=tuple(

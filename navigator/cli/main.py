@@ -45,6 +45,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "lab": ("lab.group", "Measurements on your card: does speculation pay, does the second model pay"),
     "prompts": ("prompts", "List, show and try prompt templates"),
     "gc": ("housekeeping", "Delete what old tasks left behind"),
+    "forget": ("forget", "Remove what Navigator made on this machine"),
     "export": ("housekeeping", "Write everything as JSON lines"),
 }
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from contextlib import suppress
 from functools import partial
 
-from navigator.exam.prepare import prepare_project
+from navigator.exam.prepare import ACCEPTED, prepare_project
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.storage_faults import Storage
 from navigator.store.space import is_low
@@ -26,6 +26,8 @@ _PAUSE = 600.0
 async def keep_preparing(deps: Dependencies, storage: Storage, swapped: asyncio.Event) -> None:
     """Make items of every project that can have some, until the session ends or its time for that is used up.
 
+    Nobody has an exam who never asked for one: nothing is made before the first `navigator exam prepare`.
+
     Args:
         swapped: set when a swap begins, in which the CPU has the least to do: the next round begins at once then.
     """
@@ -34,7 +36,7 @@ async def keep_preparing(deps: Dependencies, storage: Storage, swapped: asyncio.
     left: defaultdict[int, float] = defaultdict(lambda: float(deps.settings.exam.prepare_seconds))
     await asyncio.sleep(_FIRST)
     while True:
-        for project in deps.reader.projects():
+        for project in deps.reader.projects() if deps.reader.meta(ACCEPTED, bool) else ():
             if left[project.id] <= 0 or not project.check.strip() or is_low(deps.paths.root):
                 continue
             began = time.monotonic()

@@ -29,6 +29,9 @@ from navigator.model.models import Baseline, Project
 from navigator.model.states import CheckOutcome, ExamSource
 from navigator.sandbox.compare import passed_before
 
+ACCEPTED = "exam_accepted"
+"""The key under which it is kept that the user wants an exam."""
+
 _SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT)
 
 

@@ -241,7 +241,7 @@ def test_the_demo_says_the_way_back(
     assert (
         "To open the demo again:" in after and f"export NAVIGATOR_STATE={place['NAVIGATOR_STATE']}" in after
     )
-    assert ("stop` ends it" in after) is (answer != "s")
+    assert ("stop` ends it" in after) is (answer != "X")
 
 
 def test_ctrl_z_gives_the_shell_back_and_fg_the_screens(terminal: Terminal) -> None:

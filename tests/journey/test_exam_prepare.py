@@ -22,12 +22,12 @@ from navigator.exam import prepare as preparing
 from navigator.exam.background import keep_preparing
 from navigator.exam.candidates import neutral_words
 from navigator.exam.making import keep_name
-from navigator.exam.prepare import prepare_project
+from navigator.exam.prepare import ACCEPTED, prepare_project
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.storage_faults import Storage
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.exam import ExamItem, PreparedProject
-from navigator.model.models import Decision, Proposal
+from navigator.model.models import Decision, Project, Proposal
 from navigator.model.outcomes import Fate
 from navigator.model.states import DecisionKind, ExamSource
 from navigator.sandbox.probe import Sandbox
@@ -343,6 +343,8 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
         beside = asyncio.create_task(
             keep_preparing(deps, Storage(deps, lambda reason: None), asyncio.Event())
         )
+        with deps.store.transaction() as tx:
+            tx.set_meta(ACCEPTED, True)
         while not deps.reader.exam_trials(1):
             await asyncio.sleep(0.01)
         assert deps.exam_lock.locked(), "the background is at work"
@@ -357,6 +359,38 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
     assert sum(count["known"] for count in made["sources"].values()) > 0, "what the background tried is known"
     items = room.items()
     assert len({item.origin for item in items}) == len(items) == 2 * made["faulty"]
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam(
+    room: Room, monkeypatch: pytest.MonkeyPatch, accepted: bool
+) -> None:
+    monkeypatch.setattr(background, "_FIRST", 0.0)
+    asked: list[str] = []
+
+    async def prepare(deps: Dependencies, project: Project, **_: Any) -> PreparedProject:
+        asked.append(project.name)
+        return PreparedProject(project=project.name)
+
+    room.add()
+    if accepted:
+        room.act("exam.prepare", limit=1)
+    monkeypatch.setattr(background, "prepare_project", prepare)
+    with room.working() as deps:
+
+        async def one_round() -> None:
+            class Swapped(asyncio.Event):
+                async def wait(self) -> Any:
+                    over.set()  # it went through all projects
+                    return await super().wait()
+
+            over = asyncio.Event()
+            looking = asyncio.create_task(keep_preparing(deps, Storage(deps, lambda reason: None), Swapped()))
+            await over.wait()
+            looking.cancel()
+
+        asyncio.run(one_round())
+    assert bool(asked) is accepted
 
 
 def test_without_a_share_nothing_is_prepared_in_the_background(
