@@ -137,7 +137,7 @@ async def take(state: Path) -> None:
             editor = app.screen_stack[0].query_one("#text", TextArea)
             editor.text = _TASK
             editor.move_cursor(editor.document.end)
-            await pilot.press("ctrl+k")
+            await pilot.press("tab", "j", "right")
             await shot(app, pilot, "compose", state)
             await pilot.press("escape")
             open_objection(app)

@@ -84,15 +84,15 @@ async def test_a_moved_key_works_and_its_old_place_is_free(tmp_path: Path, make_
 
 @pytest.mark.parametrize("key", ["f5", "ctrl+e", "ctrl+w", "f6"])
 async def test_an_own_key_comes_before_the_editor_s(tmp_path: Path, make_app: AppMaker, key: str) -> None:
-    app = make_app(keymap=written(tmp_path, f'[keys]\n"compose.kind" = "{key}"\n'))
+    app = make_app(keymap=written(tmp_path, f'[keys]\n"app.next_theme" = "{key}"\n'))
     async with app.run_test(size=(120, 40)) as pilot:
         await loaded(pilot)
         app.go("compose", ComposeFor(("billing",)))
         await until(pilot, lambda: isinstance(app.screen, ComposeScreen) and bool(app.screen._restored))
         screen = cast("ComposeScreen", app.screen)
-        before = screen.sheet.kind
+        before = app.theme
         await pilot.press("x", key)
-        await until(pilot, lambda: screen.sheet.kind is not before, what="another kind")
+        await until(pilot, lambda: app.theme != before, what="another theme")
         await pilot.press("y")
         assert screen.editor.text.endswith("xy")
 

@@ -67,7 +67,7 @@ def test_the_meter_says_how_full_the_batch_is_and_when_its_review_comes(state: S
     meter = meter_of(snapshot, live, 30)
     assert (meter.waiting, meter.target) == (5, 30)
     assert meter.eta == 40.0
-    assert text_of(snapshot, live, 120)[0].endswith("5 of 30 to review, in 40 s")
+    assert text_of(snapshot, live, 120)[0].endswith("batch 5 of 30, review in 40 s")
 
 
 def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:

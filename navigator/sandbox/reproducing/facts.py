@@ -220,7 +220,7 @@ def _why(node: ast.stmt, depends: _Depends) -> str:
         case ast.Assert(test=test):
             return "" if depends.any(test) else "its assertion does not depend on the project's code"
         case ast.Raise():
-            return "it raises an error of its own, whatever the project's code does"
+            return "it raises an error whatever the project's code does"
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))) if name in _FAILS:
             return "it fails whatever the project's code does"
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):

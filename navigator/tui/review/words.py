@@ -113,10 +113,10 @@ def rounds_line(context: ReviewContext, shown: Proposal, place: QueuePosition, w
 
 
 def task_lines(context: ReviewContext, shown: Proposal, width: int) -> list[list[Piece]]:
-    """What the task asks for beyond the title, in lines."""
-    said = " ".join(context.task.text.split())
-    rest = said.removeprefix(" ".join(shown.title.split())).lstrip(" .") if width >= WIDE else said
-    return [[(line, "muted")] for line in wrap(rest, max(20, width))]
+    """What the task asks for, without the line that is the title where that has room."""
+    first, _, rest = context.task.text.strip().partition("\n")
+    said = rest if first.strip() == shown.title and width >= WIDE else f"{first}\n{rest}"
+    return [[(line, "muted")] for line in wrap(said, max(20, width))]
 
 
 def tab_pieces(context: ReviewContext, shown: Proposal) -> list[Piece]:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual import getters
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -165,26 +165,11 @@ class SearchBar(Input):
         self.post_message(self.Step("", 0))
 
 
-# Where the user writes: an editor that leaves the screens' own keys alone.
-
-_LEFT_TO_SCREENS = frozenset({"ctrl+x", "ctrl+k", "ctrl+f"})
-"""Keys of Textual's editor that mean something else on the screens that hold one."""
+# Where the user writes.
 
 
-def _own_bindings() -> list[BindingType]:
-    kept: list[BindingType] = []
-    for binding in TextArea.BINDINGS:
-        assert isinstance(binding, Binding)
-        keys = [key for key in binding.key.split(",") if key not in _LEFT_TO_SCREENS]
-        if keys:
-            kept.append(Binding(",".join(keys), binding.action, binding.description, show=False))
-    return kept
-
-
-class Editor(TextArea, inherit_bindings=False):
+class Editor(TextArea):
     """Several lines of plain words, wrapped; tab moves on."""
-
-    BINDINGS: ClassVar[list[BindingType]] = _own_bindings()
 
     DEFAULT_CSS = """
     Editor {

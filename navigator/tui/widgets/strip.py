@@ -137,10 +137,10 @@ def strip_line(
     line = _gpu(snapshot, live, facts, width)
     if live.swap is not None:
         return line
-    counted = (f"   {meter.waiting} of {meter.target} to review", "")
+    counted = (f"   batch {meter.waiting} of {meter.target}", "")
     line += [counted] if length([*line, counted]) <= width else []
     if wide and meter.eta is not None and not _failed_servers(live):
-        line.append((", due now" if meter.eta < 1 else f", in {duration(meter.eta)}", "muted"))
+        line.append((", review due" if meter.eta < 1 else f", review in {duration(meter.eta)}", "muted"))
     if width >= ROOMY:
         line += _finish(meter, live)
     return line
