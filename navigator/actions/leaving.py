@@ -110,7 +110,7 @@ class LeavingView:
         plan = plan_review(subject, prompt_dependencies(self.deps, Role.FINAL))
         refused = f"{subject.guarded}." if subject.guarded else ""
         if not plan.readings and not refused:
-            refused = f"It fits into no prompt: {'; '.join(plan.too_large)}."
+            refused = f"It does not fit into a prompt: {'; '.join(plan.too_large)}."
         texts = [
             text
             for reading in plan.readings

@@ -144,7 +144,7 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
         after = {task.id: f", after {', '.join(task.after)}" for task in result.tasks if task.after}
         unknown: dict[str, str] = {}
         for one in result.unknown_files:
-            line = f"{one.project} has no file {one.path}: a new file, or a typing error?"
+            line = f"{one.project} has no file {one.path}: a new file, or a typo?"
             unknown[one.project] = f"{unknown[one.project]}\n{line}" if one.project in unknown else line
         return [
             Told(

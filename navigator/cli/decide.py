@@ -227,9 +227,9 @@ def undo(ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
 @YES
 @output.JSON
 def escalate(ids: tuple[str, ...], final: bool, withdraw: bool, yes: bool, as_json: bool) -> None:
-    """Have the reviewer read proposals next, at the price of a swap, or the final model read them as well.
+    """Have the reviewer read proposals next, which may cost a swap, or have the final model read them too.
 
-    A proposal that waits for your decision comes back to you with another verdict beside the first.
+    A proposal that waits for your decision gets a second verdict beside the first.
     """
     with reading() as store:
         pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))

@@ -33,7 +33,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "split": ("split", "Make a separate proposal from some hunks"),
     "reject": ("decide", "Reject proposals"),
     "send-back": ("decide", "Send proposals, reports and answers back with a note"),
-    "escalate": ("decide", "Have proposals read next, or by the final model"),
+    "escalate": ("decide", "Have proposals reviewed next, or by the final model"),
     "undo": ("decide", "Undo landings, or withdraw approvals"),
     "merge": ("merge", "Merge what landed on Navigator's branches into yours"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),

@@ -80,7 +80,7 @@ def _whose(library: PromptLibrary, prompt: Prompt) -> str:
 @prompts.command("show")
 @click.argument("name")
 @click.option("--diff", is_flag=True, help="Compare your template with the packaged one.")
-@click.option("--write", is_flag=True, help="Copy it to your own templates, to be changed there.")
+@click.option("--write", is_flag=True, help="Copy it to your own templates, to change it there.")
 def show(name: str, diff: bool, write: bool) -> None:
     """Print a template."""
     if write:

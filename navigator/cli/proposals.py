@@ -58,7 +58,7 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
     type=click.Choice(["oldest", "effort"]),
     default="oldest",
     show_default=True,
-    help="The order; effort: what is expected to be read and decided fastest comes first.",
+    help="The order; effort: the quickest to read and decide first.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: all proposals, unless --state or --waiting is given."

@@ -268,7 +268,7 @@ def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
         output.note(f"No new repositories below {folder}.")
         return
     table = [
-        (path, command or "none found: findings are not run, and no exam is made of it")
+        (path, command or "none found: tests prove no findings, and the exam has no items from it")
         for path, command in rows
     ]
     click.echo(output.table(("repository", "its tests would be run, in the sandbox, by"), table), err=True)

@@ -55,7 +55,7 @@ def _show(document: dict[str, Any]) -> None:
     conductor = document["conductor"]
     if document["advice"]:
         output.say(
-            f"{document['advice']} REVISE no more than advice: the exam found the reviewer no better than chance. "
+            f"{document['advice']} REVISE count as advice only: the exam found the reviewer no better than chance. "
             "`navigator exam show` says why."
         )
     if document["disk_full"]:
@@ -104,7 +104,7 @@ def _show(document: dict[str, Any]) -> None:
             f"  Its tasks stay queued; `navigator swap to {role}` tries again."
         )
     if conductor["exam"]["running"]:
-        output.say(f"The reviewer is asked {plural(conductor['exam']['running'], 'item')} of its exam.")
+        output.say(f"The reviewer is answering {plural(conductor['exam']['running'], 'item')} of its exam.")
     output.say(
         f"The conductor is working on {plural(len(conductor['busy']), 'task')}; "
         f"{plural(conductor['swaps'], 'swap')} this session."

@@ -77,7 +77,7 @@ def task() -> None:
     "--variants",
     type=click.IntRange(1, MOST),
     default=1,
-    help="Write so many proposals for it; they are tested and reviewed together, and you approve one.",
+    help="Write this many proposals for it; they are tested and reviewed together, and you approve one.",
 )
 @click.option(
     "--vary",
@@ -339,7 +339,7 @@ def retry(ids: tuple[str, ...], as_json: bool) -> None:
 @click.argument("others", nargs=-1, metavar="[T…]", shell_complete=complete_tasks)
 @output.JSON
 def after_others(identifier: str, others: tuple[str, ...], as_json: bool) -> None:
-    """Have a queued task start after others, in place of what it came after; without others, at once."""
+    """Make a queued task start after others, in place of those it waited for; without others, at once."""
     if others:
         carry_out(Link(), LinkArgs(ids=(identifier,), after=others), as_json=as_json)
     else:

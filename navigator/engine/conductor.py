@@ -361,7 +361,7 @@ class Conductor:
         self._wake.set()
 
     async def _keep_watch(self) -> None:
-        """Look at the servers now and then: a swap by other hands, a death and nonsense are no call's business to find."""
+        """Look at the servers now and then: no call would notice a swap made elsewhere, a dead server or nonsense."""
         while True:
             await asyncio.sleep(_HEARTBEAT)
             try:

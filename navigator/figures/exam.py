@@ -1,4 +1,4 @@
-"""The reviewer's exam, scored: what it catches, what it lets pass, and what a REVISE of it is worth.
+"""The reviewer's exam, scored: what it catches, what it lets pass, and how far its REVISE can be trusted.
 
 All figures are those of one model under one version of the review prompt: another version is another reviewer. An answer that
 could not be read (UNREVIEWED) is counted beside the others, never as APPROVE. Of an item that was asked twice the first answer
@@ -272,28 +272,30 @@ def difference(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
 
 def _verdict(youden: Estimate | None, n: int, genuine: Estimate | None) -> tuple[str, str]:
     if youden is None:
-        return CANNOT_TELL, "It takes answers on faulty and on clean items."
-    said = f"J = {youden.value:.2f} [{youden.low:.2f} to {youden.high:.2f}], {plural(n, 'item')}"
+        return CANNOT_TELL, "It needs answers on both faulty and clean items."
+    said = f"J = {youden.value:.2f}, between {youden.low:.2f} and {youden.high:.2f}; {plural(n, 'item')}"
     if youden.low > 0 and genuine is not None and genuine.value <= 0:
         return (
             CANNOT_TELL,
-            f"{said}: better than chance, but it says REVISE to proposals no more often than false alarms would.",
+            f"Better than chance, but it says REVISE to your proposals no more often than to clean items ({said}).",
         )
     if youden.low > 0:
-        return WORTH_IT, f"{said}: better than chance."
+        return WORTH_IT, f"Better than chance ({said})."
     if n >= NEEDED and youden.high < USEFUL:
-        return CHANCE, f"{said}: the interval does not lie above 0, and ends below {USEFUL}."
+        return CHANCE, f"It tells faulty items from clean ones no better than chance ({said})."
     if n < NEEDED:
-        return CANNOT_TELL, f"{said}: the interval does not lie above 0; {NEEDED} items are the least."
-    return CANNOT_TELL, f"{said}: the interval holds 0 and reaches {USEFUL}; more items will tell."
+        return CANNOT_TELL, f"{NEEDED} items or more are needed ({said})."
+    return CANNOT_TELL, f"It may be no better than chance, or useful; more items will tell ({said})."
 
 
 def _refusal(youden: Estimate | None, revise: Share) -> str:
     """Why the shares of real proposals are not computed; "" where they can be."""
     if youden is None:
-        return "it takes answers on faulty and on clean items"
+        return "it needs answers on both faulty and clean items"
     if youden.low <= 0:
-        return f"the interval of J, {youden.low:.2f} to {youden.high:.2f}, does not lie above 0"
+        return (
+            f"the reviewer may be no better than chance (J is between {youden.low:.2f} and {youden.high:.2f})"
+        )
     if not revise.n:
         return "there is no first review of a proposal by this model under this prompt version yet"
     if not revise.k:

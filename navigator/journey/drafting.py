@@ -89,7 +89,7 @@ def draft(
         if answer.too_large is not None and divisible:
             return TooLarge(answer.too_large)
         why = (
-            "asks to look, and no look is left"
+            "asks to see more files, but has no look left"
             if answer.looks
             else "holds no edit block and no line `NO_CHANGE: reason`"
         )

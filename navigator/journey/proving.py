@@ -258,7 +258,7 @@ async def run_kept(
 ) -> TestRun:
     """A stored test on a tree, once."""
     if made.path in source.entries:
-        return TestRun(problem=f"{safe_line(made.path)} is a file of the change by now")
+        return TestRun(problem=f"{safe_line(made.path)} is now a file of the change")
     try:
         command = one_command(setup.project.check, made.path, made.text, file_reader(source))
     except NoRunner as error:

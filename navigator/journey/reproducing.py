@@ -131,7 +131,7 @@ async def _ask_one(
     row, finding = held.reproduction, held.finding
     talk = next((talk for talk in talks if finding.hunk in talk.reading.labels), None)
     if talk is None:
-        return _without(row, "its part of the review is not there any more")
+        return _without(row, "its part of the review no longer exists")
     suffix = PurePosixPath(finding.path).suffix
     paths = place.source.paths()
     tests = test_folders(paths, suffix) or test_folders(paths, "")

@@ -131,7 +131,7 @@ def test_one_that_never_writes_is_stopped(far: Room) -> None:
     task = queue(far)
     far.work()
     assert far.task(task).state is TaskState.FAILED
-    assert "no look is left" in far.task(task).reason
+    assert "no look left" in far.task(task).reason
     calls = far.read().calls(task_id=task)
     assert sum(call.outcome == "looked" for call in calls) == 6
     assert len(calls) < 15

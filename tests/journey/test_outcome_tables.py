@@ -128,7 +128,7 @@ def test_shares_of_few_are_one_sentence() -> None:
     )
     assert (few.rows, few.about) == ((), "revisions")
     assert few.empty.startswith("in round 0 1 of 19, in round 1 1 of 19")
-    assert few.empty.endswith("2 more: too few for a rate, which takes 30")
+    assert few.empty.endswith("2 more: too few for a rate, needed: 30")
     mixed = brief(
         share_table("MET", (("enough", share(4, 32)), ("few", share(3, 19)), ("none", share(0, 0))))
     )
@@ -154,4 +154,4 @@ def test_an_answer_keeps_what_is_no_share() -> None:
         )
     )
     assert (answered.answer, answered.rows) == ("Yes.", others)
-    assert answered.notes == ("few 3 of 19: too few for a rate, which takes 30",)
+    assert answered.notes == ("few 3 of 19: too few for a rate, needed: 30",)

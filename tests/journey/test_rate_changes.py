@@ -105,7 +105,7 @@ def test_little_since_a_prompt_shows_nothing(store: Store, add: Add) -> None:
     add(4, HALF, "generate@2", review_prompt="review@2")
     ((_, said),) = facts(store)
     assert said.startswith("generate@2 and review@2 (Nov 3): 50% (n 60) before, 50% (n 4) since; no change")
-    assert said.endswith(":1 of the 20:1 it takes")
+    assert said.endswith(":1, and 20:1 is needed")
 
 
 def test_a_return_is_called_one_and_counts_only_what_came_after(store: Store, add: Add) -> None:
@@ -123,9 +123,9 @@ def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store,
     assert said.startswith("block_on = reproduced (Nov 2): fell from 50% (n 40) to 0% (n 20)")
     found = PAGE.read(store.read, Question("block-on"))
     assert [(row.group, row.n) for row in found.grouped.rows] == [("grounded", 40), ("reproduced", 20)]
-    assert ("Mixture", "pools 2 settings of block_on; the rate holds for none of them alone") in PAGE.tables(
-        found
-    )[0].facts
+    assert ("Mixture", "mixes 2 settings of block_on; each may have a rate of its own") in PAGE.tables(found)[
+        0
+    ].facts
 
 
 def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:
@@ -185,7 +185,7 @@ def test_a_comparison_names_what_its_groups_mix(store: Store, add: Add) -> None:
     add(20, HALF, review_prompt="review@2")
     add(40, HALF, "generate@2")
     facts = comparison_table(compare_rates(store.read, "generate@1", "generate@2")).facts
-    assert ("Mixture", "generate@1 pools 2 reviewer prompts") in facts
+    assert ("Mixture", "generate@1 mixes 2 reviewer prompts") in facts
     assert "no difference shown" in facts[0][1]
 
 

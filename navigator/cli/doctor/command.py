@@ -34,7 +34,9 @@ _SPARE_MB = 1024
 
 @click.command()
 @click.option("--disk", is_flag=True, help="Also measure how fast the model files can be read (512 MB).")
-@click.option("--plan", is_flag=True, help="Instead: what a pair of models takes on a GPU, and how to swap.")
+@click.option(
+    "--plan", is_flag=True, help="Show instead how much GPU memory a pair of models needs, and how to swap."
+)
 @click.option(
     "--card", type=click.FloatRange(min=1), metavar="GB", help="With --plan: GPU memory, of 1,024 MiB."
 )

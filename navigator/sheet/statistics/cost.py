@@ -87,7 +87,7 @@ def _whole(spent: Cost) -> Table:
         notes=(
             f"accepted changes: {spent.accepted:,}, proposals: {spent.proposals:,}, reviews: {spent.reviews:,}",
             "accepted: approved and not undone",
-            "what was rejected is part of the cost; the exam is not",
+            "rejected changes count as cost; the exam does not",
             *few,
         ),
     )
@@ -256,7 +256,7 @@ _FROM = {"measured": "measured figures", "published": "partly published"}
 
 def _speed_tables(found: Sequence[Throughput]) -> Sequence[Table]:
     rows = rows_of(_SPEED_COLUMNS, ((f"{row.role.value}  {row.model}", row) for row in found))
-    about = "measured by the client, waiting for the first token included"
+    about = "measured by the client, including the wait for the first token"
     return (Table("THROUGHPUT", _SPEED_COLUMNS, rows, about=about),) if rows else ()
 
 
@@ -275,9 +275,9 @@ def _forecast_tables(found: Sequence[ForecastError]) -> Sequence[Table]:
     named = ((_FROM[row.source], row) for row in found)
     rows = rows_of(_FORECAST_COLUMNS, named, share=lambda row: row.close)
     notes = (
-        "error: a share of the actual time; bias above zero: forecasts too long",
-        "in P10–P90: took a time that four of five such queues were expected to take",
-        "left out: tasks came or were cancelled, or the session ended before",
+        "error: share of the actual time; positive bias: forecasts were too long",
+        "in P10–P90: finished in the range that four of five were expected to",
+        "left out: queues that changed, and sessions that ended early",
     )
     about = "time until all that was queued waited for you"
     return (Table("FORECASTS", _FORECAST_COLUMNS, rows, about=about, notes=notes),) if rows else ()
@@ -287,7 +287,7 @@ FORECAST: StatisticsPage[Sequence[ForecastError]] = StatisticsPage(
     name="forecast",
     title="Forecast",
     help="How far off forecasts of the time to finish were: median and P90 of the error, and its bias.",
-    missing="No forecast has come due yet.",
+    missing="No forecast can be compared with what happened yet.",
     read=lambda reader, question: forecast_errors(reader.forecasts(question.since)),
     tables=_forecast_tables,
     document=lambda found: {"forecasts": [asdict(row) for row in found]},

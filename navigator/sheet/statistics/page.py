@@ -218,7 +218,7 @@ def brief(table: Table) -> Table:
         return replace(table, notes=(f"anecdotal: n below {ANECDOTAL_BELOW}", *table.notes))
     named = [f"{label} {found.k:,} of {found.n:,}" for label, found in shares[:_MOST_NAMED]]
     more = [f"{len(shares) - _MOST_NAMED} more"] if len(shares) > _MOST_NAMED else []
-    sentence = f"{', '.join([*named, *more])}: too few for a rate, which takes {ANECDOTAL_BELOW}"
+    sentence = f"{', '.join([*named, *more])}: too few for a rate, needed: {ANECDOTAL_BELOW}"
     if table.answer:
         others = tuple(row for row in table.rows if row.share is None and row.cells and row.cells[0] != "–")
         return replace(table, rows=others, notes=(sentence, *table.notes))

@@ -44,7 +44,7 @@ def _alone(page: StatisticsPage[Any]) -> StatisticsPage[Any]:
 REVIEWER = _page(
     "reviewer",
     "Reviewer",
-    "How often first proposals are sent back, what the reviewer's exam says of that, and what findings with tests came to.",
+    "How often first proposals are sent back, what the exam says about the reviewer, and how many findings a test proved.",
     revise_rate.PAGE,
     reviewer.EXAM,
     reviewer.FINDINGS,

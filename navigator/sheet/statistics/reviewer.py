@@ -213,7 +213,7 @@ def _interval(found: Estimate | None) -> dict[str, float] | None:
 EXAM: StatisticsPage[Exam] = StatisticsPage(
     name="exam",
     title="Exam",
-    help="What the reviewer catches and lets pass of changes whose right verdict is known, and what its REVISE is worth.",
+    help="What the reviewer catches and misses in changes whose right verdict is known, and how often its REVISE is right.",
     missing="No exam item answered yet. `navigator exam prepare` makes items.",
     read=_read_exam,
     tables=_exam_tables,
@@ -238,7 +238,7 @@ def _finding_tables(tests: FindingTests) -> Sequence[Table]:
         named = ((one.name, one) for one in found)
         return rows_of(_FINDING_COLUMNS, named, share=lambda one: one.reproduced, detail=detail)
 
-    notes = ["of findings whose test ran; a faked proof counts as not reproduced"]
+    notes = ["only findings whose test ran count; a faked proof counts as not reproduced"]
     if tests.all.could_not:
         notes.append(f"{tests.all.could_not:,} more had no test that could be run")
     return (
@@ -308,7 +308,7 @@ def sentence(found: Sequence[Relation]) -> str:
         RELATED: f"Yes: changes that are sent back were written with more uncertainty ({n}).",
         OPPOSITE: f"The other way round: changes that are sent back were written with less uncertainty ({n}).",
         NOT_RELATED: f"Not related so far ({n}): it decides nothing but the order within a batch.",
-        TOO_FEW: f"Too few to tell ({n}; {ANECDOTAL_BELOW} with both verdicts are the least).",
+        TOO_FEW: f"Too few to tell: {n}; {ANECDOTAL_BELOW} with each outcome are needed.",
     }
     return words[best.verdict]
 

@@ -132,7 +132,7 @@ def _rate_rows(named: Iterable[tuple[str, RateRow]]) -> tuple[Row, ...]:
         RATE_COLUMNS,
         named,
         share=lambda row: _share(row) if row.n else None,
-        note=lambda row: row.note or (f"pools {row.versions} versions" if row.versions > 1 else ""),
+        note=lambda row: row.note or (f"mixes {row.versions} versions" if row.versions > 1 else ""),
     )
 
 
@@ -145,7 +145,7 @@ def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
         answers = f"{row.unreviewed:,} {'answer' if row.unreviewed == 1 else 'answers'}"
         yield "Unread", f"{answers} could not be read (UNREVIEWED); not part of n"
     if mixed := pooled(row):
-        yield "Mixture", f"{mixed}; the rate holds for none of them alone"
+        yield "Mixture", f"{mixed}; each may have a rate of its own"
 
 
 def how_sure(row: RateRow) -> str:
@@ -174,7 +174,7 @@ def pooled(row: RateRow) -> str:
         (row.rules, "settings of block_on"),
     )
     what = [f"{count} {name}" for count, name in many if count > 1]
-    return f"pools {', '.join(what)}" if what else ""
+    return f"mixes {', '.join(what)}" if what else ""
 
 
 def _by_week(rows: Sequence[RateRow], versions: Sequence[VersionCount]) -> Table:
@@ -265,8 +265,8 @@ def rate_words(found: Watched) -> str:
     since = share(now.revise, now.n).rate
     if now.shown_at is None:
         return (
-            f"{percent(before)} (n {found.former_n:,}) before, {percent(since)} (n {now.n:,}) since; no change shown,"
-            f" evidence {odds(now.evidence)} of the {SHOWN_FROM:.0f}:1 it takes"
+            f"{percent(before)} (n {found.former_n:,}) before, {percent(since)} (n {now.n:,}) since; no change shown:"
+            f" evidence {odds(now.evidence)}, and {SHOWN_FROM:.0f}:1 is needed"
         )
     moved = "fell" if (since or 0.0) < (before or 0.0) else "rose"
     told = f"{moved} from {percent(before)} (n {found.former_n:,}) to {percent(since)} (n {now.n:,})"

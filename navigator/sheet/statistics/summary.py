@@ -104,7 +104,11 @@ def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions, tested
     if score.genuine_share is None:
         return Answer(f"Yes, better than chance. {score.why}", True, figures)
     often_right = score.genuine_share.value >= _OFTEN
-    head = "Yes." if often_right else "In part: it tells faulty from clean, but most of its REVISE are wrong."
+    head = (
+        "Yes."
+        if often_right
+        else "Partly: it tells faulty changes from clean ones, but most of its REVISE are wrong."
+    )
     return Answer(f"{head} {worth_words(score)}", True, figures)
 
 
@@ -149,7 +153,7 @@ def better(changed: Sequence[Watched], weeks: Sequence[RateRow]) -> Answer:
     rates = f"{_counted(before)} before, {_counted(since)} since"
     if any(PARTS[name] == "reviewer" for name in newest.change.differs):
         said = (
-            f"Cannot tell: the reviewer changed with {what}, and another reviewer has another rate: {rates}."
+            f"Cannot tell: the reviewer itself changed with {what}, so the rates cannot be compared: {rates}."
         )
         return Answer(said, False, figures)
     if now.shown_at is None:

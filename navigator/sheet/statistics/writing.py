@@ -38,7 +38,7 @@ def _edit_tables(edits: EditStats) -> Sequence[Table]:
 EDITS: StatisticsPage[EditStats] = StatisticsPage(
     name="edits",
     title="Edits",
-    help="On which rung edits applied, why they failed, and how often the first answer was clean.",
+    help="How edits applied, why they failed, and how often the first answer was clean.",
     missing="No edits yet.",
     read=lambda reader, question: edit_stats(reader.edit_totals(question.since)),
     tables=_edit_tables,
@@ -84,10 +84,7 @@ def _looking_tables(here: Looking) -> Sequence[Table]:
             rows_of(_WAYS, ((one.way, one) for one in here.ways), share=lambda one: one.accepted),
             about="tokens and seconds of the writer; its other proposals are counted too",
             empty="no proposal yet",
-            notes=(
-                "Tasks choose their way, not chance: a harder one is looked at more.",
-                "Compare arms in the lab.",
-            ),
+            notes=("No fair comparison: a harder task gets more looks.",),
         ),
     )
 

@@ -59,7 +59,7 @@ def load_keymap(path: Path) -> Keymap:
     except FileNotFoundError:
         return Keymap()
     except (OSError, ValueError) as error:
-        return Keymap(problems=(f"{path} cannot be read, the default keys hold: {error}.",))
+        return Keymap(problems=(f"{path} cannot be read; the default keys are used: {error}.",))
     problems = [
         f"{path}: there is no table {name!r}; keys belong under [keys]."
         for name in document
