@@ -20,7 +20,7 @@ from navigator.store.lock import StateLock
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @output.JSON
 def forget(keep: tuple[str, ...], yes: bool, as_json: bool) -> None:
-    """Remove what Navigator made on this machine: hooks, branches, systemd units, settings and its state folder.
+    """Remove what Navigator made on this machine: hooks, branches, systemd units, cached flags, settings, state.
 
     It lists everything first. Branches that are not merged stay, and so does whatever Navigator did not make. What installed
     the program removes it: `pipx uninstall navigator-cascade`, for example.

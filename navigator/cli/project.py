@@ -59,10 +59,10 @@ def check(name: str, command: str | None, as_json: bool) -> None:
 
 def _announce(name: str, command: str | None) -> None:
     """Say that the tests start: they may take minutes. Says nothing where there is nothing to run."""
-    if command is None:
-        take_config_projects()
-        with reading() as store:
-            command = store.project(name).check
+    take_config_projects()
+    with reading() as store:
+        held = store.project(name)
+    command = held.check if command is None else command
     if command.strip():
         output.note(f"Running the tests on the base: `{safe_line(command.strip())}` …")
 

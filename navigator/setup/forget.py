@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 from navigator.config.paths import StatePaths, config_path
 from navigator.git.facts import RepoFacts, RepositoryError, read_facts
 from navigator.git.hook import HookRefused, hook_state, remove_hook
@@ -17,7 +19,7 @@ from navigator.setup.install import take_back
 from navigator.setup.places import user_places
 from navigator.store.reads.reader import Reader
 
-KINDS = ("hooks", "branches", "units", "settings", "state")
+KINDS = ("hooks", "branches", "units", "cache", "settings", "state")
 
 _STATE = ("navigator.", "conductor.", "screens.json", SET_ASIDE)
 """How names of files in the state folder begin."""
@@ -41,8 +43,9 @@ def made_here(paths: StatePaths, reader: Reader | None) -> list[Made]:
     for project in reader.projects(include_removed=True) if reader is not None else ():
         try:
             facts = read_facts(project.path)
-        except RepositoryError:
-            continue  # it is gone, and what was made in it as well
+        except RepositoryError as error:
+            found.append(Made("hooks", str(project.path), _nothing, kept=error.message))
+            continue
         found += [
             *_hook(facts),
             *_branches(facts, project, reader.landed_commits(project.id) if reader else ()),
@@ -50,6 +53,8 @@ def made_here(paths: StatePaths, reader: Reader | None) -> list[Made]:
     for one in take_back(user_places(), dry_run=True):
         if one.action != "absent":
             found.append(Made("units", str(one.path), partial(_unit, one.path), kept=one.reason))
+    for path in sorted(user_cache_path("navigator").glob("sglang-*.json")):
+        found.append(Made("cache", str(path), path.unlink, path.stat().st_size))
     if (settings := config_path()).exists():
         found.append(Made("settings", str(settings), settings.unlink, settings.stat().st_size))
     return found + list(_state(paths))
@@ -75,10 +80,10 @@ def _branches(facts: RepoFacts, project: Project, landed: frozenset[str] | tuple
     git = facts.git()
     for name in sorted(name for name in facts.branches if name.startswith("navigator/")):
         tip = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}", check=False).text
-        if tip not in landed:
-            continue  # somebody committed on it, or made it
         held = git.run("merge-base", "--is-ancestor", tip, facts.head_commit, check=False).status == 0
         kept = "" if held else "it is not merged: `navigator merge`, or `git branch -D`"
+        if tip not in landed:
+            kept = "its last commit is not one that Navigator landed"
         kept = f"it is checked out in {project.path}" if name in facts.checked_out else kept
         delete = partial(git.run, "update-ref", "-d", f"refs/heads/{name}", tip)
         yield Made("branches", f"{facts.path}: {name}", delete, kept=kept)

@@ -37,12 +37,13 @@ def test_everything_goes_and_the_repository_is_as_before(bench: LandingBench) ->
 def test_a_branch_goes_once_it_is_merged(bench: LandingBench) -> None:
     bench.approve(bench.waiting[0])
     git(bench.repository, "branch", "navigator/mine")
-    (row,) = (row for row in forgotten(bench, "--keep", "state") if row["kind"] == "branches")
-    assert row["place"].endswith("navigator/2026-01-01") and "not merged" in row["reason"]
+    day, mine = (row for row in forgotten(bench, "--keep", "state") if row["kind"] == "branches")
+    assert day["place"].endswith("navigator/2026-01-01") and "not merged" in day["reason"]
+    assert mine["place"].endswith("navigator/mine") and "not one that Navigator landed" in mine["reason"]
     bench.desk.config.write_text('[swap]\nstrategy = "rehearsal"\n')
     bench.desk.run("merge", "--yes")
-    (row,) = (row for row in forgotten(bench) if row["kind"] == "branches")
-    assert row["removed"]
+    day, mine = (row for row in forgotten(bench) if row["kind"] == "branches")
+    assert day["removed"] and not mine["removed"]
     assert (
         git(bench.repository, "branch", "--list", "--format=%(refname:short)", "navigator/*")
         == "navigator/mine"
@@ -55,6 +56,20 @@ def test_what_is_not_navigators_stays(bench: LandingBench) -> None:
     rows = forgotten(bench)
     assert [row["place"] for row in rows if not row["removed"]] == [str(mine)]
     assert [path.name for path in bench.desk.root.iterdir()] == ["notes.txt"]
+
+
+def test_the_cached_flags_of_sglang_go_and_a_repository_that_is_gone_is_named(
+    bench: LandingBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    ours, other = (tmp_path / "cache/navigator" / name for name in ("sglang-0.5.23-ab.json", "other.json"))
+    ours.parent.mkdir(parents=True)
+    ours.write_text("{}")
+    other.write_text("{}")
+    bench.repository.rename(tmp_path / "moved")
+    rows = {row["kind"]: row for row in forgotten(bench, "--keep", "state")}
+    assert rows["cache"]["removed"] and not ours.exists() and other.exists()
+    assert "does not exist" in rows["hooks"]["reason"] and not rows["hooks"]["removed"]
 
 
 def test_what_is_to_be_kept_stays(bench: LandingBench) -> None:
