@@ -98,7 +98,7 @@ class FateCount(Model):
 
     verdict: Verdict | None = None
     fate: str = ""
-    how: str = ""
+    how: Literal["", "named", "exact", "undone"] = ""
     reason: str = ""
     looked: str = ""
     n: int = 1

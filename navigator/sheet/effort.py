@@ -128,7 +128,7 @@ def effort_of_card(card: Card) -> Effort:
         verdict=card.verdict,
         findings=card.blocking,
         reproduced=card.reproduced,
-        tests=CheckOutcome(card.tests) if card.tests else None,
+        tests=card.tests,
         failed=bool(card.failed),
         confirm=len(to_confirm(Facts.of_card(card))),
     )

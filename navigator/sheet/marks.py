@@ -168,7 +168,7 @@ class Facts:
             advice=card.advice,
             read=read_words(card.hunks, card.unread),
             failed=card.failed,
-            tests=CheckOutcome(card.tests) if card.tests else None,
+            tests=card.tests,
             lost_tests=card.lost_tests,
             refused=card.refused,
             confirm=card.confirm,

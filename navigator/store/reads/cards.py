@@ -27,6 +27,7 @@ from navigator.model.states import (
     waits_for_developer,
 )
 from navigator.store.reads.queries import LINKED, MET, Queries
+from navigator.store.rows import DamagedRow
 
 _CHUNK = 500
 
@@ -88,7 +89,7 @@ class Card:
         advice: its REVISE sent nothing back, because the exam found its reviewer no better than chance.
         findings: how many of them block (blocker or major, anchored), and how many there are.
         confirm, refused: policy items that the developer must confirm, or that are refused: rule, path, words.
-        tests: what the project's tests said, or "".
+        tests: what the project's tests said.
         reproduced: findings that a test reproduced.
         failed: the names of the checks that said no; `lost_tests`: the tests ran on its base, and not on it.
         report: the task ended in words: a report, or an answer that asks for no change.
@@ -145,7 +146,7 @@ class Card:
     paths: tuple[str, ...] = ()
     confirm: tuple[tuple[str, str, str], ...] = ()
     refused: tuple[tuple[str, str, str], ...] = ()
-    tests: str = ""
+    tests: CheckOutcome | None = None
     reproduced: int = 0
     failed: tuple[str, ...] = ()
     lost_tests: bool = False
@@ -230,6 +231,13 @@ def _quoted(states: Collection[TaskState]) -> str:
 
 
 def _card(row: sqlite3.Row) -> Card:
+    try:
+        return _made(row)
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedRow(f"{task_id(row['task'])} or its newest proposal cannot be read") from error
+
+
+def _made(row: sqlite3.Row) -> Card:
     proposal = row["proposal"]
     first = row["text"].lstrip().partition("\n")[0]
     common = {
@@ -288,7 +296,7 @@ def _card(row: sqlite3.Row) -> Card:
         paths=tuple(dict.fromkeys(edit["path"] for edit in read_json(row["edits"]))),
         confirm=_policy(row["policy"], PolicyAction.CONFIRM),
         refused=_policy(row["policy"], PolicyAction.REFUSE),
-        tests=row["tests"],
+        tests=CheckOutcome(row["tests"]) if row["tests"] else None,
         reproduced=row["reproduced"],
         failed=failed,
         lost_tests=lost_tests,

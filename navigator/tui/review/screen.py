@@ -237,7 +237,9 @@ class ReviewScreen(NavScreen):
     # The head
 
     def draw_head(self) -> None:
-        """Redraw what is shown, and how."""
+        """Redraw what is shown, and how. News may come before the screen is up, and after it has gone."""
+        if not (self.is_mounted and self.is_attached):
+            return
         self.query_one("#head", PieceLines).show(self._head)
         self.query_one("#task", PieceLines).show(self._asked)
         self.query_one("#warnings", PieceLines).show(self._warnings)
