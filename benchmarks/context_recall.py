@@ -45,16 +45,16 @@ from pathlib import Path
 from mechanical_looker import Sight, blind, directed, path_parts
 
 from benchmarks.size import sized
-from navigator.cascade.prompts.assemble import LOOKING_AIM
 from navigator.client.tokens import load_counter
 from navigator.context.build import NEARBY_SHARE, Context, build_context, text_of
-from navigator.context.looking.looker import Looker
+from navigator.context.looker import Looker
 from navigator.context.pack import pack
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.relevance import TaskTerms, rank_files, read_task
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
+from navigator.journey.prompts.assemble import LOOKING_AIM
 from navigator.model.models import Project
 
 BUDGETS = (8_000, 24_000)

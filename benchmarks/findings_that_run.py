@@ -28,16 +28,16 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.size import sized
-from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cascade.verbs.registry import perform
+from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
+from navigator.engine.conductor import Conductor, RunOptions
 from navigator.figures.intervals import share
 from navigator.model.models import Finding
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from tests.cascade.scripted_models import Messages, Models, objection, speaking
-from tests.cascade.support import make_repository
+from tests.journey.scripted_models import Messages, Models, objection, speaking
+from tests.journey.support import make_repository
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cascade.verbs.registry import perform
+from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
+from navigator.engine.conductor import Conductor, RunOptions
 from navigator.model.records import ForecastRecord
-from tests.cascade.support import REHEARSAL, make_repository
+from tests.journey.support import REHEARSAL, make_repository
 from tests.scripted.samples.repositories import sample_projects, sample_tasks
 
 PROJECTS = sized(1, 12, 12)

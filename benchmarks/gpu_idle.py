@@ -23,11 +23,11 @@ from datetime import datetime
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.cascade.ahead import Ahead
-from navigator.cascade.conductor import Conductor, RunOptions
 from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
+from navigator.engine.ahead import Ahead
+from navigator.engine.conductor import Conductor, RunOptions
 from navigator.rehearsal import samples
 
 PROJECTS, TASKS = sized((1, 1), (6, 10), (6, 10))

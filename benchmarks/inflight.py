@@ -21,17 +21,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from benchmarks.size import sized
-from navigator.cascade import requests as asking
-from navigator.cascade.requests import Requests
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings, Settings
+from navigator.journey import requests as asking
+from navigator.journey.requests import Requests
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.server.engine import CHARACTERS_PER_TOKEN, MODEL_NAMES, Completion, Pace, pace_of
 from navigator.rehearsal.server.http import HttpServer
-from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN, MODEL_NAMES, Pace, pace_of
 
 SCALE = sized(0.001, 0.03, 0.1)
 MOST = 16

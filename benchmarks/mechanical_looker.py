@@ -16,9 +16,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from navigator.context.build import Context, readable
-from navigator.context.looking.looker import Looker
-from navigator.context.looking.render import LookAnswer
-from navigator.context.looking.requests import MOST_REQUESTS, Counterparts
+from navigator.context.looker import Looker
+from navigator.context.looks import MOST_REQUESTS, Counterparts, LookAnswer
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.relevance import GENERATED, TaskTerms, read_task
 from navigator.context.repomap.words import WORD, count_parts, parts

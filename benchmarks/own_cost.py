@@ -37,19 +37,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.size import sized
-from navigator.cascade import conductor as conducting
-from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cascade.conductor_state import ConductorState
-from navigator.cascade.prompts import material
-from navigator.cascade.reviewing import join as joining
-from navigator.cascade.stages import land as landing
-from navigator.cascade.stages import write as writing
-from navigator.cascade.verbs.registry import perform
+from navigator.actions.registry import perform
 from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
+from navigator.engine import conductor as conducting
+from navigator.engine.conductor import Conductor, RunOptions
+from navigator.engine.conductor_state import ConductorState
 from navigator.git import runner
 from navigator.git.private_layout import own_objects
+from navigator.journey import land as landing
+from navigator.journey import write as writing
+from navigator.journey.prompts import material
+from navigator.journey.reviewing import join as joining
 from navigator.model.states import ProposalState
 from navigator.process.runner import Process
 from navigator.store.database import open_writer

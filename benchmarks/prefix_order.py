@@ -17,16 +17,15 @@ from collections import deque
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.cascade.prompts.assemble import prompt_for
-from navigator.cascade.prompts.material import new_base
 from navigator.cli.demo import _CONFIG, prepare
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.git.source import TreeSource
+from navigator.journey.prompts.assemble import prompt_for
+from navigator.journey.prompts.material import new_base
 from navigator.model.snapshot import Generate, SchedulerSnapshot, TaskView
 from navigator.model.states import Role, TaskState
-from navigator.rehearsal.server.engine import PrefixCache
-from navigator.rehearsal.server.timing import estimate_tokens
+from navigator.rehearsal.server.engine import PrefixCache, estimate_tokens
 from navigator.schedule import next_actions as rules
 
 SLOTS = 8

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from benchmarks.size import sized
 from navigator.model.states import Role
-from navigator.swap.read_ahead import page_cache
-from navigator.swap.read_ahead.page_cache import MIB
-from navigator.swap.read_ahead.reader import Limits, ReadAhead
+from navigator.swap import page_cache
+from navigator.swap.page_cache import MIB
+from navigator.swap.read_ahead import Limits, ReadAhead
 
 FILES = 4
 ROUNDS = 3

@@ -311,8 +311,8 @@ def first_picture(state: Path, rounds: int = 5) -> tuple[float, float]:
 
 def main() -> None:
     """Print one line per measure: seconds, and how many times the reference."""
-    from navigator.cascade.views.statistics.page import Question
-    from navigator.cascade.views.statistics.pages import PAGES
+    from navigator.sheet.statistics.page import Question
+    from navigator.sheet.statistics.pages import PAGES
     from navigator.store.database import open_reader
     from navigator.store.reads.cards import CardReads
     from navigator.store.reads.reader import Reader

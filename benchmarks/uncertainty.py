@@ -15,13 +15,13 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cascade.verbs.registry import perform
-from navigator.cascade.views.statistics.reviewer import sentence
+from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
+from navigator.engine.conductor import Conductor, RunOptions
 from navigator.figures.uncertainty import Relation, relations
-from tests.cascade.support import make_repository
+from navigator.sheet.statistics.reviewer import sentence
+from tests.journey.support import make_repository
 from tests.scripted.samples.repositories import sample_projects, sample_tasks
 
 SETTINGS = """[generator]

@@ -92,7 +92,7 @@ def navigator(*words: str, check: bool = True) -> str:
 
 def queue(state: Path) -> None:
     """Tasks for the models to work on in the pictures."""
-    from navigator.cascade.socket.alone import act_alone
+    from navigator.actions.alone import act_alone
     from navigator.config.paths import StatePaths
     from navigator.rehearsal.samples import sample_projects, sample_tasks
 
@@ -123,7 +123,7 @@ async def take(state: Path) -> None:
     app = NavigatorApp(load_settings(), paths, time_scale=SCALE_SHOWN, seed=SEED, autostart=True)
     try:
         async with app.run_test(size=SIZE) as pilot:
-            await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.rehearsed_rates))
+            await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.rates))
             await pilot.press("g")
             painted = False
             while not painted:  # a stream may end while the screen is painted
@@ -137,7 +137,7 @@ async def take(state: Path) -> None:
             editor = app.screen_stack[0].query_one("#text", TextArea)
             editor.text = _TASK
             editor.move_cursor(editor.document.end)
-            await pilot.press("ctrl+k")
+            await pilot.press("tab", "j", "right")
             await shot(app, pilot, "compose", state)
             await pilot.press("escape")
             open_objection(app)
@@ -205,8 +205,8 @@ def plain(picture: str) -> str:
 
 def stop(paths: StatePaths) -> None:
     """End the conductor that the application started."""
-    from navigator.cascade.socket.client import request
-    from navigator.cascade.socket.wire import NoConductor
+    from navigator.actions.wire import NoConductor
+    from navigator.engine.client import request
 
     try:
         request(paths.socket, "stop", {}, timeout=10)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cascade.support import git, make_repository
 from tests.conftest import ROOT
+from tests.journey.support import git, make_repository
 from tests.sandbox.support import needs_sandbox
 
 BENCHMARKS = ROOT.parent / "benchmarks"

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tokenize
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -72,6 +73,8 @@ def names_used(tree: ast.AST) -> set[str]:
                 args=[ast.Constant(value=str() as module), *_],
             ):
                 found.add(module)
+            case ast.Call(func=ast.Attribute(attr="json"), args=[]):
+                found.add("httpx.Response.json")
             case ast.Attribute(value=ast.Name(id=module), attr=name):
                 found.add(f"{module}.{name}")
     return found
@@ -85,7 +88,11 @@ ALONE = ("reporter.py", "page_cache.py")
     ("home", "forbidden", "instead"),
     [
         ("patterns.py", {"re", "sre_parse", "sre_compile", "re2", "regex"}, "navigator.model.patterns"),
-        ("json_text.py", {"json.loads", "json.load"}, "navigator.model.json_text.read_json"),
+        (
+            "json_text.py",
+            {"json.loads", "json.load", "httpx.Response.json"},
+            "navigator.model.json_text.read_json",
+        ),
         ("json_text.py", {"tomllib.loads", "tomllib.load"}, "navigator.model.json_text.read_toml"),
     ],
 )
@@ -137,29 +144,31 @@ def test_functions_stay_short() -> None:
 
 
 BUDGETS = {
-    "cascade": 15_770,
-    "tui": 10_800,
-    "cli": 6_400,
-    "store": 3_950,
-    "lab": 3_500,
+    "journey": 5_950,
+    "actions": 3_440,
+    "engine": 2_510,
+    "tui": 10_300,
+    "cli": 6_550,
+    "store": 3_920,
+    "lab": 3_460,
     "sandbox": 2_600,
     "swap": 2_650,
-    "context": 2_350,
-    "git": 2_300,
+    "context": 2_275,
+    "git": 2_260,
     "model": 1_950,
-    "rehearsal": 1_520,
-    "figures": 1_600,
-    "client": 1_600,
+    "rehearsal": 1_495,
+    "figures": 1_535,
+    "client": 1_585,
     "checks": 1_000,
-    "edits": 1_400,
-    "setup": 1_550,
+    "edits": 1_370,
+    "setup": 1_610,
     "agents": 1_260,
     "schedule": 1_200,
     "config": 1_000,
     "landing": 850,
-    "exam": 600,
+    "exam": 1_570,
     "process": 575,
-    "sheet": 450,
+    "sheet": 3_320,
     "mcp": 350,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""
@@ -243,10 +252,17 @@ def test_a_rehearsal_is_known_by_its_database_alone() -> None:
                 name = node.arg if isinstance(node, ast.arg) else ast.unparse(node.target)
                 told |= {path.relative_to(ROOT / "navigator").as_posix()} if "rehears" in name else set()
     assert told == {
-        "cascade/views/statistics/rows.py",  # a row of CSV stands alone
+        "sheet/statistics/rows.py",  # a row of CSV stands alone
         "store/database.py",
         "tui/data/deck_snapshot.py",
     }
+
+
+def test_the_extra_brings_the_sglang_that_the_tests_talk_to() -> None:
+    lines = (ROOT / "engines/sglang-alone.in").read_text(encoding="utf-8").splitlines()
+    pinned = next(line for line in lines if line.startswith("sglang=="))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert [one.partition(";")[0] for one in project["optional-dependencies"]["serve"]] == [pinned]
 
 
 def test_the_lock_names_no_host() -> None:

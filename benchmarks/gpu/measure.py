@@ -39,8 +39,8 @@ from benchmarks.gpu import swaps
 from benchmarks.gpu.servers import Server, card, card_mib
 from navigator.model.states import Role
 from navigator.model.timing import CHOSEN, EXPERTS, distinct_experts
-from navigator.rehearsal.server.timing import pace_of
-from navigator.swap.read_ahead import page_cache
+from navigator.rehearsal.server.engine import pace_of
+from navigator.swap import page_cache
 
 STREAMS = (1, 2, 4, 8, 16, 32)
 GAMMAS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16)

@@ -15,9 +15,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from navigator.agents.errors import AgentFailed, AgentUnavailable
+from navigator.client.errors import ServingError
+from navigator.model.errors import NavigatorError
 from navigator.model.json_text import read_json
 from navigator.model.text import safe_line, safe_text
 
@@ -308,3 +309,31 @@ async def prompt(link: Connection, session: str, text: str) -> str:
             raise AgentUnavailable(f"The agent asks for a login: {error.words}") from None
         raise AgentFailed(f"The agent reports an error: {error.words}") from None
     return safe_line(str(told.get("stopReason") if isinstance(told, dict) else ""))[:40]
+
+
+# Why an agent wrote nothing. `AgentUnavailable` is about every task, `AgentFailed` about one turn.
+
+
+class AgentUnavailable(ServingError):
+    """No turn can begin: no sandbox, no program, no protocol, or a login that nobody can give."""
+
+    code = "agent_unavailable"
+    default_hint = "`navigator doctor` starts the agent and says what it lacks."
+
+    @property
+    def needs_settings(self) -> bool:
+        """Always: the next task would meet the same."""
+        return True
+
+
+class AgentFailed(NavigatorError):
+    """A turn that ended without a result: the agent died, said something that is not its protocol, or met a limit.
+
+    `final`: another run would meet the same.
+    """
+
+    code: ClassVar[str] = "agent_failed"
+
+    def __init__(self, message: str, *, hint: str = "", final: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.final = final

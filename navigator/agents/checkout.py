@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import pkgutil
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
-from navigator.agents.errors import AgentFailed
+from navigator.agents.acp import AgentFailed
 from navigator.config.guarded import (
     FOLDER,
     NotPlain,
@@ -39,7 +39,7 @@ _MOST_ENTRIES = 400_000
 _MOST_CHANGED = 500
 _LARGEST_IGNORE, _MOST_IGNORES = 1 << 20, 20_000
 _DEEPEST = 200
-_BYPRODUCTS = resources.files(__package__).joinpath("byproducts").read_bytes()
+_BYPRODUCTS = pkgutil.get_data(__package__, "byproducts") or b""
 _AGENT = Person("Navigator", "agent@navigator.invalid")
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from navigator.agents.errors import AgentFailed
+from navigator.agents.acp import AgentFailed
 from navigator.client.assemble import Assembly, load_json
 from navigator.client.client import ModelClient
 from navigator.client.errors import ServingError, Unauthorized, Unreachable, WrongModel

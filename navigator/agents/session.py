@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from navigator.agents import acp
-from navigator.agents.acp import Connection, Introduced, Said
-from navigator.agents.errors import AgentFailed, AgentUnavailable
+from navigator.agents.acp import AgentFailed, AgentUnavailable, Connection, Introduced, Said
 from navigator.agents.forwarder import Forwarder
 from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
 from navigator.config.guarded import write_file

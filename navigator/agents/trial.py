@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from navigator.agents.errors import AgentFailed
+from navigator.agents.acp import AgentFailed
 from navigator.agents.forwarder import Forwarder, Reply
 from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, opened

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from navigator.cascade.verbs.base import plural
+from navigator.actions.base import plural
 from navigator.cli import output
 from navigator.cli.session import reading, state_paths
 
 if TYPE_CHECKING:
-    from navigator.cascade.prompts.preview import Preview
+    from navigator.actions.preview import Preview
     from navigator.model.models import Usage
     from navigator.model.records import ModelCall
 
@@ -34,7 +34,7 @@ def context(ids: tuple[str, ...], budget: int | None, as_json: bool) -> None:
 
     Nothing is sent or changed. A waiting task is shown on the base that it would start from now.
     """
-    from navigator.cascade.prompts.preview import preview
+    from navigator.actions.preview import preview
     from navigator.config.settings import load_settings
 
     paths, settings = state_paths(), load_settings()

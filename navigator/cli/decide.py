@@ -7,20 +7,20 @@ from typing import Any
 
 import click
 
-from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.base import plural
-from navigator.cascade.verbs.deciding import (
+from navigator.actions.approve import Approve, ApproveArgs
+from navigator.actions.base import plural
+from navigator.actions.deciding import (
     TREE_DIGITS,
     DecideArgs,
     Decided,
     DecisionRow,
     Pinned,
+    Reject,
     tree_pin,
 )
-from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
-from navigator.cascade.verbs.reject import Reject
-from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
-from navigator.cascade.verbs.undo import Undo, UndoArgs
+from navigator.actions.escalate import Escalate, EscalateArgs
+from navigator.actions.send_back import SendBack, SendBackArgs
+from navigator.actions.undo import Undo, UndoArgs
 from navigator.cli import output
 from navigator.cli.session import act, ask, carry_out, complete_proposals, reading, report
 from navigator.model.errors import NavigatorError, UsageError
@@ -227,9 +227,9 @@ def undo(ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
 @YES
 @output.JSON
 def escalate(ids: tuple[str, ...], final: bool, withdraw: bool, yes: bool, as_json: bool) -> None:
-    """Have the reviewer read proposals next, at the price of a swap, or the final model read them as well.
+    """Have the reviewer read proposals next, which may cost a swap, or have the final model read them too.
 
-    A proposal that waits for your decision comes back to you with another verdict beside the first.
+    A proposal that waits for your decision gets a second verdict beside the first.
     """
     with reading() as store:
         pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))

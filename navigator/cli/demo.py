@@ -123,9 +123,9 @@ def take_a_part() -> int:
     Splits the first hunk off the first proposal of several hunks that the reviewer wants revised, else off the first of
     several hunks. The rest becomes a proposal of its own. Does nothing in a folder that has a part already.
     """
-    from navigator.cascade.acting import reading
-    from navigator.cascade.verbs.split import Split, SplitArgs
+    from navigator.actions.split import Split, SplitArgs
     from navigator.cli.session import act
+    from navigator.engine.acting import reading
     from navigator.git.hunks import all_labels
     from navigator.git.private import PrivateRepo
     from navigator.model.states import Verdict
@@ -150,7 +150,7 @@ def take_a_part() -> int:
 
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
     """After the screens: how to open them again, whether a conductor is still running, and where the files are."""
-    from navigator.cascade.socket.client import request
+    from navigator.engine.client import request
     from navigator.model.errors import NavigatorError
 
     try:
@@ -211,10 +211,10 @@ def _use(paths: StatePaths) -> None:
 
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[str, Any]:
     """Create sample repositories and queue tasks on them, once per state folder."""
-    from navigator.cascade.acting import reading
-    from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
-    from navigator.cascade.verbs.task_add import AddTasks, AddTasksArgs, NewTask
+    from navigator.actions.projects import AddProject, AddProjectArgs
+    from navigator.actions.task_add import AddTasks, AddTasksArgs, NewTask
     from navigator.cli.session import act
+    from navigator.engine.acting import reading
     from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
 
     with reading(paths) as store:
@@ -256,7 +256,7 @@ def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Col
         path.write_bytes(content)
         if name in executable:
             path.chmod(0o755)
-    from navigator.cascade.verbs.projects import SAMPLE
+    from navigator.actions.projects import SAMPLE
     from navigator.git.runner import Git
 
     git = Git(folder / ".git", work_tree=folder, config=_PERSON)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.socket.client import ConductorClient
-from navigator.cascade.socket.wire import NoConductor
-from navigator.cascade.verbs.exam_verbs import (
+from navigator.actions.exam import (
     ExamPrepared,
     ExamRunArgs,
     PrepareExam,
     PrepareExamArgs,
     RunExam,
 )
+from navigator.actions.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import (
@@ -28,6 +27,7 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
+from navigator.engine.client import ConductorClient
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
@@ -165,9 +165,9 @@ def _counts(one: PreparedProject) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask before a swap.")
 @output.JSON
 def run(items: int, yes: bool, as_json: bool) -> None:
-    """Have the running conductor's reviewer answer items now.
+    """Have the reviewer answer items now; a conductor has to run.
 
-    Without it, items are mixed into the reviewer's residencies, within `[exam] share`. Reviews of proposals go first in any case.
+    Otherwise a few items are asked whenever the reviewer is loaded, within `[exam] share`. Reviews of proposals always go first.
     """
     carry_out(RunExam(), ExamRunArgs(items=items), as_json=as_json, yes=yes)
 
@@ -175,10 +175,10 @@ def run(items: int, yes: bool, as_json: bool) -> None:
 @exam.command("show")
 @output.JSON
 def show(as_json: bool) -> None:
-    """Show what the reviewer caught and let pass, and what its REVISE is worth."""
-    from navigator.cascade.views.statistics.page import Question
-    from navigator.cascade.views.statistics.reviewer import EXAM
+    """Show what the reviewer caught and missed, and how often its REVISE is right."""
     from navigator.cli.stats import tell
+    from navigator.sheet.statistics.page import Question
+    from navigator.sheet.statistics.reviewer import EXAM
 
     with reading() as store:
         found = EXAM.read(store, Question())

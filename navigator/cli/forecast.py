@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.views.figures import measured_figures
-from navigator.cascade.views.finish import time_to_finish
 from navigator.cli import output
 from navigator.cli.session import reading
 from navigator.model.states import TaskState
@@ -27,6 +25,8 @@ from navigator.schedule.forecast import (
     task_steps,
 )
 from navigator.schedule.forecast import forecast as batch_forecast
+from navigator.sheet.finish import time_to_finish
+from navigator.sheet.measured import measured_figures
 
 if TYPE_CHECKING:
     from navigator.config.settings import SwapSettings
@@ -201,7 +201,7 @@ def _tell_even(even: BreakEven, best: int | None, figures: Figures) -> None:
     ends = between(figures, lambda given: break_even(given).batch or "never")
     output.say(f"{said}; {ends[0]} to {ends[1]}{at}." if ends and ends[0] != ends[1] else f"{said}.")
     if best is None:
-        larger = f"the larger the better, also beyond the {MOST_A_DAY:,} changes of a day"
+        larger = f"the larger, the better, even beyond {MOST_A_DAY:,} changes, a day's work"
         output.say(f"Best batch: any; {larger if figures.round_trip else 'nothing is swapped'}.")
         return
     ends = between(figures, lambda given: best_batch(given) or "any")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from pathlib import Path
 
-from navigator.cascade.verbs.projects import AddProject, AddProjectArgs, untested
+from navigator.actions.projects import AddProject, AddProjectArgs, untested
 from navigator.cli import output
 from navigator.cli.session import act, reading
 from navigator.model.errors import UsageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from navigator.cascade.verbs.hook import HookArgs, InstallHook, RemoveHook
+from navigator.actions.hook import HookArgs, InstallHook, RemoveHook
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import carry_out, complete_projects

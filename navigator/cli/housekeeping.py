@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from navigator.cascade.acting import learn_secrets
 from navigator.cli import output
 from navigator.cli.session import locked_dependencies, reading, state_paths
+from navigator.engine.acting import learn_secrets
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.secrets import Redactor
 from navigator.model.text import plural
 
 if TYPE_CHECKING:
-    from navigator.cascade.dependencies import Dependencies
+    from navigator.journey.dependencies import Dependencies
     from navigator.model.models import Project
 
 _AGE = patterns.compile(r"(\d+)([dwh])")
@@ -73,8 +73,8 @@ def gc(age: str, as_json: bool) -> None:
 
 def _drop_proposals(deps: Dependencies, before: str) -> int:
     """Free the objects of proposals that were settled before a UTC time; returns how many."""
-    from navigator.cascade.views.parts import kept_name
     from navigator.git.private import PrivateRepo
+    from navigator.sheet.parts import kept_name
 
     dropped = 0
     finished = deps.reader.finished_proposals(before)
@@ -101,7 +101,7 @@ def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = 
 
 def _drop_exam(deps: Dependencies) -> int:
     """Free the objects of exam items that are asked no more; returns how many."""
-    from navigator.cascade.exam.cleaning import drop_retired
+    from navigator.exam.cleaning import drop_retired
     from navigator.git.private import PrivateRepo
 
     items = deps.reader.exam_items(retired=True)

@@ -33,8 +33,9 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "split": ("split", "Make a separate proposal from some hunks"),
     "reject": ("decide", "Reject proposals"),
     "send-back": ("decide", "Send proposals, reports and answers back with a note"),
-    "escalate": ("decide", "Have proposals read next, or by the final model"),
+    "escalate": ("decide", "Have proposals reviewed next, or by the final model"),
     "undo": ("decide", "Undo landings, or withdraw approvals"),
+    "merge": ("merge", "Merge what landed on Navigator's branches into yours"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
     "exam": ("exam", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),
     "report": ("report", "Write every statistic, with plots, to one HTML page"),
@@ -44,6 +45,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "lab": ("lab.group", "Measurements on your card: does speculation pay, does the second model pay"),
     "prompts": ("prompts", "List, show and try prompt templates"),
     "gc": ("housekeeping", "Delete what old tasks left behind"),
+    "forget": ("forget", "Remove what Navigator made on this machine"),
     "export": ("housekeeping", "Write everything as JSON lines"),
 }
 
@@ -106,7 +108,7 @@ def _of_the_database(error: Exception) -> NavigatorError | None:
 
     database = state_paths().database
     if not isinstance(error, sqlite3.Error):
-        from navigator.store.damage import damaged_row
+        from navigator.store.errors import damaged_row
         from navigator.store.rows import DamagedRow
 
         found = damaged_row(database) if database.exists() else ""

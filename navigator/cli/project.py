@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from navigator.cascade.verbs.project_check import CheckProject, CheckProjectArgs, ProjectChecked, SandboxFound
-from navigator.cascade.verbs.projects import (
+from navigator.actions.project_check import CheckProject, CheckProjectArgs, ProjectChecked, SandboxFound
+from navigator.actions.projects import (
     AddProject,
     AddProjectArgs,
     MoveProject,
@@ -59,10 +59,10 @@ def check(name: str, command: str | None, as_json: bool) -> None:
 
 def _announce(name: str, command: str | None) -> None:
     """Say that the tests start: they may take minutes. Says nothing where there is nothing to run."""
-    if command is None:
-        take_config_projects()
-        with reading() as store:
-            command = store.project(name).check
+    take_config_projects()
+    with reading() as store:
+        held = store.project(name)
+    command = held.check if command is None else command
     if command.strip():
         output.note(f"Running the tests on the base: `{safe_line(command.strip())}` …")
 
@@ -344,7 +344,7 @@ def show(name: str, as_json: bool) -> None:
     output.say(f"{held.name}  {held.path}")
     output.say(f"  branch {facts.branch or '(detached)'} at {facts.head_commit[:12]}, {facts.object_format}")
     output.say(f"  works from {_BASES.get(held.base, held.base)}")
-    output.say(f"  lands on {'its current branch' if held.landing == 'current' else 'navigator/<batch>'}")
+    output.say(f"  lands on {'its current branch' if held.landing == 'current' else 'navigator/<day>'}")
     output.say(f"  check: {held.check or 'none'}")
     if tests:
         output.say(f"  tests on the base: {tests}")

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.prompts.library import Prompt, PromptLibrary
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
+from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.model.errors import ConfigError, Conflict
 from navigator.model.states import Role
 from navigator.model.text import safe_line, safe_text
 
 if TYPE_CHECKING:
-    from navigator.cascade.prompts.trial import Trial
+    from navigator.actions.prompt_trial import Trial
 
 
 def _own() -> PromptLibrary:
@@ -80,7 +80,7 @@ def _whose(library: PromptLibrary, prompt: Prompt) -> str:
 @prompts.command("show")
 @click.argument("name")
 @click.option("--diff", is_flag=True, help="Compare your template with the packaged one.")
-@click.option("--write", is_flag=True, help="Copy it to your own templates, to be changed there.")
+@click.option("--write", is_flag=True, help="Copy it to your own templates, to change it there.")
 def show(name: str, diff: bool, write: bool) -> None:
     """Print a template."""
     if write:
@@ -143,8 +143,8 @@ def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_js
     """
     import asyncio
 
-    from navigator.cascade.prompts.trial import send as send_trial
-    from navigator.cascade.prompts.trial import try_prompt
+    from navigator.actions.prompt_trial import send as send_trial
+    from navigator.actions.prompt_trial import try_prompt
     from navigator.cli.session import reading, state_paths
     from navigator.config.settings import load_settings, time_scale
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import click
 
-from navigator.cascade.verbs.base import plural
-from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
-from navigator.cascade.views.effort import about, card_seconds, effort_of
-from navigator.cascade.views.writing import uncertainty_words
+from navigator.actions.base import plural
+from navigator.actions.notes import MarkSeen, SeenArgs
 from navigator.cli import output
 from navigator.cli.session import (
     act,
@@ -27,9 +25,11 @@ from navigator.model.models import CheckResult, Finding, Proposal, Review
 from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
 from navigator.model.text import safe_line
 from navigator.sheet.base import tips
+from navigator.sheet.effort import about, card_seconds, effort_of
 from navigator.sheet.marks import Facts, Kind, facts_of, head, labels, marks, waiting_proposals
 from navigator.sheet.waiting import Waiting, mark_document, row_head, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
+from navigator.sheet.writing import uncertainty_words
 
 _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
     "bad": "red",
@@ -58,7 +58,7 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
     type=click.Choice(["oldest", "effort"]),
     default="oldest",
     show_default=True,
-    help="The order; effort: what is expected to be read and decided fastest comes first.",
+    help="The order; effort: the quickest to read and decide first.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: all proposals, unless --state or --waiting is given."
@@ -146,9 +146,9 @@ def _row(proposal: Proposal, of: Facts) -> tuple[object, ...]:
 @output.JSON
 def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote."""
-    from navigator.cascade.exam.worth import worth_of
-    from navigator.cascade.views.writing import agent_words, looks_of, looks_words, mended_words, turns_of
     from navigator.git.private import PrivateRepo
+    from navigator.sheet.exam_worth import worth_of
+    from navigator.sheet.writing import agent_words, looks_of, looks_words, mended_words, turns_of
 
     paths = state_paths()
     documents: list[dict[str, Any]] = []
@@ -312,7 +312,7 @@ def _show_reading(review: Review, *, first: bool) -> None:
 
 
 def _say_finding(finding: Finding) -> None:
-    from navigator.cascade.views.reproductions import reproduction_lines
+    from navigator.sheet.writing import reproduction_lines
 
     head = f"       ┃ {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
     head += " · remark (does not count)" if finding.remark else ""

@@ -18,13 +18,13 @@ from navigator.model.errors import Conflict, UsageError
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @click.option(
-    "--since", default="", metavar="D", help="From this day on, e.g. 2026-11-03, or of the last 12h, 7d, 8w."
+    "--since", default="", metavar="D", help="Only since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w."
 )
 def report(file: Path, overwrite: bool, since: str) -> None:
     """Write the three answers and every statistic, with plots, to one HTML page that needs no other file and no network."""
-    from navigator.cascade.views.report import report as written
-    from navigator.cascade.views.statistics.page import Question, utc_text
     from navigator.config.paths import write_new
+    from navigator.sheet.report import report as written
+    from navigator.sheet.statistics.page import Question, utc_text
 
     if os.path.lexists(file) and not overwrite:
         raise Conflict(f"{file} exists.", hint="Choose another name, or replace it with --overwrite.")

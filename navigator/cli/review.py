@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.verbs.deciding import TREE_DIGITS
-from navigator.cascade.verbs.fix_findings import RequestFix
-from navigator.cascade.verbs.review_change import AddReview, ReviewArgs
+from navigator.actions.deciding import TREE_DIGITS
+from navigator.actions.fix_findings import RequestFix
+from navigator.actions.review_change import AddReview, ReviewArgs
 from navigator.cli import output
 from navigator.cli.here import targets
 from navigator.cli.session import (
@@ -31,8 +31,7 @@ from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.models import Task
-from navigator.model.standing import LOOP_TASK_STATES
-from navigator.model.states import Severity, TaskState
+from navigator.model.states import LOOP_TASK_STATES, Severity, TaskState
 from navigator.store.lock import read_holder
 from navigator.swap import make_strategy
 
@@ -128,7 +127,7 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> Non
     Exits with 1 on a finding that `fail_on` names. Without a verdict, and with `fail_on` where a REVISE was overruled, nothing
     is settled: exits with `UNSETTLED`, or with 1 without `fail_on`.
     """
-    from navigator.cascade.views.reviews import overruled, standing, unread
+    from navigator.sheet.reviews import overruled, standing, unread
 
     paths = state_paths()
     _wait(paths, [task.id for task in tasks])
@@ -136,11 +135,11 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> Non
     if form == "json":
         output.print_json({"reviews": documents})
     elif form == "sarif":
-        from navigator.cascade.views.reviews import sarif
+        from navigator.sheet.reviews import sarif
 
         output.print_json(sarif(documents))
     else:
-        from navigator.cascade.views import reviews as words
+        from navigator.sheet import reviews as words
 
         output.say(words.markdown(documents) if form == "markdown" else words.text(documents))
     if missing := unread(documents):
@@ -180,8 +179,8 @@ def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
 
 
 def _nobody_conducts(paths: StatePaths) -> bool:
-    from navigator.cascade.socket.client import request
-    from navigator.cascade.socket.wire import NoConductor
+    from navigator.actions.wire import NoConductor
+    from navigator.engine.client import request
 
     try:
         request(paths.socket, "status", {})
@@ -197,7 +196,7 @@ def _on_the_way(paths: StatePaths, ids: Sequence[str]) -> list[str]:
 
 def _documents(paths: StatePaths, ids: Sequence[str]) -> list[dict[str, Any]]:
     """The reviews as they may leave this machine."""
-    from navigator.cascade.views.reviews import review_document
+    from navigator.sheet.reviews import review_document
 
     with reading(paths) as store:
         found = [(store.task(one), store.proposals(task_id=one)[-1]) for one in ids]
@@ -207,7 +206,7 @@ def _documents(paths: StatePaths, ids: Sequence[str]) -> list[dict[str, Any]]:
 
 def _redactor(paths: StatePaths, proposals: Sequence[str]) -> Redactor:
     """Knows the secrets of these changes."""
-    from navigator.cascade.acting import learn_changes
+    from navigator.engine.acting import learn_changes
     from navigator.model.secrets import Redactor
 
     redact = Redactor()

@@ -103,7 +103,7 @@ def conduct(
 
     SIGINT, SIGTERM and SIGHUP end it cleanly; unfinished work is resumed by the next run.
     """
-    from navigator.cascade.conductor import Conductor, RunOptions
+    from navigator.engine.conductor import Conductor, RunOptions
 
     redact = Redactor()
     log_to(paths, redact)
@@ -238,9 +238,9 @@ def _tests(tests: dict[str, int]) -> str:
 
 
 def _stop(as_json: bool) -> None:
-    from navigator.cascade.socket.client import request
-    from navigator.cascade.socket.wire import NoConductor, NotResponding
-    from navigator.cascade.verbs.conducting import Stop, StopDone
+    from navigator.actions.conducting import Stop, StopDone
+    from navigator.actions.wire import NoConductor, NotResponding
+    from navigator.engine.client import request
 
     verb = Stop()
     try:
@@ -255,8 +255,8 @@ def _stop(as_json: bool) -> None:
 
 def _detach(as_json: bool) -> None:
     """Start the same command as a process of its own session, and wait until it answers."""
-    from navigator.cascade.socket.client import request
-    from navigator.cascade.socket.wire import NoConductor
+    from navigator.actions.wire import NoConductor
+    from navigator.engine.client import request
 
     paths = state_paths()
     with contextlib.suppress(NoConductor):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade import acting
-from navigator.cascade.verbs.base import A, R, Told, Verb
+from navigator.actions.base import A, R, Told, Verb
 from navigator.cli import output
 from navigator.config.paths import StatePaths, state_dir
+from navigator.engine import acting
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.states import Role
 from navigator.model.text import SIMULATED, safe_line, safe_text
@@ -21,7 +21,7 @@ from navigator.model.text import SIMULATED, safe_line, safe_text
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from navigator.cascade.dependencies import Dependencies
+    from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
 
 
@@ -134,7 +134,7 @@ def take_config_projects() -> None:
 @contextmanager
 def locked_dependencies(paths: StatePaths, **options: Any) -> Iterator[Dependencies]:
     """`socket.alone.locked_dependencies`; `[[project]]` entries that could not be added are named on stderr."""
-    from navigator.cascade.socket import alone
+    from navigator.actions import alone
 
     with alone.locked_dependencies(paths, on_problem=_say, **options) as deps:
         yield deps

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from navigator.cascade.verbs.base import plural
-from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+from navigator.actions.base import plural
+from navigator.actions.projects import AddProject, AddProjectArgs
 from navigator.cli import output
 from navigator.cli.session import act, reading
 from navigator.client.names import same_model
@@ -172,7 +172,7 @@ def _ask(choices: Sequence[Pick], question: str, default: Pick, *, asks: bool) -
 
 async def _measure(writes: Pick, reviews: Pick) -> tuple[int | None, int | None]:
     """Ask the generator one question; returns the context that each role's model is loaded with, where its server says so."""
-    from navigator.client.chat import ChatRequest, Timeouts
+    from navigator.client.body import ChatRequest, Timeouts
     from navigator.client.client import ModelClient
     from navigator.client.errors import CutByLength
 
@@ -268,7 +268,7 @@ def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
         output.note(f"No new repositories below {folder}.")
         return
     table = [
-        (path, command or "none found: findings are not run, and no exam is made of it")
+        (path, command or "none found: tests prove no findings, and the exam has no items from it")
         for path, command in rows
     ]
     click.echo(output.table(("repository", "its tests would be run, in the sandbox, by"), table), err=True)

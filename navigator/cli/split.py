@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import click
 
-from navigator.cascade.verbs.split import Split, SplitArgs
+from navigator.actions.split import Split, SplitArgs
 from navigator.cli import output
 from navigator.cli.decide import TREE
 from navigator.cli.proposals import checks_words
@@ -33,8 +33,8 @@ def split(
 ) -> None:
     """Make a separate proposal from some hunks (H1 H3, or H1,H3).
 
-    The other hunks become one too. All checks run on both; approve each by its own id. Their review is that of the whole;
-    `navigator escalate P…` has one of them read.
+    The other hunks become another one. The checks run on both, and you approve each by its own id. Both keep the review of
+    the whole; `navigator escalate P…` has one reviewed by itself.
     """
     labels = tuple(label for word in hunks for label in word.split(",") if label)
     verb = Split()

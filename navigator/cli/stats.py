@@ -7,21 +7,21 @@ from typing import Any
 
 import click
 
-from navigator.cascade import acting
-from navigator.cascade.views.statistics.chart import chart
-from navigator.cascade.views.statistics.page import (
+from navigator.cli import output
+from navigator.cli.housekeeping import moment_of
+from navigator.cli.session import act, state_paths
+from navigator.engine import acting
+from navigator.model.errors import UsageError
+from navigator.model.text import SIMULATED, safe_line
+from navigator.sheet.statistics.chart import chart
+from navigator.sheet.statistics.page import (
     Question,
     StatisticsPage,
     Table,
     utc_text,
 )
-from navigator.cascade.views.statistics.pages import PAGES
-from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figure_rows
-from navigator.cli import output
-from navigator.cli.housekeeping import moment_of
-from navigator.cli.session import act, state_paths
-from navigator.model.errors import UsageError
-from navigator.model.text import SIMULATED, safe_line
+from navigator.sheet.statistics.pages import PAGES
+from navigator.sheet.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.store.reads.verdicts import ALIASES, GROUPINGS
 
 _WIDTH = 80
@@ -47,20 +47,18 @@ FORMATS = ("text", "json", "jsonl", "csv")
     metavar="A B",
     help="Instead, compare the revise rates of two prompt versions, models, projects or kinds.",
 )
-@click.option(
-    "--look", is_flag=True, help="First look in the repositories whether landed commits were reverted."
-)
+@click.option("--look", is_flag=True, help="First look for landed commits that were reverted.")
 @click.option(
     "--since",
     default="",
     metavar="D",
-    help="From this day on, e.g. 2026-11-03, or of the last 12h, 7d, 8w.",
+    help="Only since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w.",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Text, one JSON document, or one figure a row as JSON lines or CSV.",
+    help="Text, one JSON document, or one figure per row as JSON lines or CSV.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 def stats(
@@ -77,21 +75,21 @@ def stats(
     Pages: summary, reviewer, outcomes, cost, writing.
     """
     if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} ask for two things.", hint="Give one of them.")
+        raise UsageError(f"--json and --format {form} contradict each other.", hint="Use one of them.")
     form = "json" if as_json else form or "text"
     if look:
         _look_for_reverts()
     grouped = ALIASES.get(by or "", by or "")
     if pair:
         if form not in ("text", "json"):
-            raise UsageError(f"A comparison is not written as {form}.", hint="Use --json.")
+            raise UsageError(f"A comparison cannot be printed as {form}.", hint="Use --json.")
         _compare(pair, grouped, since, as_json=form == "json")
     else:
         _show(next(page for page in PAGES if page.name == name), since, form, grouped)
 
 
 def _look_for_reverts() -> None:
-    from navigator.cascade.verbs.reverts import LookArgs, LookForReverts
+    from navigator.actions.reverts import LookArgs, LookForReverts
 
     verb = LookForReverts()
     for one in verb.tell(act(verb, LookArgs())):
@@ -116,7 +114,7 @@ def _show(page: StatisticsPage[Any], since: str, form: str, by: str) -> None:
 
 
 def _compare(pair: tuple[str, str], by: str, since: str, *, as_json: bool) -> None:
-    from navigator.cascade.views.statistics.comparison import (
+    from navigator.sheet.statistics.comparison import (
         compare_rates,
         comparison_document,
         comparison_table,

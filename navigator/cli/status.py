@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from navigator.cascade.verbs.base import plural
-from navigator.cascade.views.status import status_document
+from navigator.actions.base import plural
 from navigator.cli import output
 from navigator.cli.session import state_paths
-from navigator.model.standing import FOR_DEVELOPER, LOOP_TASK_STATES
+from navigator.engine.status import status_document
+from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES
 
 
 @click.command()
@@ -55,7 +55,7 @@ def _show(document: dict[str, Any]) -> None:
     conductor = document["conductor"]
     if document["advice"]:
         output.say(
-            f"{document['advice']} REVISE no more than advice: the exam found the reviewer no better than chance. "
+            f"{document['advice']} REVISE count as advice only: the exam found the reviewer no better than chance. "
             "`navigator exam show` says why."
         )
     if document["disk_full"]:
@@ -95,14 +95,16 @@ def _show(document: dict[str, Any]) -> None:
             )
     for problem in dict.fromkeys(conductor["problems"].values()):
         whose = [f"the {role}'s" for role, said in conductor["problems"].items() if said == problem]
-        output.say(f"{' and '.join(whose).capitalize()} server: {problem}")
+        again = min(conductor["asked_again"].values(), default=0)
+        then = f" It is asked again in {again} s." if again else ""
+        output.say(f"{' and '.join(whose).capitalize()} server: {problem}{then}")
     for role, reason in document["given_up"].items():
         output.say(
             f"The {role} is disabled after repeated failures: {reason}\n"
             f"  Its tasks stay queued; `navigator swap to {role}` tries again."
         )
     if conductor["exam"]["running"]:
-        output.say(f"The reviewer is asked {plural(conductor['exam']['running'], 'item')} of its exam.")
+        output.say(f"The reviewer is answering {plural(conductor['exam']['running'], 'item')} of its exam.")
     output.say(
         f"The conductor is working on {plural(len(conductor['busy']), 'task')}; "
         f"{plural(conductor['swaps'], 'swap')} this session."

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.cascade.socket.client import ConductorClient, request
-from navigator.cascade.socket.wire import NoConductor
+from navigator.actions.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.cli.status import swapping
 from navigator.config.settings import time_scale as scale_of
+from navigator.engine.client import ConductorClient, request
 from navigator.model.models import Swap, utc_now
 from navigator.model.states import Role
 
 if TYPE_CHECKING:
-    from navigator.cascade.dependencies import Dependencies
     from navigator.config.paths import StatePaths
+    from navigator.journey.dependencies import Dependencies
     from navigator.swap.base import PhaseEvent
 
 
@@ -235,9 +235,9 @@ async def _already(paths: StatePaths, role: Role, strategy: str) -> Swap:
 
 async def _alone(deps: Dependencies, role: Role) -> Swap:
     """Swap in this process, under the lock that it holds, and record it."""
-    from navigator.cascade.canary import CanaryWatch
-    from navigator.cascade.storage_faults import Storage
-    from navigator.cascade.swapping import confirmed, first_answer, garbage
+    from navigator.engine.canary import CanaryWatch
+    from navigator.engine.swapping import confirmed, first_answer, garbage
+    from navigator.journey.storage_faults import Storage
     from navigator.model.states import CanaryOutcome
 
     strategy = deps.strategy

@@ -221,7 +221,10 @@ def _sglang(tables: Path, named: str | None, version: str | None, places: Places
         versions = " or ".join(packaged_versions(tables))
         raise MissingPart(
             f"No SGLang was found{f' on {places.on.host}' if places.on.host else ''}, so its flags are unknown.",
-            hint=f"Name its environment with --sglang PATH, or use --for-version {versions}.",
+            hint=(
+                "Install it from Navigator's checkout with `pip install '.[serve]'` in an environment of its own and give that"
+                f" with --sglang PATH, or use --for-version {versions}."
+            ),
         )
     output.note(f"Asking SGLang {found.version} at {found.python} for its flags …")
     return FlagSource(tables, cache, installed=found), found.python

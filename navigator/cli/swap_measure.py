@@ -12,14 +12,14 @@ from typing import Any
 
 import click
 
-from navigator.cascade.measuring import BEGUN, COMPLETE, ENDED, NEW_WORK
-from navigator.cascade.socket.client import ConductorClient, request
-from navigator.cascade.socket.wire import NoConductor
-from navigator.cascade.verbs.measure import MeasureArgs, MeasureSwaps
+from navigator.actions.conducting import MeasureArgs, MeasureSwaps
+from navigator.actions.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.session import ask, locked_dependencies, reading, state_paths
 from navigator.config.paths import StatePaths
 from navigator.config.settings import time_scale as scale_of
+from navigator.engine.client import ConductorClient, request
+from navigator.engine.measuring import BEGUN, COMPLETE, ENDED, NEW_WORK
 
 _STOPPED = "you stopped it"
 
@@ -139,8 +139,8 @@ async def _through_conductor(paths: StatePaths, args: MeasureArgs, watch: _Watch
 
 def _alone(paths: StatePaths, args: MeasureArgs, watch: _Watch, scale: float) -> None:
     """Measure in a conductor of this process, which does no task: others can still queue and decide."""
-    from navigator.cascade.conductor import Conductor, RunOptions
     from navigator.cli.run import log_to
+    from navigator.engine.conductor import Conductor, RunOptions
     from navigator.model.secrets import Redactor
 
     redact = Redactor()
@@ -172,9 +172,9 @@ def _alone(paths: StatePaths, args: MeasureArgs, watch: _Watch, scale: float) ->
 
 def _show(paths: StatePaths, newest: int, round_trips: int, watch: _Watch, as_json: bool) -> None:
     """The table of the swaps that were made, or its JSON."""
-    from navigator.cascade.views.statistics.cost import figures_of, swap_document, swap_table
     from navigator.cli.stats import print_table
     from navigator.model.text import SIMULATED
+    from navigator.sheet.statistics.cost import figures_of, swap_document, swap_table
 
     resident = None
     with reading(paths) as store:

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from navigator.cascade.variations import MOST, Vary
-from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs
-from navigator.cascade.verbs.task_add import AddTasks
-from navigator.cascade.verbs.task_verbs import Cancel, Free, Link, LinkArgs, PutAway, Retry, TasksArgs
+from navigator.actions.suggestions import Accept, Dismiss, SuggestionArgs
+from navigator.actions.task_add import AddTasks
+from navigator.actions.tasks import Cancel, Free, Link, LinkArgs, PutAway, Retry, TasksArgs
 from navigator.cli import output
 from navigator.cli.context import cache_document, say_cache
 from navigator.cli.here import project_of
@@ -25,6 +24,7 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
+from navigator.journey.variations import MOST, Vary
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.models import Suggestion, Task
@@ -77,7 +77,7 @@ def task() -> None:
     "--variants",
     type=click.IntRange(1, MOST),
     default=1,
-    help="Write so many proposals for it; they are tested and reviewed together, and you approve one.",
+    help="Write this many proposals for it; they are tested and reviewed together, and you approve one.",
 )
 @click.option(
     "--vary",
@@ -226,10 +226,9 @@ def _notes(held: Task) -> str:
 @output.JSON
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
-    from navigator.cascade.views.events import event_words
-    from navigator.cascade.views.links import predecessor_words, why_it_waits
-    from navigator.cascade.views.variants import standing_lines, standings
-    from navigator.cascade.views.writing import (
+    from navigator.sheet.events import event_words
+    from navigator.sheet.variants import predecessor_words, standing_lines, standings, why_it_waits
+    from navigator.sheet.writing import (
         agent_lines,
         agent_words,
         agents_document,
@@ -340,7 +339,7 @@ def retry(ids: tuple[str, ...], as_json: bool) -> None:
 @click.argument("others", nargs=-1, metavar="[T…]", shell_complete=complete_tasks)
 @output.JSON
 def after_others(identifier: str, others: tuple[str, ...], as_json: bool) -> None:
-    """Have a queued task start after others, in place of what it came after; without others, at once."""
+    """Make a queued task start after others, in place of those it waited for; without others, at once."""
     if others:
         carry_out(Link(), LinkArgs(ids=(identifier,), after=others), as_json=as_json)
     else:

@@ -6,14 +6,18 @@ once, and the key is left out of later requests: so no list of servers and versi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
-from navigator.client.chat import ChatRequest
 from navigator.client.names import same_model
 from navigator.model import patterns
 from navigator.model.errors import ConfigError
+from navigator.model.models import Uncertainty, Usage
 
 PROTECTED = ("messages", "stream")
 """Keys that `extra_body` may not touch: without them an answer could not be understood."""
@@ -153,3 +157,199 @@ def keys_by_number(payload: object, wanted: str) -> Keys | None:
         if isinstance(number, int) and isinstance(path, str) and wanted in (path, PurePath(path).stem):
             return {"lora": [{"id": number, "scale": 1.0}]}
     return None
+
+
+# What goes to a model server and what comes back: plain frozen values, no I/O.
+
+ServerKind = Literal["sglang", "vllm", "llamacpp", "ollama", "openai"]
+"""What software answers. "openai" is every server that none of the probes recognised."""
+
+Progress = Callable[[int, str], None]
+"""Called as text arrives: characters so far, and the newest few hundred of them (untrusted)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds on the monotonic clock.
+
+    Attributes:
+        connect: until the connection is open.
+        first_token: from sending the request to the first character of the answer; the server's queue and the
+            prefill lie in it.
+        between_tokens: between two events of a stream that has begun.
+        total: the whole call with its repetitions, from the moment it leaves the local queue.
+        probe: one small question (models, load, kind).
+        health: one health question. SGLang generates a token for it, polls once a second and may itself wait
+            20 s.
+    """
+
+    connect: float = 5.0
+    first_token: float = 300.0
+    between_tokens: float = 60.0
+    total: float = 1800.0
+    probe: float = 5.0
+    health: float = 25.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One question.
+
+    Attributes:
+        messages: `{"role", "content"}` dictionaries, in order.
+        max_tokens: most tokens of the answer, reasoning included.
+        schema: a JSON schema the answer must fit; None for free text.
+        schema_name: the schema's name on the wire.
+        thinking: whether the model may reason before it answers.
+        extra: keys for the request's body, merged after everything else.
+        top_logprobs: of each token of the answer, how many of the most likely ones the server is to tell; 0: none.
+    """
+
+    messages: Sequence[Mapping[str, Any]]
+    max_tokens: int
+    temperature: float
+    top_p: float
+    schema: Mapping[str, Any] | None = None
+    schema_name: str = "review"
+    thinking: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    top_logprobs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """A whole answer: it ended with finish_reason "stop" and [DONE].
+
+    `usage` is all zero but for the seconds where the server told no tokens. `model` is the name the server
+    gave, or the wanted one where it gave none. `uncertainty` is empty where the server told no probabilities.
+    """
+
+    text: str
+    reasoning: str
+    finish_reason: str
+    usage: Usage
+    model: str
+    retries: int
+    request_id: str
+    uncertainty: Uncertainty = field(default_factory=Uncertainty)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a server has to do now: requests running and waiting; how full its token memory is (0 to 1).
+
+    `room` is how many requests it runs at once. `queue_told`: it tells the running ones from those that wait.
+    """
+
+    running: int
+    waiting: int
+    token_usage: float | None = None
+    tokens_per_second: float | None = None
+    room: int | None = None
+    queue_told: bool = True
+
+    @property
+    def idle(self) -> bool:
+        """Nothing runs and nothing waits."""
+        return self.running == 0 and self.waiting == 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What a server says it serves: the names it answers to, the path of the weights ("" where untold)."""
+
+    kind: ServerKind
+    names: tuple[str, ...] = ()
+    path: str = ""
+    context_tokens: int | None = None
+
+
+# How many requests a role may have in flight: max_inflight, fewer while the server asks for patience.
+#
+# Additive increase, multiplicative decrease, as TCP does it: a refusal halves the limit, each success adds a
+# part of one. Refusals of requests that were already under way when the limit was last halved do not halve it
+# again, since they tell nothing new.
+
+
+@dataclass(slots=True)
+class Slot:
+    """One request's right to be in flight; `epoch` is how often the limit had been halved when it began."""
+
+    epoch: int
+
+
+class Limiter:
+    """A first-come-first-served gate whose width adapts. It belongs to one event loop.
+
+    Args:
+        max_inflight: the widest it ever opens, at least 1.
+    """
+
+    def __init__(self, max_inflight: int) -> None:
+        if max_inflight < 1:
+            raise ValueError("max_inflight must be at least 1")
+        self.max_inflight = max_inflight
+        self._width = float(max_inflight)
+        self._epoch = 0
+        self._in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def limit(self) -> int:
+        """Requests that may be in flight right now."""
+        return int(self._width)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that are in flight right now."""
+        return self._in_flight
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait at the gate."""
+        return sum(not future.done() for future in self._waiting)
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[Slot]:
+        """Wait for a place, hold it, give it back whatever happens."""
+        await self._enter()
+        try:
+            yield Slot(self._epoch)
+        finally:
+            self._in_flight -= 1
+            self._wake()
+
+    def succeeded(self) -> None:
+        """A request was answered: open a little, one place more after about as many successes as places."""
+        self._width = min(float(self.max_inflight), self._width + 1.0 / self._width)
+        self._wake()
+
+    def overloaded(self, slot: Slot) -> None:
+        """A request was refused for load: halve, unless the limit was halved since it began."""
+        if slot.epoch != self._epoch:
+            return
+        self._epoch += 1
+        self._width = max(1.0, self._width / 2)
+
+    async def _enter(self) -> None:
+        if self._in_flight < self.limit and not self.waiting:
+            self._in_flight += 1
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        try:
+            await future
+        except asyncio.CancelledError:
+            # The place may have been handed over in the same moment: pass it on.
+            if future.done() and not future.cancelled():
+                self._in_flight -= 1
+            self._wake()
+            raise
+
+    def _wake(self) -> None:
+        while self._waiting and self._in_flight < self.limit:
+            future = self._waiting.popleft()
+            if future.done():
+                continue
+            self._in_flight += 1
+            future.set_result(None)

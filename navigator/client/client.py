@@ -16,15 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.client import probe
 from navigator.client.assemble import DONE, Assembly, load_json
-from navigator.client.body import Dialect, Keys, build_body, keys_by_list, keys_by_number, require_mergeable
-from navigator.client.chat import (
+from navigator.client.body import (
     ChatAnswer,
     ChatRequest,
+    Dialect,
+    Keys,
+    Limiter,
     Load,
     ModelInfo,
     Progress,
     ServerKind,
     Timeouts,
+    build_body,
+    keys_by_list,
+    keys_by_number,
+    require_mergeable,
 )
 from navigator.client.errors import (
     BadAnswer,
@@ -39,7 +45,6 @@ from navigator.client.errors import (
     Unreachable,
     WrongModel,
 )
-from navigator.client.limits import Limiter
 from navigator.client.names import same_model
 from navigator.client.retry import BACKPRESSURE, RetryPolicy
 from navigator.client.sse import SSEOverflow, SSEParser

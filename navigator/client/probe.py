@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from navigator.client.chat import Load, ModelInfo, ServerKind
+from navigator.client.body import Load, ModelInfo, ServerKind
 
 Ask = Callable[[str], Awaitable[tuple[int, Any]]]
 """GET a path below the server's root: the status, and the JSON body or None."""

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from navigator.client.chat import Load, Timeouts
+from navigator.client.body import Load, Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.errors import (
     NoAnswer,

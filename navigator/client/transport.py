@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from navigator.client.assemble import error_for_status, load_json, server_words
-from navigator.client.chat import Timeouts
+from navigator.client.body import Timeouts
 from navigator.client.errors import BadAnswer, NoAnswer, ServingError, Unauthorized, Unreachable
 from navigator.client.retry import parse_retry_after
 from navigator.model import patterns

@@ -172,7 +172,7 @@ async def ask(
 
 
 async def _verdict(client: ModelClient, item: Item, first: str, second: str) -> Winner | None:
-    from navigator.client.chat import ChatRequest
+    from navigator.client.body import ChatRequest
     from navigator.client.errors import BadAnswer, CutByLength
 
     settings = client.settings

@@ -25,10 +25,16 @@ from navigator.git.private import PathRefused, PrivateRepo
 from navigator.git.runner import Git, GitError, Person, person_environment
 from navigator.git.snapshot import not_committed_yet
 from navigator.landing import checkout
-from navigator.landing.commits import compose_message, make_commit, read_identity
 from navigator.landing.plan import LandingPlan as LandingPlan
 from navigator.landing.plan import LandingRefused as LandingRefused
-from navigator.landing.plan import Mode, PathMove, clear_plan_locks
+from navigator.landing.plan import (
+    Mode,
+    PathMove,
+    clear_plan_locks,
+    compose_message,
+    make_commit,
+    read_identity,
+)
 from navigator.landing.plan import RefMoved as RefMoved
 from navigator.landing.plan import StaleBase as StaleBase
 from navigator.model import patterns
@@ -40,6 +46,7 @@ Progress = Literal["done", "not_done", "partial", "diverged"]
 
 _BRANCH_CHARS = patterns.compile(r"[^A-Za-z0-9._-]+")
 _BATCH_TRAILER = "Navigator-Batch"
+_DAY = patterns.compile(r"(\d{4}-\d\d-\d\d)-[a-z]+(-.+)?")
 
 
 def prepare_landing(
@@ -58,7 +65,7 @@ def prepare_landing(
 
     Args:
         facts: the user's repository, read just now.
-        batch: names the branch, `navigator/<batch>`.
+        batch: names the branch by its day.
         message: the commit message without trailers.
         mode: how to land; the project's setting by default.
         trailers: further trailers, such as models and prompt versions.
@@ -163,8 +170,9 @@ def _transplant(private: PrivateRepo, raw: list[RawChange], base: str, parent: s
 
 
 def branch_name(batch: str) -> str:
-    """`navigator/<batch>` with every character that a branch name cannot hold replaced."""
-    name = _BRANCH_CHARS.sub("-", batch).strip("-.")
+    """The branch of a batch: `navigator/2026-11-22` for all batches of that day; of other names, what a branch can hold."""
+    day = _DAY.fullmatch(batch)
+    name = _BRANCH_CHARS.sub("-", day[1] + (day[2] or "") if day else batch).strip("-.")
     name = patterns.sub(r"\.{2,}", ".", name)
     name = name.removesuffix(".lock")
     return f"navigator/{name or 'batch'}"
@@ -195,17 +203,17 @@ def _target(
         rf"(?:{patterns.escape(name)}|{patterns.escape(name.replace('/', '-'))})(?:-(\d+))?"
     )
     candidates = [(int(m[1] or 1), b) for b in facts.branches if (m := pattern.fullmatch(b)) is not None]
-    last = ""
+    base, last = resolve_base(facts, project.base)[1], ""
     for _, branch in sorted(candidates):
         tip = read_ref(git, f"refs/heads/{branch}")
         if not tip or not _is_ours(git, tip, batch, landed):
             continue
+        # What was merged since goes on from where it was merged to.
+        last = base if contains(git, base, tip) else tip
         if branch not in facts.checked_out:
-            return f"refs/heads/{branch}", tip, tip
+            return f"refs/heads/{branch}", tip, last
         # It is checked out and must not move. The next branch continues from there.
-        last = tip
-    parent = last or resolve_base(facts, project.base)[1]
-    return f"refs/heads/{free_branch(facts, name)}", "", parent
+    return f"refs/heads/{free_branch(facts, name)}", "", last or base
 
 
 def _is_ours(git: Git, tip: str, batch: str, landed: Collection[str] | None) -> bool:

@@ -12,9 +12,16 @@ from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.facts import RepoFacts
 from navigator.git.private import PathRefused, PrivateRepo
 from navigator.landing import checkout
-from navigator.landing.commits import compose_message, make_commit, read_identity
 from navigator.landing.land import branch_name, contains, free_branch, read_ref
-from navigator.landing.plan import LandingPlan, LandingRefused, PathMove, UndoRefused
+from navigator.landing.plan import (
+    LandingPlan,
+    LandingRefused,
+    PathMove,
+    UndoRefused,
+    compose_message,
+    make_commit,
+    read_identity,
+)
 from navigator.model.text import safe_line
 
 UndoKind = Literal["moved_back", "branch_deleted", "revert_branch"]

@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from navigator.cascade.acting import act, learn_changes, learn_secrets, reading
-from navigator.cascade.verbs.base import explained
+from navigator.actions.base import explained
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
+from navigator.engine.acting import act, learn_changes, learn_secrets, reading
 from navigator.model.bounds import MOST_FILES, require_bounded
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.models import Model, Proposal
@@ -221,7 +221,7 @@ class Tools:
             }
 
     def _queue_task(self, args: QueueTask) -> dict[str, Any]:
-        from navigator.cascade.verbs.task_add import AddTasks
+        from navigator.actions.task_add import AddTasks
 
         self._count()
         verb = AddTasks()
@@ -232,7 +232,7 @@ class Tools:
         }
 
     def _review_ref(self, args: ReviewRef) -> dict[str, Any]:
-        from navigator.cascade.verbs.review_change import AddReview, ReviewArgs
+        from navigator.actions.review_change import AddReview, ReviewArgs
 
         self._count()
         queued = act(self._paths, AddReview(), ReviewArgs(project=args.project, ref=args.ref))
@@ -265,8 +265,8 @@ class Tools:
         }
 
     def _show_proposal(self, args: ShowProposal) -> dict[str, Any]:
-        from navigator.cascade.prompts.blocks import diff_text
         from navigator.git.private import PrivateRepo
+        from navigator.journey.prompts.blocks import diff_text
 
         with reading(self._paths) as store:
             proposal = store.proposal(args.id)
@@ -283,7 +283,7 @@ class Tools:
         }
 
     def _status(self, args: Nothing) -> dict[str, Any]:
-        from navigator.cascade.views.status import status_document
+        from navigator.engine.status import status_document
 
         return status_document(self._paths)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from navigator.model.standing import Standing, standing
-from navigator.model.states import Role, TaskState
+from navigator.model.states import Role, Standing, TaskState, standing
 
 
 @dataclass(frozen=True, slots=True)

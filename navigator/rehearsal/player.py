@@ -16,6 +16,7 @@ from navigator.rehearsal.server.tool_calls import ToolCall, call_text, calls_in,
 Messages = Sequence[Mapping[str, str]]
 
 UNKNOWN = "this rehearsal only plays its sample tasks, and this is none of them."
+SAME_AGAIN = "The same change again: this rehearsal cannot follow a note."
 NO_OTHER = "this rehearsal has no other answer to this task."
 _LOOK = "<<<<<<< LOOK"
 _EDIT = "<<<<<<< SEARCH"
@@ -113,6 +114,10 @@ def _written(task: SampleTask, system: str, messages: Messages, blocks: Sequence
     turn = sum(one["role"] == "assistant" for one in messages)
     answers = [text for text in task.answers if _LOOK not in text or _LOOK in system]
     text = answers[min(turn, len(answers) - 1)]
+    if sent := next((block.text for block in blocks if block.kind == "sent-back"), ""):
+        there = {line[1:] for line in sent.splitlines()}
+        made = [one for one in (text, *task.answers, *task.revised) if there >= _new_lines(one)]
+        return f"{SAME_AGAIN}\n\n{max(made, key=lambda one: len(_new_lines(one)), default=text)}"
     shown = {block.attributes.get("path"): block.text for block in blocks if block.kind == "file"}
     done = [edit for edit in _BLOCK.finditer(text) if _is_made(edit, shown)]
     if done and len(done) == len(_BLOCK.findall(text)):
@@ -120,6 +125,12 @@ def _written(task: SampleTask, system: str, messages: Messages, blocks: Sequence
     for edit in reversed(done):
         text = text[: edit.start()] + text[edit.end() :]
     return text
+
+
+def _new_lines(text: str) -> set[str]:
+    """The lines that the edits of an answer add."""
+    edits = [(edit[2].splitlines(), edit[3].splitlines()) for edit in _BLOCK.finditer(text)]
+    return {line for before, after in edits for line in after if line not in before}
 
 
 def _is_made(edit: patterns.Match[str], shown: Mapping[Any, str]) -> bool:

@@ -10,6 +10,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,7 +79,7 @@ def toolchains_for(
         environments: Python environments that are bound, whose interpreters have to be there.
     """
     made = Toolchains()
-    search = safe_path((checkout,))
+    search = _search(checkout)
     programs = [program for program in programs_of(command) if program]
     known = table(__package__, _TABLE)
     if any(Path(program).name in known["runners"] for program in programs) or not programs:
@@ -99,6 +100,12 @@ def toolchains_for(
     _cargo(made, programs)
     _go(made, programs, search)
     return made
+
+
+def _search(checkout: Path) -> str:
+    """Where programs are looked for: the PATH without the checkout, and without Navigator's own virtual environment."""
+    own = (Path(sys.prefix),) if sys.prefix != sys.base_prefix else ()
+    return safe_path((checkout, *own))
 
 
 def program_binds(found: Path, checkout: Path) -> Toolchains:
@@ -173,7 +180,7 @@ def _interpreter(made: Toolchains, program: Path, checkout: Path, depth: int) ->
     words = os.fsdecode(first[2:]).split()
     name = words[0] if words else ""
     if name.endswith("/env") and len(words) > 1:
-        found = shutil.which(words[-1] if words[1] == "-S" else words[1], path=safe_path((checkout,)))
+        found = shutil.which(words[-1] if words[1] == "-S" else words[1], path=_search(checkout))
         name = found or ""
     if name.startswith("/") and Path(name).exists():
         _program(made, Path(name), checkout, depth + 1)

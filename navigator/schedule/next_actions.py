@@ -64,10 +64,15 @@ from navigator.model.snapshot import (
     SwapTo,
     TaskView,
 )
-from navigator.model.standing import LOOP_TASK_STATES
-from navigator.model.states import Role, TaskState
-from navigator.schedule.exam import exam_items
-from navigator.schedule.swap_rule import SwapDecision, decide_swap, is_repair, latest_review, may_swap
+from navigator.model.states import LOOP_TASK_STATES, Role, TaskState
+from navigator.schedule.swap_rule import (
+    SwapDecision,
+    decide_swap,
+    exam_items,
+    is_repair,
+    latest_review,
+    may_swap,
+)
 from navigator.schedule.view import (
     CHECKS_AT_ONCE,
     FILES_HELD_SECONDS,

@@ -40,15 +40,17 @@ Age: a proposal waits for its swap at most its `longest_wait`, and then for what
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from navigator.model.snapshot import SchedulerSnapshot, TaskView
-from navigator.model.standing import Phase
-from navigator.model.states import Role, TaskState
-from navigator.schedule.exam import exam_left
+from navigator.model.states import Phase, Role, TaskState
 from navigator.schedule.view import (
+    HOLD_SECONDS,
     answers,
     checks_holding,
+    given_up,
     hurried,
     may_be_tried,
     requests_running,
@@ -189,3 +191,148 @@ def _first_load(snapshot: SchedulerSnapshot, now: float) -> SwapDecision | None:
         # There is nothing better to do with an empty GPU than to review.
         why = "the generator cannot be loaded"
     return SwapDecision(Role.REVIEWER, ready=True, why=why) if why else None
+
+
+# When the reviewer's exam goes on. Pure.
+#
+# An item is asked only of a reviewer that is loaded anyway, in a slot that no review needs, and as often as `ExamView.room` says;
+# so a swap waits for a few items at most: no reviews, no room. One that the developer asks for waits for nothing.
+
+
+def items_with_room(share: float, reviews: int, calls: int, exam: int, before: int) -> int:
+    """How many items the share of a residency's tokens pays for, those that are being asked included.
+
+    An item costs what a review of this residency did on average, and leaves `share` kept only if reviews took
+    `(1 - share) / share` times as much. What earlier residencies left over counts for one item at most, so that batches too
+    small for an item still come to one now and then.
+
+    Args:
+        share: of all tokens that the exam may take, below 1; 0 is none.
+        reviews: tokens of the reviews of this residency; `calls` is how many calls they were.
+        exam: tokens of the exam in this residency.
+        before: tokens of reviews of earlier residencies since the last item.
+    """
+    if share <= 0 or not calls or not reviews:
+        return 0
+    price = (reviews / calls) * (1 - share) / share
+    return max(0, int((min(before, price) + reviews - exam * (1 - share) / share) / price))
+
+
+def with_second_turns(
+    new: Sequence[int], again: Sequence[int], share: float, firsts: int, seconds: int
+) -> tuple[int, ...]:
+    """The items to ask, in their order: new ones, and now and then one that was asked before.
+
+    Args:
+        new: items without an answer, in the order of asking; `again` those with one answer that may be asked a second time.
+        share: of all questions, the second ones at most.
+        firsts: questions already answered for the first time; `seconds` for the second time.
+    """
+    order: list[int] = []
+    unasked, asked = deque(new), deque(again)
+    while True:
+        if asked and seconds + 1 <= share * (firsts + seconds + 1):
+            order.append(asked.popleft())
+            seconds += 1
+        elif unasked:
+            order.append(unasked.popleft())
+            firsts += 1
+        else:
+            return tuple(order)
+
+
+def exam_items(snapshot: SchedulerSnapshot, slots: int, leaving: object) -> tuple[int, ...]:
+    """The items to ask about now.
+
+    Args:
+        slots: what the reviewer has free beside its reviews; items that are being asked take some of them.
+        leaving: the swap that is due, None where none is.
+    """
+    exam = snapshot.exam
+    if not exam.waiting or _called_away(snapshot):
+        return ()
+    allowed = max(exam.room, exam.asked)
+    if exam.idle and leaving is None and not reviewer_work(snapshot):
+        allowed = len(exam.waiting)
+    return exam.waiting[: max(0, min(slots - exam.running, allowed))]
+
+
+def exam_left(snapshot: SchedulerSnapshot, now: float) -> bool:
+    """Whether a swap away from the reviewer waits for items of its exam: those being asked, and those with room."""
+    exam = snapshot.exam
+    if _called_away(snapshot) or not answers(snapshot, Role.REVIEWER, now):
+        return False
+    return exam.running > 0 or bool(exam.waiting and max(exam.room, exam.asked) > 0)
+
+
+def _called_away(snapshot: SchedulerSnapshot) -> bool:
+    """Whether the developer asked for the other model: nothing of the exam is waited for then."""
+    return snapshot.wanted not in (None, Role.REVIEWER)
+
+
+# When the next review starts, and why then: the scheduler's own rules, followed into the future.
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """`seconds` until the next review can start, if no task arrives: 0 when it can now, None when none is in sight.
+
+    `why` says what starts it, in words that follow "review in 25 s: ". The swap itself is not counted. Checks that
+    still run may hold it back for a few seconds more.
+    """
+
+    seconds: float | None
+    why: str = ""
+
+
+def outlook(snapshot: SchedulerSnapshot, now: float) -> Outlook:
+    """Follow the rules until the reviewer is due.
+
+    Args:
+        snapshot: what is true; `write_seconds` says how long a proposal takes to write.
+        now: the monotonic second of the snapshot's clock.
+    """
+    waiting = reviewer_work(snapshot)
+    checking = [task for task in snapshot.tasks if task.state is TaskState.CHECKING]
+    to_write = writes_left(snapshot, Role.GENERATOR)
+    at_once = snapshot.both_resident or Role.REVIEWER in (snapshot.resident, snapshot.swapping_to)
+    swaps_needed = 0 if at_once and (waiting or checking or snapshot.both_resident) else 1 + at_once
+    if given_up(snapshot, Role.REVIEWER) or not (waiting or checking or to_write):
+        return Outlook(None)
+    if snapshot.swaps_left is not None and snapshot.swaps_left < swaps_needed:
+        return Outlook(None, "no swap is left in this session")
+
+    reachable = max(0.0, snapshot.unreachable.get(Role.REVIEWER, now) - now)
+    each = snapshot.write_seconds
+    asked = hurried(snapshot)
+    if (waiting or checking) and (at_once or asked):
+        why = asked if asked and not at_once else "the reviewer is loaded"
+        return Outlook(reachable, why)
+    if snapshot.both_resident:
+        return Outlook(max(reachable, each), "when the next change is written")
+    held = max(reachable, snapshot.held_until - now)
+    if snapshot.until:
+        return Outlook(max(held, len(to_write) * each), "when everything is written")
+    if why := reviewer_due(replace(snapshot, unreachable={}), now):
+        return Outlook(held, why)
+    moment, why = _due(snapshot, now)
+    return Outlook(max(held, moment - now), why)
+
+
+def _due(snapshot: SchedulerSnapshot, now: float) -> tuple[float, str]:
+    """The second from which the reviewer is due if one change after the other is written, and why."""
+    batch, each = snapshot.batch, snapshot.write_seconds
+    waiting = reviewer_work(snapshot)
+    left = len(writes_left(snapshot, Role.GENERATOR))
+    checks = [task.since + HOLD_SECONDS for task in snapshot.tasks if task.state is TaskState.CHECKING]
+    coming = len(waiting) + len(checks)
+    why = f"when no task came for {minutes(batch.quiet)}" if batch.quiet else "when nothing is left to write"
+    ways = [(max(now + left * each, snapshot.last_arrival + batch.quiet, *checks), why)]
+    if coming + left >= batch.target:
+        ways.append((now + max(0, batch.target - coming) * each, f"when {batch.target} wait"))
+    if waiting:
+        latest, oldest = latest_review(snapshot), min(task.since for task in waiting)
+        ways.append((latest, f"when the oldest has waited {minutes(latest - oldest)}"))
+    else:
+        ways.append((now + each + batch.max_wait, f"when the oldest has waited {minutes(batch.max_wait)}"))
+    return min(ways)

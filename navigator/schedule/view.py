@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 
 from navigator.model.snapshot import SchedulerSnapshot, TaskView
-from navigator.model.standing import Phase
-from navigator.model.states import Role, TaskState
+from navigator.model.states import Phase, Role, TaskState
 
 CHECKS_AT_ONCE = 4
 """Checks that may run together: they are CPU work, and the GPU's feeder needs the CPU too."""

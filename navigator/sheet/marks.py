@@ -71,12 +71,8 @@ class Mark:
 class Head:
     """The first word about a row: what the strictest of its readers and checks says."""
 
-    sign: str
     word: str
     tone: str
-
-    def __str__(self) -> str:
-        return f"{self.sign} {self.word}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +199,11 @@ def marks(of: Facts) -> tuple[Mark, ...]:
 
 def _gates(of: Facts) -> Iterator[Mark]:
     for _, path, words in of.refused:
-        yield Mark(Kind.REFUSED, f"refused by policy: {path}: {words}", "⚠ refused", "⚠ refused", "bad")
+        yield Mark(Kind.REFUSED, f"refused by policy: {path}: {words}", "refused", "refused", "bad")
     for name in of.failed:
-        yield Mark(Kind.FAILED, f"failed check: {name}", f"✗ {name}", f"✗ {name}", "bad", f"failed:{name}")
+        yield Mark(
+            Kind.FAILED, f"failed check: {name}", f"{name} failed", f"{name} failed", "bad", f"failed:{name}"
+        )
 
 
 def _readings(of: Facts) -> Iterator[Mark]:
@@ -251,7 +249,7 @@ def _items(of: Facts) -> Iterator[Mark]:
         yield Mark(Kind.LOST_TESTS, words, "tests could not run", "no tests")
     elif of.tests in _UNTOLD:
         label = "" if of.tests is CheckOutcome.UNTESTED else "tests fail as before"
-        short = label and "≈"
+        short = label and "tests fail"
         yield Mark(Kind.UNTESTED, _UNTOLD[of.tests], label, short, "muted", leaves_out=False)
 
 
@@ -263,7 +261,9 @@ def _beside(of: Facts) -> Iterator[Mark]:
     if of.overlaps:
         more = f" +{len(of.overlaps) - 1}" if len(of.overlaps) > 1 else ""
         label = f"{of.overlaps[0]}{more}"
-        yield Mark(Kind.OVERLAP, f"overlaps {', '.join(of.overlaps)}", f"overlaps {label}", f"∩{label}")
+        yield Mark(
+            Kind.OVERLAP, f"overlaps {', '.join(of.overlaps)}", f"overlaps {label}", f"overlaps {label}"
+        )
     if of.rivals:
         words = f"one of {of.rivals + 1} variants of {of.variant_of}: approve one separately"
         yield Mark(Kind.VARIANT, words)
@@ -287,22 +287,22 @@ def _beside(of: Facts) -> Iterator[Mark]:
 def head(of: Facts) -> Head:
     """What the strictest of the readers and checks says, in a word."""
     if of.failed and of.verdict is not Verdict.UNREVIEWED:
-        return Head("✗", "CHECKS", "bad")
+        return Head("CHECKS", "bad")
     if of.final is Verdict.REVISE and of.verdict is Verdict.APPROVE:
-        return Head("", "final REVISE", "warn")
+        return Head("final REVISE", "warn")
     if of.verdict is Verdict.APPROVE and of.stated is Verdict.REVISE:
-        return Head("", "said REVISE", "warn")
+        return Head("said REVISE", "warn")
     if of.verdict is None:
         return PART if of.parent else HEADS[Verdict.UNREVIEWED]
     return HEADS[of.verdict]
 
 
 HEADS = {
-    Verdict.APPROVE: Head("✓", "APPROVE", "good"),
-    Verdict.REVISE: Head("↺", "REVISE", "warn"),
-    Verdict.UNREVIEWED: Head("?", "UNREVIEWED", "warn"),
+    Verdict.APPROVE: Head("APPROVE", "good"),
+    Verdict.REVISE: Head("REVISE", "warn"),
+    Verdict.UNREVIEWED: Head("UNREVIEWED", "warn"),
 }
-PART = Head("◪", "PART", "accent")
+PART = Head("PART", "accent")
 
 
 def labels(of: Facts, *, short: bool = False) -> list[tuple[str, str]]:
@@ -312,7 +312,7 @@ def labels(of: Facts, *, short: bool = False) -> list[tuple[str, str]]:
     asked = sum(mark.kind is Kind.CONFIRM for mark in found)
     for mark in found:
         if mark.kind is Kind.CONFIRM and asked:
-            said.append((f"⚠ {asked}" if short else f"⚠ {asked} to confirm", "warn"))
+            said.append((f"{asked} to confirm", "warn"))
             asked = 0
         elif text := mark.short if short else mark.label:
             said.append((text, mark.tone))

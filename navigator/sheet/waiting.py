@@ -98,16 +98,16 @@ def card_facts(
 def row_head(card: Card, facts: Facts | None) -> Head:
     """The first word of a row."""
     if card.landing == "refused" and card.state is TaskState.APPROVED:
-        return Head("!", "NOT LANDED", "bad")
+        return Head("NOT LANDED", "bad")
     if card.state is TaskState.STALE:
-        return Head("!", "STALE", "warn")
+        return Head("STALE", "warn")
     if card.state is TaskState.FAILED:
-        return Head("!", "FAILED", "bad")
+        return Head("FAILED", "bad")
     if facts is not None:
         return head(facts)
     if card.suggestions:
-        return Head("◇", f"CHOOSE {card.suggestions}", "accent")
-    return Head("≡", "NO CHANGE", "muted") if card.no_change else Head("≡", "REPORT", "accent")
+        return Head(f"CHOOSE {card.suggestions}", "accent")
+    return Head("NO CHANGE", "muted") if card.no_change else Head("REPORT", "accent")
 
 
 def what_to_do(card: Card) -> str:

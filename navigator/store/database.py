@@ -17,7 +17,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from navigator.model.errors import Conflict, IllegalTransition, NavigatorError
-from navigator.store.damage import damaged_row
 from navigator.store.errors import (
     DatabaseLocked,
     DiskFull,
@@ -27,6 +26,7 @@ from navigator.store.errors import (
     SqliteTooOld,
     StoreError,
     corrupt,
+    damaged_row,
     disk_full,
 )
 from navigator.store.lock import describe_holder

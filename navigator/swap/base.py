@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from navigator.client.chat import Timeouts
+from navigator.client.body import Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.errors import NoAnswer, NotReady, ServingError, Unreachable, WrongModel
 from navigator.client.status import ServerLook, look_at

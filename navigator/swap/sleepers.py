@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from navigator.client.chat import Timeouts
+from navigator.client.body import Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.errors import NoAnswer, Overloaded, Unreachable
 from navigator.client.transport import Transport

@@ -24,11 +24,10 @@ from textual.screen import Screen
 from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.gate import KeyGate, act_on_own_key
-from navigator.tui.keys.keymap import Keymap, load_keymap
+from navigator.tui.keys.keymap import KeyGate, Keymap, act_on_own_key, load_keymap
 from navigator.tui.keys.registry import Action, bindings_of, in_scope, title_of
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
-from navigator.tui.terminal.output import InertFilter
+from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
 
@@ -44,7 +43,7 @@ MODES: dict[str, str] = {
     "compose": "navigator.tui.compose.screen:ComposeScreen",
     "stats": "navigator.tui.statistics.screen:StatsScreen",
     "fleet": "navigator.tui.fleet.screen:FleetScreen",
-    "lab": "navigator.tui.lab.screen:LabScreen",
+    "lab": "navigator.tui.lab:LabScreen",
 }
 """Mode -> module and class; the module is imported when the mode is first shown."""
 
@@ -260,8 +259,9 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         self.go("lab")
 
     def action_compose(self) -> None:
-        """Write a task."""
-        self.go("compose", ComposeFor())
+        """Write a task, for the projects that are meant where one is."""
+        screen = self.screen
+        self.go("compose", ComposeFor(screen.meant_projects() if isinstance(screen, NavScreen) else ()))
 
     def action_help(self) -> None:
         """What the keys do here."""
@@ -274,6 +274,10 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         names = [theme.name for theme in THEMES]
         here = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(here + 1) % len(names)]
+
+    def action_interrupt(self) -> None:
+        """Say how to quit."""
+        self.toast(f"Press {self.keymap.shown('app.leave')} to quit.")
 
     def action_leave(self) -> None:
         """Leave; while a conductor runs, ask whether it keeps running."""

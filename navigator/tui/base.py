@@ -19,13 +19,13 @@ from textual.notifications import SeverityLevel
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_text
+from navigator.tui import terminal
 from navigator.tui.data.conductor_link import ConductorLink
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.feed import DataFeed
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
-from navigator.tui.terminal import output
 from navigator.tui.widgets.strip import StripFacts, strip_facts
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class BaseApp(App[None], inherit_bindings=False):
         link: the connection to the conductor.
         then: the command that the user left the screens for.
         failed: why the screens ended at once.
+        last_decided: the proposals that were approved last, and not undone since.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class BaseApp(App[None], inherit_bindings=False):
         self.link = ConductorLink(paths, self._event, self._live_changed, time_scale=time_scale, seed=seed)
         self.then = ""
         self.failed: NavigatorError | None = None
+        self.last_decided: tuple[str, ...] = ()
 
     @cached_property
     def settings(self) -> Settings:
@@ -135,7 +137,7 @@ class BaseApp(App[None], inherit_bindings=False):
         """New work waits while the terminal has no focus: ring, and notify terminals that support it."""
         if self._driver is not None:
             text = f"Navigator: {waiting} waiting for you"
-            self._driver.write(output.notification_sequence(text, tmux=output.inside_tmux()))
+            self._driver.write(terminal.notification_sequence(text, tmux=terminal.inside_tmux()))
 
     # Starting the conductor. Opening the screens alone loads no model.
 
@@ -170,7 +172,7 @@ class BaseApp(App[None], inherit_bindings=False):
         """Copy text by OSC 52, through tmux too; refuse what terminals would drop."""
         text = safe_text(text)  # what models wrote stays inert where it is pasted, too
         self._clipboard = text
-        sequence = output.clipboard_sequence(text, tmux=output.inside_tmux())
+        sequence = terminal.clipboard_sequence(text, tmux=terminal.inside_tmux())
         if sequence is None:
             self.toast("Too long for the terminal's clipboard; not copied.", "warning")
         elif self._driver is not None:

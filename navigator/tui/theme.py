@@ -1,8 +1,4 @@
-"""The application's themes, and the palette that the diff view draws with under each.
-
-One accent a theme; green, red and amber only where they mean added, removed and attention, and never without a sign, a
-glyph or a word beside them.
-"""
+"""The application's themes, and the palette that the diff view draws with under each. The colours are in themes.toml."""
 
 from __future__ import annotations
 
@@ -12,6 +8,8 @@ from functools import lru_cache
 
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
+
+from navigator.config.resources import table
 
 DEFAULT_THEME = "navigator-dark"
 
@@ -70,152 +68,11 @@ class DiffPalette:
     syntax_on_changes: bool
 
 
-_DARK = Shades(
-    background="#12161c",
-    surface="#1a2029",
-    panel="#222a35",
-    text="#d3dae3",
-    muted="#8b96a5",
-    faint="#566171",
-    accent="#6fb3f2",
-    added="#7fd29a",
-    added_line="#14291e",
-    added_cursor="#1b3a2a",
-    added_word="#24633e",
-    removed="#f08c93",
-    removed_line="#2f191d",
-    removed_cursor="#452329",
-    removed_word="#7a2e37",
-    cursor="#232c38",
-    attention="#e5b95c",
-    syntax={
-        "comment": "italic #98a3b2",
-        "keyword": "#bda6ee",
-        "constant": "#e3b287",
-        "type": "#e2cd98",
-        "string": "#9fcfd8",
-        "number": "#e3b287",
-        "attribute": "#e2cd98",
-        "builtin": "#93cfc4",
-        "decorator": "#bda6ee",
-        "function": "#92c0f2",
-        "heading": "bold",
-    },
-)
-
-_LIGHT = Shades(
-    background="#fcfcfa",
-    surface="#f0f1ef",
-    panel="#e5e7e4",
-    text="#22272e",
-    muted="#5b6570",
-    faint="#99a1aa",
-    accent="#0b62bd",
-    added="#13692f",
-    added_line="#e4f5e7",
-    added_cursor="#d0edd6",
-    added_word="#a5e0b2",
-    removed="#ab2230",
-    removed_line="#fdebeb",
-    removed_cursor="#f9dada",
-    removed_word="#f4b4b8",
-    cursor="#e9eef5",
-    attention="#8a5a00",
-    syntax={
-        "comment": "italic #5b6570",
-        "keyword": "#6b3fb5",
-        "constant": "#9a4a00",
-        "type": "#7a5a00",
-        "string": "#0f5f75",
-        "number": "#9a4a00",
-        "attribute": "#7a5a00",
-        "builtin": "#0d6a5c",
-        "decorator": "#6b3fb5",
-        "function": "#0b4f9e",
-        "heading": "bold",
-    },
-)
-
-_CONTRAST = Shades(
-    background="#000000",
-    surface="#1c1c1c",
-    panel="#2b2b2b",
-    text="#ffffff",
-    muted="#d0d0d0",
-    faint="#9a9a9a",
-    accent="#5fd7ff",
-    added="#5fff87",
-    added_line="#00260d",
-    added_cursor="#00461a",
-    added_word="#005f23",
-    removed="#ff9d9d",
-    removed_line="#380000",
-    removed_cursor="#5c0000",
-    removed_word="#8f0000",
-    cursor="#333333",
-    attention="#ffd75f",
-    syntax={
-        "comment": "italic #d0d0d0",
-        "keyword": "bold #ffffff",
-        "constant": "#ffd7af",
-        "type": "#ffffaf",
-        "string": "#afffff",
-        "number": "#ffd7af",
-        "attribute": "#ffffaf",
-        "builtin": "#afffd7",
-        "decorator": "#ffd7ff",
-        "function": "#d7e7ff",
-        "heading": "bold",
-    },
-    word_style="bold underline",
-)
-
-# The terminal's own sixteen colours. Tints are not to be had, so changed lines wear their colour on the text, and the
-# changed words are reversed. "bright_black" is left alone: some terminals paint it as their background.
-_ANSI = Shades(
-    background="default",
-    surface="default",
-    panel="default",
-    text="default",
-    muted="dim default",
-    faint="dim default",
-    accent="blue",
-    added="green",
-    added_line="default",
-    added_cursor="default",
-    added_word="default",
-    removed="red",
-    removed_line="default",
-    removed_cursor="default",
-    removed_word="default",
-    cursor="default",
-    attention="yellow",
-    syntax={
-        "comment": "italic",
-        "keyword": "magenta",
-        "constant": "cyan",
-        "type": "cyan",
-        "string": "yellow",
-        "number": "cyan",
-        "attribute": "cyan",
-        "builtin": "cyan",
-        "decorator": "magenta",
-        "function": "blue",
-        "heading": "bold",
-    },
-    word_style="bold reverse",
-    changed_text=True,
-)
-
-_SHADES: dict[str, Shades] = {
-    "navigator-dark": _DARK,
-    "navigator-light": _LIGHT,
-    "navigator-contrast": _CONTRAST,
-    "navigator-ansi": _ANSI,
-}
+_SHADES = {name: Shades(**shades) for name, shades in table(__package__, "themes.toml").items()}
 
 
-def _theme(name: str, shades: Shades, *, dark: bool) -> Theme:
+def _theme(name: str, *, dark: bool) -> Theme:
+    shades = _SHADES[name]
     return Theme(
         name=name,
         primary=shades.accent,
@@ -288,10 +145,10 @@ def _ansi_theme() -> Theme:
 
 
 THEMES: tuple[Theme, ...] = (
-    _theme("navigator-dark", _DARK, dark=True),
-    _theme("navigator-light", _LIGHT, dark=False),
+    _theme("navigator-dark", dark=True),
+    _theme("navigator-light", dark=False),
     _ansi_theme(),
-    _theme("navigator-contrast", _CONTRAST, dark=True),
+    _theme("navigator-contrast", dark=True),
 )
 """Every theme of the application, the default first; the app registers them all."""
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from navigator.cascade.verbs.base import Question, Told, Verb
-from navigator.cascade.verbs.deciding import Pinned
-from navigator.cascade.verbs.escalate import Escalate, EscalateArgs
-from navigator.cascade.verbs.review_change import AddReview, ReviewArgs
+from navigator.actions.approve import Approve
+from navigator.actions.base import Question, Told, Verb
+from navigator.actions.deciding import Decided, Pinned
+from navigator.actions.escalate import Escalate, EscalateArgs
+from navigator.actions.review_change import AddReview, ReviewArgs
+from navigator.actions.undo import Undo
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model
 from navigator.model.states import TaskState
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.note import NoteDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.dialogs.pick import PickDialog
 
 if TYPE_CHECKING:
@@ -77,7 +78,12 @@ async def send(app: BaseApp, verb: Verb[A, R], args: A) -> list[Told]:
 
 
 async def _request(app: BaseApp, verb: Verb[A, R], args: A) -> R:
-    return verb.read_result(await app.link.request(verb.name, args.model_dump(mode="json")))
+    result = verb.read_result(await app.link.request(verb.name, args.model_dump(mode="json")))
+    if isinstance(verb, Undo):
+        app.last_decided = ()
+    elif isinstance(verb, Approve) and isinstance(result, Decided):
+        app.last_decided = tuple(row.id for row in result.decisions if row.recorded) or app.last_decided
+    return result
 
 
 def show(app: BaseApp, told: list[Told]) -> None:
@@ -145,7 +151,7 @@ def _offers(project: Project) -> dict[str, tuple[dict[str, Any], str]]:
     """What can be reviewed: its name in the list to the arguments and a few words. Blocks."""
     from navigator.git.existing import recent_commits
     from navigator.git.facts import WORKTREE, read_facts, resolve_base
-    from navigator.git.uncommitted import uncommitted
+    from navigator.git.snapshot import uncommitted
 
     facts = read_facts(project.path)
     base = resolve_base(facts, "" if project.base == WORKTREE else project.base)[0]

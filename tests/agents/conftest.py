@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cascade import test_conductor
-from tests.cascade.scripted_models import Models
-from tests.cascade.support import hurry
-from tests.cascade.test_conductor import Room
+from tests.journey import test_conductor
+from tests.journey.scripted_models import Models
+from tests.journey.support import hurry
+from tests.journey.test_conductor import Room
 from tests.sandbox.support import no_sandbox
 
 models = test_conductor.models

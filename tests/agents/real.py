@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.cascade.scripted_models import READER, WRITER, approval
+from tests.journey.scripted_models import READER, WRITER, approval
 from tests.sandbox.support import no_sandbox
 
 ROOT = Path(__file__).parents[2]

@@ -19,10 +19,10 @@ from navigator.config.settings import AgentSettings
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.agents.test_misbehaving import SHAPES, left
-from tests.cascade.scripted_models import Messages, approval, objection
-from tests.cascade.support import Desk
-from tests.cascade.test_conductor import Room
-from tests.cascade.test_siege import BOUND, Asker
+from tests.journey.scripted_models import Messages, approval, objection
+from tests.journey.support import Desk
+from tests.journey.test_conductor import Room
+from tests.journey.test_siege import BOUND, Asker
 from tests.swap.desk import wait_for
 
 WHOLE = bool(os.environ.get("NAVIGATOR_AGENT_SIEGE"))

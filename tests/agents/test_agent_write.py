@@ -7,16 +7,16 @@ import json
 import threading
 from typing import Any
 
-from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cascade.verbs.registry import perform
+from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
+from navigator.engine.conductor import Conductor, RunOptions
 from navigator.model.models import Proposal
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.agents.test_misbehaving import left
-from tests.cascade.scripted_models import Messages, approval, objection
-from tests.cascade.support import commits_of_proposals, git
-from tests.cascade.test_conductor import Room
+from tests.journey.scripted_models import Messages, approval, objection
+from tests.journey.support import commits_of_proposals, git
+from tests.journey.test_conductor import Room
 
 
 def test_the_edited_copy_becomes_a_proposal_and_lands(room: Room) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from navigator.agents import session as agent_session
-from navigator.cascade import conductor as conducting
 from navigator.config.settings import AgentSettings
+from navigator.engine import conductor as conducting
 from navigator.model.models import Proposal, Task
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
-from tests.cascade.scripted_models import Messages, approval, objection
-from tests.cascade.support import git
-from tests.cascade.test_conductor import CODE, Room
+from tests.journey.scripted_models import Messages, approval, objection
+from tests.journey.support import git
+from tests.journey.test_conductor import CODE, Room
 
 
 def left(room: Room) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from navigator.cascade.views.variants import standings
-from tests.cascade.test_conductor import Room
+from navigator.sheet.variants import standings
+from tests.journey.test_conductor import Room
 
 
 def test_the_agent_and_the_model_each_write_one_variant(room: Room) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.agents.acp import Connection, grant
-from navigator.agents.errors import AgentFailed
+from navigator.agents.acp import AgentFailed, Connection, grant
 from navigator.agents.forwarder import BadRequest, digest_of, read_request
 
 JSON = st.recursive(

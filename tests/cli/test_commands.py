@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from navigator.cli.main import _COMMANDS
-from navigator.landing.commits import unknown_person
-from tests.cascade.support import make_repository, without_identity
+from navigator.landing.plan import unknown_person
 from tests.cli.conftest import Command, git
+from tests.journey.support import make_repository, without_identity
 
 
 def test_the_whole_way_from_a_repository_to_a_landed_commit_and_back(

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from navigator.store.database import back_up
-from tests.cascade.support import Desk, make_repository
 from tests.cli.test_damaged_columns import COLUMNS, NUMBER, TEXT, WHOLE, add_row, damage
+from tests.journey.support import Desk, make_repository
 
 CHANCE = random.Random(4)
 CERTAIN = [

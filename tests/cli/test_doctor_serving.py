@@ -169,6 +169,8 @@ def test_no_files_and_an_unknown_model(folder: Path) -> None:
     assert "hf download Qwen/absent" in items["generator files"].hint
     assert "generator memory" not in items
     assert not any(name.startswith("reviewer files") for name in items)  # it is not on this machine
+    hint = looked(settings(folder, model="gen-model"))["generator files"].hint
+    assert "model_dirs" in hint and "hf download" not in hint  # no name of the Hub
 
 
 def test_a_units_context_that_is_shorter_than_the_settings(folder: Path) -> None:

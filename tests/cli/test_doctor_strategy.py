@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -56,6 +57,24 @@ def test_the_scope_says_which_systemd_is_asked(command: Command) -> None:
     command.config.write_text('[swap]\nstrategy = "systemd"\n[swap.systemd]\nscope = "system"\n')
     made = strategy_items(load_settings(command.config), StatePaths(command.state))
     assert [(item.name, item.state) for item in made][:2] == [("swap strategy", "ok"), ("systemd", "ok")]
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_a_machine_that_ssh_does_not_reach_is_said_once(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("git", "bwrap", "sh"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    if installed:
+        (tools / "ssh").write_text("#!/bin/sh\necho 'Permission denied' >&2; exit 255\n")
+        (tools / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools))
+    command.config.write_text('[swap]\nstrategy = "systemd"\n[swap.systemd]\nhost = "box"\n')
+    found = command.json("doctor", code=3)["items"]
+    said = [item for item in found if "ssh is not" in item["found"] or "No connection" in item["found"]]
+    assert [item["name"] for item in said] == ["ssh" if installed else "swap strategy"]
 
 
 def test_two_sleepers_at_one_address(command: Command) -> None:
@@ -152,6 +171,7 @@ def test_a_server_that_a_swap_starts_may_be_down(tmp_path: Path) -> None:
         "not running at http://127.0.0.1:9; a swap starts it",
     )
     assert shared["reviewer"].state == "ok" and "a swap changes it" in shared["reviewer"].found
+    assert not any(" files" in name for name in (*down, *shared))  # the command knows where they are
 
 
 def test_commands_that_do_not_exist_are_named_before_a_run(command: Command) -> None:

@@ -50,6 +50,8 @@ def test_it_says_what_it_runs_before_it_does(command: Command, repository: Path)
     done = command.run("project", "check", "thing", "--set", "exit 0", "--json")
     assert done.stderr.endswith("Running the tests on the base: `exit 0` …\n")
     assert command.run("project", "check", "thing", "--set", "", code=3).stderr.count("Running") == 0
+    absent = command.run("project", "check", "thign", "--set", "true", code=2)
+    assert "thing" in absent.stderr and "Running" not in absent.stderr
 
 
 @pytest.mark.sandbox

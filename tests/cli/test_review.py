@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from navigator.cascade.views import reviews as words
-from navigator.cascade.views.reviews import review_document, sarif, standing, unread
 from navigator.cli.main import cli
 from navigator.model.errors import UsageError
 from navigator.model.models import Finding, Proposal, Review, Task
 from navigator.model.secrets import Redactor
 from navigator.model.states import Criterion, FindingKind, Role, Severity, TaskState, Verdict
 from navigator.model.text import is_unsafe
-from tests.cascade.support import git, make_repository
+from navigator.sheet import reviews as words
+from navigator.sheet.reviews import review_document, sarif, standing, unread
 from tests.cli.conftest import Command
 from tests.cli.json_schema import problems
+from tests.journey.support import git, make_repository
 
 SCHEMA = json.loads((Path(__file__).parent / "data" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cascade.scripted_models import Models, approval, objection, speaking
-from tests.cascade.support import git, make_repository
 from tests.cli.conftest import Command
+from tests.journey.scripted_models import Models, approval, objection, speaking
+from tests.journey.support import git, make_repository
 
 ONE = "qwen3-coder:30b"
 

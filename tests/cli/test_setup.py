@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from navigator.cli.setup import how_to_get_one
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.paths import StatePaths
 from navigator.config.resources import resource_dir
@@ -21,9 +21,9 @@ from navigator.setup.presets import BASIS, fitting, load_presets
 from navigator.setup.servers import FoundServer, find_servers, look
 from navigator.swap import make_strategy, strategy_class
 from navigator.swap.gpu import Card
-from tests.cascade.support import make_repository
 from tests.cli.boxes import Box, serving
 from tests.cli.conftest import Command
+from tests.journey.support import make_repository
 
 SMALL, LARGE = "qwen3-coder:30b", "gpt-oss:120b"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cascade.splitting import THIRTY, SplitBench
+from tests.journey.splitting import THIRTY, SplitBench
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from navigator.cascade.socket.client import request
-from navigator.cascade.socket.wire import NoConductor
+from navigator.actions.wire import NoConductor
 from navigator.cli.status import swapping
 from navigator.config.paths import StatePaths
+from navigator.engine.client import request
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.store.database import open_writer

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.verbs.approve import approval_lines
-from navigator.cascade.views.writing import mended_words, repair_prompts
+from navigator.actions.approve import approval_lines
+from navigator.sheet.writing import mended_words, repair_prompts
 from navigator.tui.review.context import load_review_context
 from navigator.tui.review.words import warning_lines
-from tests.cascade.scripted_models import Models, speaking
-from tests.cascade.support import git
-from tests.cascade.test_checks import BAD, GOOD, Room, saying
 from tests.cli.conftest import Command
+from tests.journey.scripted_models import Models, speaking
+from tests.journey.support import git
+from tests.journey.test_checks import BAD, GOOD, Room, saying
 from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]

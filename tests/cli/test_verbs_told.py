@@ -11,8 +11,8 @@ import click
 import pytest
 
 from navigator.cli import project as projects
-from tests.cascade.landing_bench import LandingBench
 from tests.cli.conftest import Command, git
+from tests.journey.landing_bench import LandingBench
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
 def test_from_the_list_of_what_waits_to_undoing_twice(bench: LandingBench) -> None:
     first, second = bench.waiting
     done = bench.desk.run("approve", "--yes", first, "--confirm", "unseen")
-    assert f"{first}  landed on navigator/2026-01-01-a as " in done.stdout.decode()
-    assert "git merge navigator/2026-01-01-a" in done.stderr.decode()
+    assert f"{first}  landed on navigator/2026-01-01 as " in done.stdout.decode()
+    assert "`navigator merge` merges" in done.stderr.decode()
     listed = bench.desk.run("proposals").stdout.decode()
     assert second in listed and first not in listed
     assert first in bench.desk.run("proposals", "--all").stdout.decode()
@@ -32,7 +32,7 @@ def test_from_the_list_of_what_waits_to_undoing_twice(bench: LandingBench) -> No
     assert [one["id"] for one in bench.desk.json("proposals", "--waiting")["proposals"]] == [second]
     assert "only one of" in bench.desk.run("proposals", "--all", "--waiting", codes=(2,)).stderr.decode()
     again = bench.desk.run("reject", "--yes", first, codes=(1,)).stdout.decode()
-    assert f"{first}  has already landed on navigator/2026-01-01-a" in again
+    assert f"{first}  has already landed on navigator/2026-01-01" in again
     assert f"{first}  undone: " in bench.desk.run("undo", "--yes", first).stdout.decode()
     twice = bench.desk.run("undo", "--yes", first, codes=(1,)).stdout.decode()
     assert f"{first}  has already been undone." in twice

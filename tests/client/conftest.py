@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from navigator.client.chat import ChatRequest, Timeouts
+from navigator.client.body import ChatRequest, Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.retry import RetryPolicy
 from navigator.config.settings import ServerSettings

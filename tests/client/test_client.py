@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from navigator.client.chat import Timeouts
+from navigator.client.body import Timeouts
 from navigator.client.errors import (
     Aborted,
     BadAnswer,

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.client.assemble import Assembly, EntropySum, entropy
-from navigator.client.body import Dialect, build_body
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest, Dialect, build_body
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.client.limits import Limiter
+from navigator.client.body import Limiter
 
 
 async def test_first_come_first_served_and_never_too_many() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.settings import Settings
 from navigator.model.errors import MissingPart

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from navigator.client.chat import Load
+from navigator.client.body import Load
 from navigator.client.errors import (
     BadAnswer,
     Overloaded,

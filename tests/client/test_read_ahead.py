@@ -12,9 +12,9 @@ import pytest
 from navigator.model.states import Role
 from navigator.process.keeper import descendants
 from navigator.setup.weights import model_folder, total_bytes, weight_files
-from navigator.swap.read_ahead import page_cache
-from navigator.swap.read_ahead.page_cache import MIB
-from navigator.swap.read_ahead.reader import Limits, ReadAhead
+from navigator.swap import page_cache
+from navigator.swap.page_cache import MIB
+from navigator.swap.read_ahead import Limits, ReadAhead
 
 SIZE = 24 * MIB
 
@@ -84,7 +84,7 @@ async def test_warm_files_start_no_process(weights: list[Path], monkeypatch: pyt
     async def never(*_: object, **__: object) -> None:
         raise AssertionError("a reader was started for files that are all in memory")
 
-    monkeypatch.setattr("navigator.swap.read_ahead.reader.running", never)
+    monkeypatch.setattr("navigator.swap.read_ahead.running", never)
     ahead = reader(weights)
     await ahead.start(Role.REVIEWER)
     await ahead.wait()

@@ -18,10 +18,10 @@ import pytest
 
 from navigator.client.errors import Unreachable
 from navigator.config.paths import StatePaths
-from navigator.config.settings import Settings
+from navigator.config.settings import Settings, load_settings
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
-from navigator.rehearsal.server.timing import MODEL_NAMES
+from navigator.rehearsal.server.engine import MODEL_NAMES
 from navigator.swap import make_strategy, processes, strategy_class, strategy_names
 from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies.rehearsal import COMMAND, MODELS, RehearsalStrategy
@@ -354,12 +354,19 @@ async def test_resident_looks_and_touches_nothing() -> None:
     assert await strategy.resident() is None
 
 
-def test_without_a_strategy_one_is_told_which_there_are(tmp_path: Path) -> None:
-    with pytest.raises(MissingPart) as caught:
+def test_without_settings_one_is_told_what_writes_them(tmp_path: Path) -> None:
+    with pytest.raises(MissingPart, match="no settings yet") as caught:
         make_strategy(Settings(), StatePaths(tmp_path))
     assert caught.value.exit_code == 3
-    assert "[swap]" in caught.value.hint
-    offered = caught.value.hint.partition("Strategies:")[2]
+    assert "`navigator setup`" in caught.value.hint
+
+
+def test_without_a_strategy_one_is_told_which_there_are(tmp_path: Path) -> None:
+    (tmp_path / "navigator.toml").write_text('[generator]\nbase_url = "http://127.0.0.1:1"\n')
+    with pytest.raises(MissingPart) as caught:
+        make_strategy(load_settings(tmp_path / "navigator.toml"), StatePaths(tmp_path))
+    assert caught.value.exit_code == 3
+    offered = caught.value.hint.partition("[swap]")[2]
     assert all(known in offered for known in strategy_names())
 
 

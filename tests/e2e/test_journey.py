@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 
 def waiting(shown: str) -> int:
     """How many wait for the developer, as the deck says."""
-    found = re.search(r"WAITING FOR ME\s+(\d+)", shown)
+    found = re.search(r"WAITING FOR YOU\s+(\d+)", shown)
     return int(found[1]) if found else -1
 
 
@@ -54,8 +54,8 @@ def refused(shown: str, name: str) -> bool:
 
 
 def filtered(shown: str) -> bool:
-    """Whether the deck shows a part of what waits: `WAITING FOR ME  3   of 35`."""
-    return re.search(r"WAITING FOR ME\s+\d+\s+of \d", shown) is not None
+    """Whether the deck shows a part of what waits: `WAITING FOR YOU  3   of 35`."""
+    return re.search(r"WAITING FOR YOU\s+\d+\s+of \d", shown) is not None
 
 
 def filter_deck(terminal: Terminal, words: str, expected: str, gone: str = "APPROVE r") -> None:
@@ -77,7 +77,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.run()
     terminal.wait("A fast model writes, a strong one reviews, you decide.", "sample projects")
     terminal.keys("d")
-    terminal.wait("PROJECTS 24", "WAITING FOR ME")
+    terminal.wait("PROJECTS 24", "WAITING FOR YOU")
     terminal.until(lambda shown: waiting(shown) >= 30, "thirty proposals")
     terminal.wait("for review r1")
     terminal.keys("r")

@@ -77,7 +77,7 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
     navigator(place, "project", "add", str(repository))
     paths = StatePaths(Path(place["NAVIGATOR_STATE"])).ensure()
     plant(paths, name)
-    paths.log.write_text(f"2026-11-20 14:03:11,204 ERROR navigator.cascade {PLANTED}\n{PLANTED}\n")
+    paths.log.write_text(f"2026-11-20 14:03:11,204 ERROR navigator.engine {PLANTED}\n{PLANTED}\n")
 
 
 def plant(paths: StatePaths, name: str) -> None:
@@ -173,11 +173,11 @@ def test_nothing_planted_reaches_the_terminal(
     screens.send("\r")
     screens.wait_for("trigger")
     screens.read(1)
-    for keys in ("i", "\x1b", "\\", "w", "\\", "z", "y", "b", "\x1b", "?", "\x1b", "S", "\t", "F"):
+    for keys in ("i", "\x1b", "\\", "w", "\\", "z", "y", "b", "\x1b", "?", "\x1b", "S", "n", "F"):
         screens.send(keys)
         screens.read(0.7)
     screens.wait_for("another model")
-    screens.send("l")
+    screens.send("n")
     screens.read(0.7)
     screens.send("D\t\r")
     screens.read(0.7)
@@ -219,7 +219,7 @@ def test_ctrl_c_leaves_nothing_and_the_screens_go_on(ours: Callable[..., Pty], p
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [("s", "The conductor is not running."), ("\r", "The conductor is still running")],
+    [("X", "The conductor is not running."), ("\r", "The conductor is still running")],
     ids=["stopped", "left working"],
 )
 def test_the_demo_says_the_way_back(
@@ -241,7 +241,7 @@ def test_the_demo_says_the_way_back(
     assert (
         "To open the demo again:" in after and f"export NAVIGATOR_STATE={place['NAVIGATOR_STATE']}" in after
     )
-    assert ("stop` ends it" in after) is (answer != "s")
+    assert ("stop` ends it" in after) is (answer != "X")
 
 
 def test_ctrl_z_gives_the_shell_back_and_fg_the_screens(terminal: Terminal) -> None:

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from navigator.cascade.canary import _answers, _profile
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength
+from navigator.engine.canary import _answers, _profile
 from navigator.figures.canary import MAX_TOKENS, PROBES, judge
 from navigator.model.states import CanaryOutcome
 

@@ -9,8 +9,8 @@ import pytest
 
 from navigator.lab.speculation.checks import Facts, findings
 from navigator.lab.speculation.estimates import Estimate, estimates
-from navigator.lab.speculation.measuring.plan import prompt_texts, read_plan
-from navigator.lab.speculation.measuring.runner import measure
+from navigator.lab.speculation.plan import prompt_texts, read_plan
+from navigator.lab.speculation.runner import measure
 from navigator.lab.speculation.runs import Run, read_runs
 from tests.engines import sglang
 from tests.engines.llama import ROOT, home, missing

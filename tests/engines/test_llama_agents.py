@@ -11,12 +11,12 @@ import pytest
 from navigator.model.states import TaskState
 from tests.agents import real
 from tests.agents.conftest import install
-from tests.cascade.scripted_models import READER, Models, speaking
-from tests.cascade.support import commits_of_proposals, git, hurry
-from tests.cascade.test_conductor import Room
 from tests.engines.conftest import ready
 from tests.engines.llama import ALIAS, LlamaServer, llama_server, missing
 from tests.engines.narrowing import NEW_LINE, TEMPLATE, Narrow, narrowing
+from tests.journey.scripted_models import READER, Models, speaking
+from tests.journey.support import commits_of_proposals, git, hurry
+from tests.journey.test_conductor import Room
 from tests.sandbox.support import no_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(900)]
@@ -64,7 +64,7 @@ def configure(room: Room, url: str, command: list[str], extra: str = BRIEF) -> N
     room.config.write_text(
         f'[generator]\nmodel = "{ALIAS}"\nbase_url = "{url}"\ncontext_tokens = 16384\nmax_tokens = 200\n'
         f"[generator.extra_body]\n{extra}"
-        f"[generator.agent]\ncommand = {command}\nminutes = 10\nrequests = 20\n"
+        f"[generator.agent]\ncommand = {command}\nminutes = 10\n"
         f'[reviewer]\nmodel = "{READER}"\nbase_url = "{room.models.url}"\n'
         '[swap]\nstrategy = "resident"\n[canary]\nenabled = false\n',
         encoding="utf-8",

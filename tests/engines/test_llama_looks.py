@@ -18,11 +18,11 @@ import pytest
 from navigator.model.states import LookOutcome, Role
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from tests.cascade.test_killed import KILLED_AT
 from tests.engines.conftest import wait_until_idle
 from tests.engines.llama import LlamaServer
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, environment_of
 from tests.git.world import make_repo
+from tests.journey.test_killed import KILLED_AT
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 

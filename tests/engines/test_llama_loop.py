@@ -142,16 +142,15 @@ def test_an_edit_goes_all_the_way_through_the_review_to_a_branch(
     assert all(proposal["usage"]["completion_tokens"] > 0 for proposal in proposals)
 
     head = git(repo, "rev-parse", "HEAD")
-    # A random model may state REVISE with findings that quote nothing: such an approval is confirmed separately.
-    overruled = [
+    # A random model may overrule itself and say which hunks it read as it likes: an approval names what it has to.
+    named = [
         word
         for proposal in proposals
-        if proposal["review"] and proposal["review"]["stated_verdict"] == "REVISE"
-        for word in ("--confirm", f"{proposal['id']}:overruled:review")
+        for mark in proposal["marks"]
+        if mark["key"]
+        for word in ("--confirm", f"{proposal['id']}:{mark['key']}")
     ]
-    for proposal in proposals:
-        navigator("diff", proposal["id"])
-    navigator("approve", *(proposal["id"] for proposal in proposals), "--yes", *overruled)
+    navigator("approve", *(proposal["id"] for proposal in proposals), "--yes", "--confirm", "unseen", *named)
     states = [task["state"] for task in navigator("task", "list")["tasks"]]
     assert states == ["landed"] * 3
     # A batch ends when nothing is in review any more: where both models answer, that may be more than one.

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength
 from navigator.config.settings import Settings

@@ -21,14 +21,13 @@ from typing import Any
 import httpx
 import pytest
 
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes, TimingModel
-from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.server.engine import Completion, Pace
 from navigator.rehearsal.server.http import HttpServer
-from navigator.rehearsal.server.timing import Pace
 from navigator.rehearsal.server.tool_calls import ToolCall, call_text
 from tests.engines.sglang import CONTEXT, SglangServer, home, missing, sglang_server
 from tests.scripted.sglang import WholeApi

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength
 from navigator.config.settings import ServerSettings, SleepSettings

@@ -91,7 +91,7 @@ def test_a_share_is_refused_where_the_interval_of_j_holds_0() -> None:
     found = score(answered(24, 60, 42, 60), real(70, 130))
     assert found.genuine_share is None
     assert found.faulty_share is None
-    assert found.reason == "the interval of J, -0.07 to 0.26, does not lie above 0"
+    assert found.reason == "the reviewer may be no better than chance (J is between -0.07 and 0.26)"
     assert "cannot be told" not in worth_words(found)  # it is worse: no better than chance
     assert found.verdict == CHANCE
 
@@ -102,8 +102,8 @@ def test_one_that_is_better_than_chance_may_still_raise_nothing_but_false_alarms
     assert found.genuine_share is not None
     assert (found.genuine_share.value, found.genuine_share.low) == (0.0, 0.0)
     assert found.verdict == CANNOT_TELL
-    assert found.why.endswith(
-        "better than chance, but it says REVISE to proposals no more often than false alarms would."
+    assert found.why.startswith(
+        "Better than chance, but it says REVISE to your proposals no more often than to clean items ("
     )
     assert not found.no_better_than_chance
 

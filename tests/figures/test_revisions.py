@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.agreement import kappa, retest
+from navigator.figures.exam import kappa, retest
 from navigator.figures.intervals import wilson
 from navigator.figures.outcomes import NOT_LOOKED, findings_met, landed, outcomes, revisions
 from navigator.model.outcomes import FateCount, FindingTotals, RepeatCount, RevisionCount

@@ -27,13 +27,6 @@ import pytest
 from pydantic import ValidationError
 
 from navigator.agents import acp
-from navigator.cascade.reviewing import answer as review_answer
-from navigator.cascade.reviewing import grounding, quotes
-from navigator.cascade.reviewing.answer import UnreadableReview, read_review
-from navigator.cascade.reviewing.grounding import Shown, ground
-from navigator.cascade.reviewing.quotes import find_quote
-from navigator.cascade.stages import scan_answer
-from navigator.cascade.stages.scan_answer import UnreadableScan, read_scan
 from navigator.checks import change, syntax
 from navigator.checks import removed_tests as removed_tests_module
 from navigator.checks.change import added_secret
@@ -41,6 +34,13 @@ from navigator.checks.removed_tests import FileText, changed_settings, removed_t
 from navigator.edits import apply_answer, ladder, parse_answer, parser
 from navigator.edits import parser as markers
 from navigator.git import diffs
+from navigator.journey import scan_answer
+from navigator.journey.reviewing import answer as review_answer
+from navigator.journey.reviewing import grounding, quotes
+from navigator.journey.reviewing.answer import UnreadableReview, read_review
+from navigator.journey.reviewing.grounding import Shown, ground
+from navigator.journey.reviewing.quotes import find_quote
+from navigator.journey.scan_answer import UnreadableScan, read_scan
 from navigator.model import json_text, secrets
 from navigator.model.secrets import find_secret
 from navigator.model.text import safe_line, safe_text
@@ -49,9 +49,9 @@ from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.sandbox.propose import proposed_command
 from navigator.sandbox.suite import excerpt
 from navigator.tui.answers import markdown
-from tests.cascade.answers import answer, finding
 from tests.edits.support import tree
 from tests.fuzz.growth import MOST, growth
+from tests.journey.answers import answer, finding
 from tests.pattern_pieces import own_pieces
 from tests.rehearsal.conversation import difference
 

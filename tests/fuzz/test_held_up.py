@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from navigator.cascade.reviewing.test_answer import read_test_answer
-from navigator.cascade.stages import agent_write
+from navigator.journey import agent_write
+from navigator.journey.reviewing.test_answer import read_test_answer
 from navigator.model.secrets import MOST_VALUES, Redactor, values_in
 from navigator.tui.answers.markdown import drawn
 from tests.fuzz.growth import MOST, growth

@@ -8,9 +8,9 @@ import pytest
 
 from navigator.context.build import Context, build_context
 from navigator.git.scope import fits, is_secret
+from navigator.git.snapshot import uncommitted_paths
 from navigator.git.source import TreeSource
 from navigator.git.source_protocol import FileSource
-from navigator.git.uncommitted import uncommitted_paths
 from tests.git.world import World, commit, git
 
 FILES = {
@@ -99,7 +99,7 @@ def test_a_task_that_says_nothing_of_where_shows_what_others_lean_on(world: Worl
     found = context(world, "Do something")
     paths = [f.path for f in found.files]
     assert paths == ["shop/cart.py"]
-    assert found.files[0].why == "many files lean on it"
+    assert found.files[0].why == "many files use it"
     assert context(world, "Do something", budget=3).files == ()
 
 

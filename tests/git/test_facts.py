@@ -17,7 +17,7 @@ from navigator.git.facts import (
     read_facts,
     resolve_base,
 )
-from navigator.git.uncommitted import uncommitted_paths
+from navigator.git.snapshot import uncommitted_paths
 from tests.git.world import World, commit, git, make_repo
 
 

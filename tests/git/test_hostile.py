@@ -10,8 +10,8 @@ from navigator.checks.policy import check_policy
 from navigator.context.build import build_context
 from navigator.git.facts import AbsentBlobs, read_facts
 from navigator.git.private import PrivateRepo
+from navigator.git.snapshot import uncommitted_paths
 from navigator.git.source import TreeSource
-from navigator.git.uncommitted import uncommitted_paths
 from navigator.landing.land import execute_landing, inspect_landing, prepare_landing
 from navigator.model.models import Project
 from tests.git.world import World, commit, fingerprint, git, make_repo, undo_landing

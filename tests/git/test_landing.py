@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from navigator.git.source_protocol import FileChange
-from navigator.landing.commits import compose_message
 from navigator.landing.land import (
     LandingPlan,
     LandingRefused,
@@ -21,7 +20,7 @@ from navigator.landing.land import (
     inspect_landing,
     prepare_landing,
 )
-from navigator.landing.plan import SignatureFailed, UndoRefused
+from navigator.landing.plan import SignatureFailed, UndoRefused, compose_message
 from navigator.landing.undo import prepare_undo
 from tests.git.world import World, commit, fingerprint, git, make_repo, undo_landing
 

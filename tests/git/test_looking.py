@@ -9,16 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.context.build import Context, build_context
-from navigator.context.looking.looker import BadExpression, Looker, literal_in, matching_lines
-from navigator.context.looking.render import LookAnswer
-from navigator.context.looking.requests import Counterparts, LookRequest, NotARequest, Shown, read_requests
+from navigator.context.looker import BadExpression, Looker, literal_in, matching_lines
+from navigator.context.looks import (
+    Counterparts,
+    LookAnswer,
+    LookRequest,
+    NotARequest,
+    Shown,
+    read_requests,
+)
 from navigator.context.repomap.index import RepoMap
 from navigator.edits import parse_answer
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.model.models import Project
 from navigator.model.states import LookKind, LookOutcome
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 
 SHAPES = '''"""Shapes."""
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tests.cascade.scripted_models import Messages, Models, approval, objection
+from tests.journey.scripted_models import Messages, Models, approval, objection
 
 Change = Mapping[str, tuple[str | None, str | None]]
 """Old and new text of each file that the right change touches."""

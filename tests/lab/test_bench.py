@@ -9,9 +9,9 @@ import pytest
 
 from navigator.lab.bench import CEILING, bench_tasks, heuristic, structural
 from navigator.lab.comparing.functions import SOLUTION
-from tests.cascade.scripted_models import speaking
-from tests.cascade.support import Desk
-from tests.cascade.test_reconcile import asked, settings, swapping
+from tests.journey.scripted_models import speaking
+from tests.journey.support import Desk
+from tests.journey.test_reconcile import asked, settings, swapping
 from tests.lab.known_models import Change, Quality, known
 from tests.sandbox.support import needs_sandbox
 

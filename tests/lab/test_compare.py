@@ -12,16 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.figures.compare import holm, paired_difference, pairs_needed, power, sign_test
-from navigator.lab.comparing.arms import ARMS, USUAL, next_turn, swaps_expected, turns_taken
 from navigator.lab.comparing.functions import read_functions
-from navigator.lab.comparing.journal import Journal, LabTask, Plan, Run, Turn
+from navigator.lab.comparing.journal import (
+    ARMS,
+    USUAL,
+    Journal,
+    LabTask,
+    Plan,
+    Run,
+    Turn,
+    next_turn,
+    swaps_expected,
+    turns_taken,
+)
 from navigator.lab.comparing.result import outlook, pairs
 from navigator.lab.comparing.session import actors_of
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
-from tests.cascade.scripted_models import Models, speaking
-from tests.cascade.support import Desk, fingerprint, git, make_repository
-from tests.cascade.test_reconcile import asked, settings, swapping
+from tests.journey.scripted_models import Models, speaking
+from tests.journey.support import Desk, fingerprint, git, make_repository
+from tests.journey.test_reconcile import asked, settings, swapping
 from tests.lab.conftest import Judge
 from tests.lab.known_models import Change, Quality, known
 from tests.sandbox.support import needs_sandbox

@@ -13,7 +13,7 @@ import pytest
 from navigator.figures.compare import discordant_needed, sign_test
 from navigator.figures.intervals import share, wilson
 from navigator.lab.speculation import formulas
-from navigator.lab.speculation.measuring.plan import design_runs
+from navigator.lab.speculation.plan import design_runs
 from navigator.model.timing import distinct_experts
 from navigator.schedule import forecast
 from navigator.schedule.forecast import PUBLISHED, Figures

@@ -17,8 +17,7 @@ from click.testing import CliRunner, Result
 from navigator.cli.main import cli
 from navigator.lab.speculation import formulas
 from navigator.lab.speculation.checks import Facts, findings
-from navigator.lab.speculation.estimates import estimates
-from navigator.lab.speculation.measuring.engines import (
+from navigator.lab.speculation.engines import (
     Counts,
     llama_statistics,
     llama_timings,
@@ -26,8 +25,9 @@ from navigator.lab.speculation.measuring.engines import (
     since,
     vllm_metrics,
 )
-from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
-from navigator.lab.speculation.measuring.runner import finished, measure
+from navigator.lab.speculation.estimates import estimates
+from navigator.lab.speculation.plan import Plan, prompt_texts, read_plan
+from navigator.lab.speculation.runner import finished, measure
 from navigator.lab.speculation.runs import Run, read_runs
 from navigator.model.errors import ConfigError, Conflict, MissingPart, UsageError
 from navigator.swap.processes import strays

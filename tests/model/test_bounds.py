@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.verbs.registry import known, verb
+from navigator.actions.registry import known, verb
 from navigator.model.bounds import LONGEST, MOST_ENTRIES, require_bounded
 from navigator.model.errors import UsageError
 

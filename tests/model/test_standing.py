@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.model.standing import (
+from navigator.model.states import (
     ENDED_TASK_STATES,
     LIVE_TASK_STATES,
     LOOP_TASK_STATES,
+    TASK_TRANSITIONS,
     Needs,
     Phase,
+    Role,
     Standing,
+    TaskState,
     standing,
 )
-from navigator.model.states import TASK_TRANSITIONS, Role, TaskState
 
 S = TaskState
 

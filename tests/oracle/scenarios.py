@@ -12,13 +12,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from navigator.cascade.conductor import Conductor, RunOptions
-from navigator.cascade.verbs.registry import perform
+from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
+from navigator.engine.conductor import Conductor, RunOptions
 from navigator.model.models import Proposal, Task
 from navigator.model.states import ProposalState
-from tests.cascade.scripted_models import Messages, Models, Refusal, approval, objection
-from tests.cascade.support import Desk, commits_of_proposals, git, make_repository
+from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection
+from tests.journey.support import Desk, commits_of_proposals, git, make_repository
 
 NAMES = (
     "approved",

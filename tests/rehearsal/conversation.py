@@ -7,10 +7,10 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from navigator.cascade.prompts.blocks import data_block, diff_text
-from navigator.cascade.prompts.library import PromptLibrary
-from navigator.cascade.reviewing.answer_schema import MAX_FINDINGS, review_schema
 from navigator.edits import Applied, apply_answer, marker_length, parse_answer
+from navigator.journey.prompts.blocks import data_block, diff_text
+from navigator.journey.prompts.library import PromptLibrary
+from navigator.journey.reviewing.answer_schema import MAX_FINDINGS, review_schema
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from tests.scripted.samples.repositories import SampleProject, SampleTask
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from navigator.cascade.stages.scan_answer import Known, read_scan, scan_schema, sift
+from navigator.journey.scan_answer import Known, read_scan, scan_schema, sift
 from navigator.model.states import Role
 from tests.rehearsal.conversation import reviewing, writing
 from tests.scripted.__main__ import make_brain

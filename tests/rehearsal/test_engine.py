@@ -13,9 +13,8 @@ import pytest
 
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes, TimingModel
-from navigator.rehearsal.server.engine import Completion, Engine, EngineJob
+from navigator.rehearsal.server.engine import Completion, Engine, EngineJob, Pace
 from navigator.rehearsal.server.http import HttpServer
-from navigator.rehearsal.server.timing import Pace
 from tests.scripted.sglang import WholeApi
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.reviewing.grounding import Shown, derive_verdict, ground, read_review
 from navigator.figures.exam import CANNOT_TELL, CHANCE, WORTH_IT, ExamScore, exam_scores
+from navigator.journey.reviewing.grounding import Shown, derive_verdict, ground, read_review
 from navigator.model.diff import FileDiff
 from navigator.model.exam import ExamCount
 from navigator.model.records import VerdictCount

@@ -11,7 +11,7 @@ import pytest
 from navigator.model.states import TaskKind
 from navigator.rehearsal.player import answer
 from navigator.rehearsal.samples import SampleTask, sample_projects, sample_questions, sample_tasks
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 from tests.rehearsal.test_tool_calls import Agent, again, first
 
 KEY = "0123456789ab"
@@ -90,6 +90,19 @@ def test_what_was_done_already_is_left_out() -> None:
         left = said.count("\n<<<<<<< SEARCH\n")
         assert left == len(edits) - number
     assert said.startswith("NO_CHANGE: the files are already as the task asks")
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_what_was_sent_back_is_made_again_and_the_title_says_so(fixed: bool) -> None:
+    task = next(task for task in TASKS if task.revised and task.revised[0] != task.answers[0])
+    before = (task.revised if fixed else task.answers)[0]
+    new = [
+        line for part in before.split("=======\n")[1:] for line in part.partition(">>>>>>> ")[0].splitlines()
+    ]
+    sent = block("sent-back", "\n".join(f"+{line}" for line in new))
+    said = asked(task, more=sent)
+    assert said.startswith("The same change again: this rehearsal cannot follow a note.\n\n")
+    assert said.endswith(before)
 
 
 def test_a_review_has_the_findings_whose_line_is_shown() -> None:

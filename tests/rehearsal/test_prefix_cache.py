@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.rehearsal.server.engine import PAGE_TOKENS, PrefixCache
-from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN, estimate_tokens
+from navigator.rehearsal.server.engine import CHARACTERS_PER_TOKEN, PAGE_TOKENS, PrefixCache, estimate_tokens
 
 WIDTH = PAGE_TOKENS * CHARACTERS_PER_TOKEN
 

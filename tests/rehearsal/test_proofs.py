@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.prompts.blocks import data_block
-from navigator.cascade.reviewing.test_answer import WrittenTest, read_test_answer
+from navigator.journey.prompts.blocks import data_block
+from navigator.journey.reviewing.test_answer import WrittenTest, read_test_answer
 from tests.rehearsal.conversation import KEY, PROMPTS, Message, reviewing
 from tests.scripted.reviewer.reviewer import Reviewer
 

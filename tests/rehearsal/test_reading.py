@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cascade.prompts.blocks import data_block
+from navigator.journey.prompts.blocks import data_block
 from tests.rehearsal.conversation import KEY, repairing, reviewing, revising, writing
 from tests.scripted.reading import blocks_of, key_of, read_review, read_writing
 

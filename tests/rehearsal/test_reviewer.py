@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.reviewing.grounding import BLOCKING, Shown, derive_verdict, ground, read_review
+from navigator.journey.reviewing.grounding import BLOCKING, Shown, derive_verdict, ground, read_review
 from navigator.model.states import Verdict
 from tests.rehearsal.conversation import after, applied, decoded, reviewing, task_messages
 from tests.scripted.reviewer.reviewer import Reviewer

@@ -15,9 +15,8 @@ import pytest
 
 from navigator.model.states import Role
 from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import Completion
+from navigator.rehearsal.server.engine import Completion, pace_of
 from navigator.rehearsal.server.http import Request
-from navigator.rehearsal.server.timing import pace_of
 from tests.scripted.__main__ import parse_options
 
 GENERATOR = "rehearsal/Qwen3.5-35B-A3B"

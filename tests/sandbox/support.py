@@ -15,7 +15,7 @@ from navigator.model.models import Project
 from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import SuiteRun, prepare, run_suite
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 
 
 def no_sandbox() -> str:

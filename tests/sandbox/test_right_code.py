@@ -11,7 +11,8 @@ import pytest
 
 from navigator.model.states import CheckOutcome
 from navigator.sandbox.limits import Limits
-from tests.cascade.support import differences, fingerprint, git
+from navigator.sandbox.toolchains import toolchains_for
+from tests.journey.support import differences, fingerprint, git
 from tests.sandbox.support import Bench, needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
@@ -330,3 +331,21 @@ def test_a_worktree_written_out_is_byte_for_byte(plain: Bench) -> None:
     expected = " ".join(f"{byte:02x}" for byte in text.encode())
     seen = plain.run(tree, check="od -An -tx1 -w200 x.txt; ls sub; exit 1", limits=Limits(seconds=30)).detail
     assert expected in seen and "b.txt" in seen
+
+
+def test_programs_of_navigators_own_environment_are_not_the_projects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder may come first on the PATH, and has a pytest too."""
+    theirs = tmp_path / "theirs/bin/pytest"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("#!/bin/sh\n")
+    theirs.chmod(0o755)
+    ours = Path(sys.prefix) / "bin"
+    assert (ours / "pytest").exists()
+    monkeypatch.setenv("PATH", f"{ours}:{theirs.parent}:/usr/bin:/bin")
+    found = toolchains_for("pytest -q", (), tmp_path / "checkout", ())
+    assert str(theirs.parent) in found.path and str(ours) not in found.path
+    monkeypatch.setenv("PATH", f"{ours}:/usr/bin:/bin")
+    absent = toolchains_for("ruff check", (), tmp_path / "checkout", ())
+    assert absent.missing == ["ruff"]

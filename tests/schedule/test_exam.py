@@ -21,8 +21,8 @@ from navigator.model.snapshot import (
     TaskView,
 )
 from navigator.model.states import Role, TaskState
-from navigator.schedule.exam import items_with_room, with_second_turns
 from navigator.schedule.next_actions import next_actions
+from navigator.schedule.swap_rule import items_with_room, with_second_turns
 
 ITEMS = tuple(range(1, 21))
 

@@ -8,8 +8,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.model.standing import LOOP_TASK_STATES
-from navigator.model.states import Role, TaskState
+from navigator.model.states import LOOP_TASK_STATES, Role, TaskState
 from tests.schedule.world import Live, World
 
 SEEDS = st.integers(min_value=0, max_value=2**32)

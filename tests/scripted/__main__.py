@@ -13,8 +13,7 @@ from typing import Any
 from navigator.model.states import Role
 from navigator.rehearsal import __main__ as rehearsal
 from navigator.rehearsal.server.api import Player
-from navigator.rehearsal.server.engine import Completion
-from navigator.rehearsal.server.timing import pace_of
+from navigator.rehearsal.server.engine import Completion, pace_of
 from tests.scripted.sglang import WholeApi
 
 DEFAULT_FAULT_RATE = 0.35

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from navigator.cascade.stages.land import TestsDue, land
-from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.deciding import Pinned
+from navigator.actions.approve import Approve, ApproveArgs
+from navigator.actions.deciding import Pinned
 from navigator.config.paths import StatePaths
+from navigator.journey.land import TestsDue, land
 from navigator.mcp.tools import Tools
 from navigator.model.models import CheckResult, Review
 from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, Verdict
 from navigator.sheet.base import tips
-from navigator.sheet.marks import Kind, batch_choice, facts_of, marks
+from navigator.sheet.marks import Facts, Kind, batch_choice, facts_of, head, labels, marks
 from navigator.tui.review.batch import candidates
-from tests.cascade.splitting import SplitBench, git
+from tests.journey.splitting import SplitBench, git
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/approving.md"
 ASKS, BY_NAME, LANDS, TAKES, LEAVES, REFUSES = (
@@ -202,3 +202,28 @@ def test_a_landing_does_not_wait_for_the_tests_of_another_one(
             await asyncio.wait_for(world.landing_lock(task.project_id).acquire(), 60)
 
         asyncio.run(behind())
+
+
+def test_list_diff_and_deck_show_what_every_reader_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reviewer's dropped REVISE, the final model's REVISE, and what left a hunk out: the strictest first."""
+    bench = SplitBench(tmp_path, monkeypatch)
+    proposal = bench.waiting(verdict=Verdict.APPROVE)
+    for role, verdict, more in (
+        (Role.REVIEWER, Verdict.APPROVE, {"hunks": 7, "unread": ("H6", "H7")}),
+        (Role.FINAL, Verdict.REVISE, {"summary": "It rounds twice."}),
+    ):
+        reviewed(role, verdict, Verdict.REVISE, **more)(bench, proposal)
+    expected = ["final REVISE", "overruled", "read 5 of 7 hunks"]
+    listed = bench.desk.run("proposals").stdout.decode()
+    at = [listed.index(words) for words in expected]
+    assert at == sorted(at)
+    diff = bench.desk.run("diff", proposal).stdout.decode()
+    assert all(words in diff for words in ("said REVISE", "read 5 of 7 hunks", "It rounds twice."))
+    assert diff.index("the final model said REVISE") < diff.index("the reviewer said REVISE, overruled")
+    with bench.desk.reading() as store:
+        (card,) = store.cards_of([store.proposal(proposal).task_id])
+        facts = Facts.of_card(card)
+        assert head(facts).word == "final REVISE"
+        assert [words for words, _ in labels(facts)][:3] == expected

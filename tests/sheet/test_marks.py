@@ -162,8 +162,8 @@ def test_a_row_counts_what_is_to_confirm_and_has_room_for_less() -> None:
         overlaps=("P2", "P3"),
         self_review=True,
     )
-    assert [words for words, _ in labels(of)] == ["⚠ 2 to confirm", "overlaps P2 +1", "self-reviewed"]
-    assert [words for words, _ in labels(of, short=True)] == ["⚠ 2", "∩P2 +1", "self"]
+    assert [words for words, _ in labels(of)] == ["2 to confirm", "overlaps P2 +1", "self-reviewed"]
+    assert [words for words, _ in labels(of, short=True)] == ["2 to confirm", "overlaps P2 +1", "self"]
 
 
 @pytest.mark.parametrize(

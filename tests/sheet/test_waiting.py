@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.prompts.assemble import elsewhere_blocks
-from navigator.cascade.prompts.material import settle
-from navigator.cascade.stages.proposing import title_of
-from navigator.cascade.views.status import status_document
+from navigator.engine.status import status_document
+from navigator.journey.prompts.assemble import elsewhere_blocks
+from navigator.journey.prompts.material import settle
+from navigator.journey.proposing import title_of
 from navigator.mcp.tools import Tools
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, TaskState, Verdict
 from navigator.sheet.waiting import waiting
 from navigator.tui.data.feed import Follower
-from tests.cascade.splitting import SplitBench, git
+from tests.journey.splitting import SplitBench, git
 
 
 @pytest.fixture

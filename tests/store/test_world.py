@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cascade.acting import reading
-from navigator.cascade.socket.alone import locked_dependencies
+from navigator.actions.alone import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.config.settings import Settings
+from navigator.engine.acting import reading
 from navigator.model.errors import Conflict
 from navigator.store.database import open_reader, open_writer
 from navigator.store.errors import OtherWorld
 from navigator.store.reads.reader import Reader
 from navigator.store.schema import WORLD
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 
 REAL = '[swap]\nstrategy = "resident"\n'
 REHEARSAL = '[swap]\nstrategy = "rehearsal"\n'
@@ -93,8 +93,8 @@ def test_a_folder_that_was_only_looked_at_belongs_to_the_first_settings_that_nam
 def test_a_folder_with_a_project_is_real_where_no_settings_said_so(
     paths: StatePaths, config: Path, tmp_path: Path
 ) -> None:
-    from navigator.cascade.acting import act
-    from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+    from navigator.actions.projects import AddProject, AddProjectArgs
+    from navigator.engine.acting import act
 
     config.write_text("")
     act(
@@ -122,8 +122,8 @@ def test_nothing_changes_the_world_of_a_database(paths: StatePaths, rehearsal: b
 def test_a_rehearsal_takes_sample_repositories_only(paths: StatePaths, config: Path, tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "code", {"a.py": b"a = 1\n"})
     git(repository, "config", "--unset", "navigator.sample")
-    from navigator.cascade.acting import act
-    from navigator.cascade.verbs.projects import AddProject, AddProjectArgs
+    from navigator.actions.projects import AddProject, AddProjectArgs
+    from navigator.engine.acting import act
 
     config.write_text(REHEARSAL)
     with pytest.raises(Conflict, match="sample repositories only"):

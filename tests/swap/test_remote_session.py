@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.acting import reading
 from navigator.config.paths import StatePaths
+from navigator.engine.acting import reading
 from tests.engines import llama
 from tests.git.world import fingerprint, make_repo
 from tests.swap.desk import SCRIPT, UNITS, Desk, wait_for

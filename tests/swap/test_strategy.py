@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from navigator.client.chat import ChatRequest
+from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import ServingError
 from navigator.config.paths import StatePaths

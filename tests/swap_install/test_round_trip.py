@@ -150,7 +150,11 @@ def test_a_key_of_somebody_else_is_not_removed(home: Home, sglang: Path) -> None
 
 def test_without_sglang_it_says_how_to_name_one(home: Home) -> None:
     refused = home.run(*PROFILE, "--yes", code=3)
-    assert "No SGLang was found" in refused.stderr and "--for-version 0.5.9 or 0.5.23" in refused.stderr
+    assert (
+        "No SGLang was found" in refused.stderr
+        and "[serve]" in refused.stderr
+        and "--for-version 0.5.9 or 0.5.23" in refused.stderr
+    )
 
 
 def test_for_a_version_the_packaged_list_is_asked(home: Home) -> None:

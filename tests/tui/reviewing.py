@@ -13,7 +13,7 @@ from navigator.model.models import Finding, Project
 from navigator.model.states import Criterion, FindingKind, Severity, TaskState, Verdict
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 from tests.tui import world
 from tests.tui.world import Maker
 
@@ -227,7 +227,7 @@ class Reviewing:
         )
         make.clock.moment += timedelta(seconds=1)
 
-    def branch(self, name: str = "navigator/2026-11-20-a") -> str:
+    def branch(self, name: str = "navigator/2026-11-20") -> str:
         """The commit of a branch, or ""."""
         listed = git(self.repository, "for-each-ref", "--format=%(objectname)", f"refs/heads/{name}")
         return listed.strip()

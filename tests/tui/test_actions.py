@@ -11,13 +11,20 @@ from navigator.tui.answers.task import TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.confirm import QuitDialog
-from navigator.tui.dialogs.help import TERMS, HelpScreen, glossary, term_lines
+from navigator.tui.dialogs.help import TERMS, glossary, term_lines
 from navigator.tui.diff.view import DiffView
-from navigator.tui.keys.key_table import ROWS, TITLES
 from navigator.tui.keys.page import keys_page
-from navigator.tui.keys.registry import ACTIONS, SCOPES, clashes, in_group, in_scope, key_name, shown_key
-from navigator.tui.welcome.add_projects import AddProjectsScreen
-from navigator.tui.welcome.first_run import FirstRunScreen
+from navigator.tui.keys.registry import (
+    ACTIONS,
+    SCOPES,
+    TITLES,
+    clashes,
+    in_group,
+    in_scope,
+    key_name,
+    shown_key,
+)
+from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 
@@ -27,7 +34,6 @@ CARRIERS: dict[str, type] = {
     "list": RowList,
     "diff": DiffView,
     "deck": DeckScreen,
-    "help": HelpScreen,
     "first_run": FirstRunScreen,
     "add_projects": AddProjectsScreen,
     "task": TaskScreen,
@@ -40,9 +46,30 @@ def test_no_key_means_two_things_on_one_screen() -> None:
     assert clashes({}) == []
 
 
+ELSEWHERE = {
+    "enter": "do what is under the cursor, or what is asked",
+    "escape": "leave what is open, or what is asked",
+    "y": "yes, to a question; copy, elsewhere",
+    "n": "no, to a question; next, elsewhere",
+    "tab": "mark, in a list that is searched by typing; the next pane, elsewhere",
+    **dict.fromkeys(("up", "down", "left", "right"), "go there, whatever is there"),
+}
+"""The keys that may mean something else on another screen, and what they mean."""
+
+
+def test_a_key_means_one_thing_on_every_screen() -> None:
+    meanings: dict[str, set[str]] = {}
+    for action in ACTIONS.values():
+        for key in action.keys:
+            meanings.setdefault(key, set()).add(action.name)
+    several = {key: names for key, names in meanings.items() if len(names) > 1}
+    assert {key: names for key, names in several.items() if key not in ELSEWHERE} == {}
+    assert set(ELSEWHERE) - set(several) == set(), "an exception that is not needed"
+
+
 def test_every_group_has_a_title_and_a_place() -> None:
-    assert set(ROWS) == set(TITLES)
-    assert {group for scope in SCOPES.values() for group in scope} == set(ROWS)
+    assert {action.group for action in ACTIONS.values()} == set(TITLES)
+    assert {group for scope in SCOPES.values() for group in scope} == set(TITLES)
 
 
 @pytest.mark.parametrize("group", CARRIERS)
@@ -77,10 +104,9 @@ def test_keys_survive_the_way_to_textual_and_back() -> None:
     assert shown_key("full_stop") == "."
 
 
-def test_the_footer_has_help_and_the_palette_everywhere() -> None:
+def test_the_footer_has_help_everywhere() -> None:
     for scope in ("deck", "review", "compose", "stats", "fleet"):
-        shown = {action.id for action in in_scope(scope) if action.footer}
-        assert {"app.help", "app.command_palette"} <= shown
+        assert "app.help" in {action.id for action in in_scope(scope) if action.footer}
 
 
 def test_the_page_of_keys_is_current() -> None:

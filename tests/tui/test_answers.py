@@ -24,8 +24,7 @@ from navigator.tui.answers.suggestions import SuggestionsScreen
 from navigator.tui.answers.task import TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.note import NoteDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker
@@ -163,7 +162,7 @@ async def test_a_report_is_read_and_put_away(opened: Any, answered: StatePaths) 
         assert (
             "The store is one module; see the plan (https://example.invalid/plan) and open_writer." in lines
         )
-        await pilot.press("m")
+        await pilot.press("d")
         await to_deck(pilot, app)
     assert reader(answered).task(screen.answer.task.id).state is TaskState.DONE
 
@@ -265,7 +264,7 @@ async def test_the_last_answer_ends_the_scan(opened: Any, answered: StatePaths) 
 
 async def test_done_dismisses_what_is_open_after_a_question(opened: Any, answered: StatePaths) -> None:
     async with opened("k") as (pilot, app, screen):
-        await pilot.press("a", "m")
+        await pilot.press("a", "d")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
         await pilot.press("enter")
         await to_deck(pilot, app)

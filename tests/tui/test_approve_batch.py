@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.socket.alone import act_alone
+from navigator.actions.alone import act_alone
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.landing.commits import unknown_person
+from navigator.landing.plan import unknown_person
 from navigator.model.states import DecisionKind, ProposalState, TaskState
 from navigator.sheet.marks import facts_of
 from navigator.store.database import open_writer
@@ -24,7 +24,7 @@ from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
-from tests.cascade.support import Desk, git, without_identity
+from tests.journey.support import Desk, git, without_identity
 from tests.tui import world
 from tests.tui.driving import loaded, until
 from tests.tui.reviewing import Reviewing
@@ -86,11 +86,11 @@ async def test_m_marks_seen_y_includes_and_all_land_in_one_go(reviewing: Reviewi
         await at.press("m")
         await at.until(lambda: at.proposal("P3").seen, "the mark")
         assert [candidate.id for candidate in dialog.taken] == ["P3"]
-        await at.press("y")
+        await at.press("+")
         assert [candidate.id for candidate in dialog.taken] == ["P3", "P5"]
         assert "Approve 2 proposals?" in words(dialog)
         rows = {row.key: row for row in dialog._rows()}
-        assert rows["=billing"].end == "→ navigator/2026-11-20-a"
+        assert rows["=billing"].end == "→ navigator/2026-11-20"
         await at.press("enter")
         await done(at, dialog)
         assert "2 landed" in words(dialog)
@@ -107,13 +107,13 @@ async def test_it_says_where_nobody_can_commit(
     without_identity(monkeypatch, tmp_path)
     async with opened(reviewing) as at:
         dialog = await asked(at)
-        await at.press("Y")
+        await at.press("*")
         assert "who you are" not in words(dialog)
         await at.press("escape")
         await at.until(lambda: at.app.screen is at.screen)
         git(reviewing.repository, "config", "--unset", "user.name")
         dialog = await asked(at)
-        await at.press("Y")
+        await at.press("*")
         said = " ".join(words(dialog).split())
         assert f"⚠ billing: {unknown_person(str(reviewing.repository))}" in said
         await at.press("escape")
@@ -122,7 +122,7 @@ async def test_it_says_where_nobody_can_commit(
 async def test_one_key_includes_every_unseen_one(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         dialog = await asked(at)
-        await at.press("Y")
+        await at.press("*")
         assert [candidate.id for candidate in dialog.taken] == ["P3", "P5"]
         assert sorted(reasons(dialog)) == ["P2", "P4"], "another reason stays a reason"
         await at.press("escape")
@@ -132,7 +132,7 @@ async def test_y_takes_no_other_reason_away(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         dialog = await asked(at)
         dialog.query_one("#rows").move_to_key("P2")  # type: ignore[attr-defined]
-        await at.press("y", "m")
+        await at.press("+", "m")
         assert dialog.taken == []
 
 
@@ -244,7 +244,7 @@ async def test_rejecting_a_batch(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         dialog = await asked(at, "R")
         assert reasons(dialog) == dict.fromkeys(("P2", "P3", "P4", "P5"), "not seen")
-        await at.press("y", "y", "y")
+        await at.press("+", "+", "+")
         assert len(dialog.taken) == 3
         await at.press("enter")
         await done(at, dialog)
@@ -258,7 +258,7 @@ async def test_accept_keys_are_dead_at_first(reviewing: Reviewing, monkeypatch: 
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
         await at.press("A")
         await at.until(lambda: isinstance(at.app.screen, BatchDialog) and at.app.screen._stage == "asking")
-        await at.press("enter", "y", "m")
+        await at.press("enter", "+", "m")
         dialog = at.app.screen
         assert isinstance(dialog, BatchDialog)
         assert dialog._stage == "asking"
@@ -277,9 +277,7 @@ async def test_the_conductor_is_asked_where_one_works(
     try:
         async with opened(reviewing, "P3") as at:
             await at.until(lambda: at.app.link.here, "the conductor")
-            monkeypatch.setattr(
-                "navigator.cascade.socket.alone.act_alone", None
-            )  # whatever is done here would fail
+            monkeypatch.setattr("navigator.actions.alone.act_alone", None)  # whatever is done here would fail
             await at.press("m")
             await at.until(lambda: at.proposal("P3").seen, "the mark")
             await at.press("v")

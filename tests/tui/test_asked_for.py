@@ -6,9 +6,9 @@ import string
 
 import pytest
 
-from navigator.cascade.views.statistics.page import Row, Table
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
+from navigator.sheet.statistics.page import Row, Table
 from navigator.tui.app import NavigatorApp, rehearsed
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.registry import key_name, shown_key

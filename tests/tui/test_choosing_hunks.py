@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.socket.alone import locked_dependencies
-from navigator.cascade.stages.check_dispatch import check
+from navigator.actions.alone import locked_dependencies
 from navigator.config.paths import StatePaths
+from navigator.journey.check_dispatch import check
 from navigator.model.models import Proposal
 from navigator.model.states import ProposalState, TaskState
 from navigator.sheet.marks import Facts
@@ -144,7 +144,7 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         await at.drawn(part.id)
         assert part.hunks == ("H2",)
         head = plain(at)
-        assert "◪ PART" in head and "part of P2, reviewed as a whole (REVISE there)" in head
+        assert "PART" in head and "part of P2, reviewed as a whole (REVISE there)" in head
         assert at.read().task(part.task_id).state is TaskState.AWAITING_APPROVAL
         task = at.read().task(reviewing.task)
         assert task.state is TaskState.QUEUED
@@ -175,7 +175,7 @@ async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewin
         await at.press("right_square_bracket", "space")
         dialog = await asked(at)
         await at.type("a thought")
-        await at.press("ctrl+x")
+        await at.press("f2")
         assert "✗ The rest (H2) is dropped: T1 ends as rejected." in said(dialog)
         assert "keep the rest" in said(dialog)
         await at.press("escape")
@@ -185,7 +185,7 @@ async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewin
         dialog = await asked(at)
         assert "a thought" in dialog.query_one("WritingArea").text, "the draft"
         assert "written again" in said(dialog), "asked again, nothing is dropped"
-        await at.press("ctrl+x", "ctrl+s")
+        await at.press("f2", "ctrl+s")
         await at.until(lambda: at.proposal("P2").state is ProposalState.DECIDED, "the decision")
         await at.drawn(part_of(at, "P2").id)
         assert at.read().task(reviewing.task).state is TaskState.REJECTED
@@ -220,7 +220,7 @@ async def test_a_part_whose_checks_still_run_opens_when_they_are_done(
     reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As under a conductor: the answer comes at once, the checks later."""
-    monkeypatch.setattr("navigator.cascade.verbs.split.check_now", lambda *_: asyncio.sleep(0))
+    monkeypatch.setattr("navigator.actions.split.check_now", lambda *_: asyncio.sleep(0))
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "space")
         await asked(at)
@@ -248,5 +248,5 @@ async def test_the_deck_says_what_is_a_part(reviewing: Reviewing) -> None:
     (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])
     assert card.parent == "P2"
     facts = Facts.of_card(card)
-    assert str(row_head(card, facts)) == "◪ PART"
+    assert row_head(card, facts).word == "PART"
     assert ("part of P2", "muted") in flags_of(card, facts, short=False)

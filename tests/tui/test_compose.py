@@ -17,10 +17,11 @@ from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store
 from navigator.tui.app import NavigatorApp
-from navigator.tui.compose.screen import ComposeScreen
+from navigator.tui.compose.screen import FIELDS, ComposeScreen
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.messages import ComposeFor
-from tests.cascade.support import make_repository
+from navigator.tui.widgets.screen import KeyBar
+from tests.journey.support import make_repository
 from tests.tui.driving import loaded, until
 from tests.tui.reviewing import editor_script
 
@@ -57,6 +58,12 @@ class Driver:
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
+    async def change(self, field: str, *keys: str) -> None:
+        """Press keys with the cursor on a field of the form."""
+        self.screen.fields.focus()
+        self.screen.fields.move_to_key(field)
+        await self.press(*keys)
+
     async def type(self, text: str) -> None:
         await self.press(*("space" if character == " " else character for character in text))
 
@@ -80,7 +87,8 @@ class Driver:
 
     @property
     def words(self) -> str:
-        lines = [*self.screen._facts(120), *self.screen._warnings(120)]
+        form = [self.screen._draw_field(name, 120) for name in FIELDS]
+        lines = [*form, *self.screen._warnings(120)]
         return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
@@ -101,7 +109,8 @@ async def test_a_task_is_queued_as_it_was_written(paths: StatePaths) -> None:
         await at.type("Round half even")
         await at.press("enter", "enter")
         await at.type("As asked")
-        await at.press("ctrl+k", "ctrl+l", "ctrl+up", "ctrl+up", "ctrl+down")
+        await at.press("tab", "j", "right")  # the kind, from the text
+        await at.press("j", "enter", "j", "right", "right", "left")
         await at.press("ctrl+s")
         await at.until(lambda: bool(at.read().tasks()), "the task")
         (task,) = at.read().tasks()
@@ -123,7 +132,8 @@ async def test_variants_and_the_tasks_that_come_first_are_chosen_by_keys(paths: 
         await at.until(lambda: at.app.snapshot.card("T1") is not None, "its row")
         at.app.go("compose", ComposeFor(("billing",), "Second"))
         await at.until(lambda: at.screen.editor.text == "Second", "the text")
-        await at.press("ctrl+b", "ctrl+b", "ctrl+r")
+        await at.change("variants", "right", "enter")
+        await at.change("after", "enter")
         await at.picking()
         await at.press(*"first", "enter")  # by a word of its title
         await at.back()
@@ -138,14 +148,14 @@ async def test_variants_and_the_tasks_that_come_first_are_chosen_by_keys(paths: 
 async def test_one_task_for_several_projects_with_the_files_each_has(paths: StatePaths) -> None:
     async with composing(paths) as at:
         await at.type("Say it better")
-        await at.press("ctrl+o")
+        await at.change("for", "enter")
         dialog = await at.picking()
         await at.press("tab", "tab")
         assert dialog._marked == {"atlas", "billing"}
         await at.press("enter")
         await at.back()
         assert "atlas, billing  2 of 3" in at.words
-        await at.press("ctrl+f")
+        await at.change("files", "enter")
         dialog = await at.picking()
         assert ".env" not in dialog._names, "a secret is shown to no model"
         await at.type("readme")
@@ -174,7 +184,7 @@ async def test_all_projects_and_no_project(paths: StatePaths) -> None:
         await at.press("escape")
         await at.back()
         assert at.read().tasks() == [], "without a project nothing is queued"
-        await at.press("ctrl+o")
+        await at.change("for", "enter")
         dialog = await at.picking()
         await at.press("ctrl+a")
         assert dialog._marked == {"atlas", "billing", "quill"}
@@ -185,21 +195,21 @@ async def test_all_projects_and_no_project(paths: StatePaths) -> None:
 
 async def test_enter_takes_the_row_where_nothing_was_marked(paths: StatePaths) -> None:
     async with composing(paths, "billing") as at:
-        await at.press("ctrl+o")
+        await at.change("for", "enter")
         dialog = await at.picking()
         await at.type("quill")
         await at.until(lambda: list(dialog.rows.rows) == ["quill"])
         await at.press("enter")
         await at.back()
         assert set(at.screen.sheet.projects) == {"quill"}, "one choice that stood there is replaced"
-        await at.press("ctrl+o")
+        await at.change("for", "enter")
         dialog = await at.picking()
         await at.type("atlas")
         await at.until(lambda: list(dialog.rows.rows) == ["atlas"])
         await at.press("tab", "enter")
         await at.back()
         assert set(at.screen.sheet.projects) == {"atlas", "quill"}, "what is marked joins it"
-        await at.press("ctrl+o")
+        await at.change("for", "enter")
         dialog = await at.picking()
         await at.type("billing")
         await at.until(lambda: list(dialog.rows.rows) == ["billing"])
@@ -208,7 +218,7 @@ async def test_enter_takes_the_row_where_nothing_was_marked(paths: StatePaths) -
         assert set(at.screen.sheet.projects) == {"atlas", "billing", "quill"}, (
             "what was searched for joins several"
         )
-        await at.press("ctrl+o")
+        await at.change("for", "enter")
         await at.picking()
         await at.press("down", "enter")
         await at.back()
@@ -217,7 +227,7 @@ async def test_enter_takes_the_row_where_nothing_was_marked(paths: StatePaths) -
 
 async def test_enter_where_nothing_matches_leaves_the_choice(paths: StatePaths) -> None:
     async with composing(paths, "billing") as at:
-        await at.press("ctrl+o")
+        await at.change("for", "enter")
         dialog = await at.picking()
         await at.type("zzzz")
         await at.until(lambda: not dialog.rows.rows)
@@ -229,8 +239,9 @@ async def test_enter_where_nothing_matches_leaves_the_choice(paths: StatePaths) 
 async def test_nothing_typed_is_lost(paths: StatePaths) -> None:
     async with composing(paths, "quill") as at:
         await at.type("half a tho")
-        await at.press("ctrl+k")
+        await at.change("kind", "right")
         await at.until(lambda: bool(at.read().drafts("compose:")), "the draft, a moment after the last key")
+        await at.press("tab")
         await at.type("ught")
     held = json.loads(Reader(open_reader(paths.database)).drafts("compose:")["compose:task"])
     assert (held["text"], held["projects"], held["kind"]) == ("half a thought", ["quill"], "fix")
@@ -238,7 +249,7 @@ async def test_nothing_typed_is_lost(paths: StatePaths) -> None:
         assert at.screen.editor.text == "half a thought\n\nAnd another"
         assert at.screen.sheet.projects == ("billing",)
         assert at.screen.sheet.kind is TaskKind.FIX
-        await at.press("ctrl+x")
+        await at.press("f7", "ctrl+x")  # the editor's own keys
         assert at.screen.editor.text == ""
         await at.press("ctrl+z")
         assert at.screen.editor.text == "half a thought\n\nAnd another"
@@ -294,3 +305,13 @@ async def test_keys_of_the_app_are_letters_here(paths: StatePaths) -> None:
         await at.type("qCDF?")
         assert at.screen.editor.text == "qCDF?"
         assert at.app.is_running and len(at.app.screen_stack) == 1
+
+
+async def test_the_form_says_what_changes_a_field(paths: StatePaths) -> None:
+    async with composing(paths, "billing") as at:
+        assert "to change" not in at.words and "change" not in at.app.screen.query_one(KeyBar).render().plain
+        await at.change("kind")
+        assert "← → to change" in at.words
+        await at.until(lambda: "enter change" in at.app.screen.query_one(KeyBar).render().plain, "the footer")
+        await at.change("files")
+        assert "enter to choose" in at.words

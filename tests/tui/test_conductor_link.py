@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.socket.client import request
-from navigator.cascade.socket.server import SocketServer
-from navigator.cascade.socket.wire import NoConductor
+from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
+from navigator.engine.client import request
+from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
 from navigator.tui.app import NavigatorApp
@@ -179,10 +179,10 @@ async def test_without_a_conductor_nothing_is_hurried(state: StatePaths) -> None
 
 async def test_a_conductor_that_cannot_start_says_why(empty_state: StatePaths) -> None:
     line = Line(empty_state)
-    with pytest.raises(NavigatorError, match="strategy"):
+    with pytest.raises(NavigatorError, match="no settings yet"):
         await line.link.start()
     assert line.link.live.conductor == "absent"
-    assert "strategy" in line.link.live.problem
+    assert "no settings yet" in line.link.live.problem
 
 
 async def test_a_started_conductor_outlives_the_link(
@@ -239,5 +239,5 @@ async def test_to_stop_a_conductor_that_is_gone_leaves_the_screens(empty_state: 
         await until(pilot, lambda: isinstance(app.screen, QuitDialog) and app.screen.ready)
         await desk.server.close()
         await until(pilot, lambda: not app.link.here)
-        await pilot.press("s")
+        await pilot.press("X")
         await until(pilot, lambda: app._exit)

@@ -11,20 +11,20 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from navigator.cascade.views.effort import about, card_seconds, card_why
 from navigator.model.states import DecisionKind, TaskState
+from navigator.sheet.effort import card_seconds
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.answers.report import ReportScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.rows import CARD_ORDERS, IS
-from navigator.tui.deck.screen import DeckScreen
+from navigator.tui.deck.screen import DeckScreen, pane_heights
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.keys.registry import ACTIONS
-from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
+from navigator.tui.messages import DecideAll, OpenProposal
 from navigator.tui.theme import THEMES
-from navigator.tui.welcome.add_projects import AddProjectsScreen
+from navigator.tui.welcome import AddProjectsScreen
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
@@ -117,7 +117,7 @@ async def test_a_narrow_terminal_shows_one_pane_at_a_time(deck: Any) -> None:
             name for name in ("projects", "inbox", "work", "ended") if screen.pane(name).region.height > 1
         ]
         assert shown == ["projects"]
-        assert screen.pane("projects").region.height == 21
+        assert screen.pane("projects").region.height == 22
 
 
 async def test_the_filter_narrows_while_it_is_typed(deck: Any) -> None:
@@ -132,32 +132,53 @@ async def test_the_filter_narrows_while_it_is_typed(deck: Any) -> None:
         assert len(keys_of(screen)) == 9
 
 
-async def test_what_is_read_fastest_comes_first_and_the_heading_says_why(deck: Any) -> None:
+async def test_what_is_read_fastest_comes_first_and_the_heading_says_so(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         for _ in range(len(CARD_ORDERS) - 1):
-            await pilot.press("s")
+            await pilot.press("o")
         await pilot.pause()
         assert app.prefs.get("deck.inbox", "") == "effort"
         rows = screen.pane("inbox").rows
         to_decide = [card_seconds(card) for card in rows[:-1]]
         assert to_decide == sorted(to_decide) and rows[-1].state is TaskState.FAILED
-        await pilot.press("g")
-        heading = "".join(text for text, _ in screen._inbox_heading(160))
-        assert f"{about(card_seconds(rows[0]))}: {card_why(rows[0])}" in heading
-        await pilot.press("j")
-        heading = "".join(text for text, _ in screen._inbox_heading(160))
-        assert card_why(screen.pane("inbox").current) in heading
+        assert "quickest first" in "".join(text for text, _ in screen._inbox_heading(160))
+
+
+async def test_the_lists_share_the_height(deck: Any) -> None:
+    async with deck(size=(120, 36)) as (pilot, _, screen, _):
+        waiting, work = screen.pane("inbox"), screen.pane("work")
+        await pilot.pause()
+        assert waiting.region.height == 1 + len(waiting.rows)
+        assert work.region.height == 1 + len(work.rows)
+        assert work.region.y == waiting.region.bottom + 1
+        assert screen.pane("ended").region.bottom == screen.query_one("#right").region.bottom
+
+
+@pytest.mark.parametrize(
+    ("height", "waiting", "work", "ended", "heights"),
+    [
+        (34, 0, 32, 0, (4, 26)),  # nothing waits: the work has the height
+        (34, 40, 32, 9, (17, 10)),
+        (34, 2, 3, 0, (4, 4)),
+        (20, 30, 0, 30, (13, 2)),
+    ],
+)
+def test_each_list_has_what_it_needs_or_its_share(
+    height: int, waiting: int, work: int, ended: int, heights: tuple[int, int]
+) -> None:
+    assert pane_heights(height, waiting, work, ended) == heights
+    assert sum(heights) + 4 <= height
 
 
 async def test_s_sorts_the_focused_list_and_remembers(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         oldest = keys_of(screen)
-        await pilot.press("s")
+        await pilot.press("o")
         await pilot.pause()
         assert keys_of(screen) == list(reversed(oldest))
         assert app.prefs.get("deck.inbox", "") == "newest"
         await to_row(pilot, screen, "projects", "billing")
-        await pilot.press("s")
+        await pilot.press("o")
         await pilot.pause()
         assert screen.pane("projects").rows[0].name == "dune-loader"
         assert screen.pane("projects").current.name == "billing"
@@ -193,15 +214,16 @@ async def test_a_batch_is_what_is_selected_or_what_was_reviewed_together(
 
 
 async def test_c_composes_for_the_row_or_the_selected_projects(deck: Any) -> None:
-    async with deck() as (pilot, app, screen, heard):
-        app.go = lambda mode, request=None: None
-        await pilot.press("c")
+    async with deck() as (pilot, app, screen, _):
+        asked: list[Any] = []
+        app.go = lambda mode, request=None: asked.append(request)
+        await pilot.press("C")
         await pilot.pause()
-        assert last(heard, ComposeFor).projects == ("billing",)
+        assert asked[-1].projects == ("billing",)
         await to_row(pilot, screen, "projects", "aurora-api")
-        await pilot.press("space", "space", "c")
+        await pilot.press("space", "space", "C")
         await pilot.pause()
-        assert last(heard, ComposeFor).projects == ("aurora-api", "billing")
+        assert asked[-1].projects == ("aurora-api", "billing")
 
 
 async def test_m_marks_as_looked_at(deck: Any, state: Any) -> None:
@@ -265,7 +287,7 @@ async def test_what_does_not_fit_is_said(deck: Any) -> None:
 
 async def test_r_without_a_conductor_says_so(deck: Any) -> None:
     async with deck() as (pilot, app, _, _):
-        await pilot.press("r")
+        await pilot.press("s")
         await until(pilot, lambda: any("No conductor" in notice.message for notice in app._notifications))
 
 
@@ -290,9 +312,8 @@ async def test_help_theme_and_back(deck: Any) -> None:
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         lines = app.screen.query_one("#keys").rows
-        assert any(line.action and line.action.id == "deck.review_now" for line in lines)
-        await pilot.press("tab")
-        assert len(app.screen.query_one("#keys").rows) > len(lines)
+        assert any(line.action and line.action.id == "deck.swap" for line in lines)
+        assert lines[0].heading == "DECK" and any(line.heading == "REVIEW" for line in lines)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
         for theme in [*THEMES[1:], THEMES[0]]:
@@ -317,7 +338,7 @@ async def test_the_palette_does_what_the_key_does(deck: Any) -> None:
 async def test_what_another_hand_does_appears(deck: Any, state: Any) -> None:
     import asyncio
 
-    from navigator.cascade.socket.alone import act_alone
+    from navigator.actions.alone import act_alone
 
     async with deck() as (pilot, _app, screen, _):
         task = {"project": "inkwell", "text": "Said by another hand"}
@@ -363,5 +384,5 @@ async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state:
 
 
 def test_the_help_of_the_filter_names_every_word() -> None:
-    words = ACTIONS["deck.filter"].help.partition("is:WORD (")[2].rstrip(").").split(", ")
+    words = ACTIONS["deck.search"].help.partition("is:WORD (")[2].rstrip(").").split(", ")
     assert sorted(words) == sorted(IS)

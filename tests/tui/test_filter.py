@@ -9,8 +9,8 @@ from rich.segment import Segment
 from textual.color import Color
 
 from navigator.model.text import is_unsafe
-from navigator.tui.terminal import output as terminal
-from navigator.tui.terminal.output import InertFilter
+from navigator.tui import terminal
+from navigator.tui.terminal import InertFilter
 
 BLACK = Color(0, 0, 0)
 HOSTILE = "\x1b[31m\x1b]52;c;aGk=\x07\x9b2J\u202egnp\u200b\u2066\U000e0041\x00\r\x08"

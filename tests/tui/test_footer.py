@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.widgets._toast import Toast
 
 from navigator.config.paths import StatePaths
 from navigator.tui.app import NavigatorApp
@@ -15,6 +16,7 @@ from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.fleet.screen import FleetScreen
 from navigator.tui.keys.registry import ACTIONS, in_scope
 from navigator.tui.statistics.screen import StatsScreen
+from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import KeyBar
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui.conftest import AppMaker
@@ -50,7 +52,6 @@ async def test_choosing_a_hunk_has_room_on_every_width(tmp_path: Path, width: in
         said = line_of(at.app)
         for words in ("a approve", "r reject", "b send back", "c comment", "space choose hunk", "? help"):
             assert words in said
-        assert ("ctrl+p palette" in said) is (width - 2 >= 100)
 
 
 async def test_the_fleet_offers_what_a_conductor_can_do_where_one_is(
@@ -62,14 +63,56 @@ async def test_the_fleet_offers_what_a_conductor_can_do_where_one_is(
         await pilot.press("F")
         await until(pilot, lambda: isinstance(app.screen, FleetScreen))
         alone = line_of(app)
-        assert "ctrl+n start" in alone and "l log" in alone and "esc back" in alone
-        assert "s swap" not in alone and "ctrl+x stop" not in alone and "F fleet" not in alone
+        assert "ctrl+n start" in alone and "n log" in alone and "esc back" in alone
+        assert "s swap" not in alone and "X stop" not in alone and "F fleet" not in alone
         here = LiveStatus(conductor="here", status={"resident": "generator"})
         monkeypatch.setattr(ConductorLink, "live", property(lambda link: here))
         monkeypatch.setattr(ConductorLink, "here", property(lambda link: True))
         app._live_changed()
         await until(pilot, lambda: "s swap" in line_of(app))
-        assert "ctrl+x stop" in line_of(app) and "ctrl+n start" not in line_of(app)
+        assert "X stop" in line_of(app) and "ctrl+n start" not in line_of(app)
+
+
+@pytest.mark.parametrize("width", [120, 200])
+async def test_the_keys_of_the_other_screens_are_in_sight(make_app: AppMaker, width: int) -> None:
+    app = make_app()
+    async with app.run_test(size=(width, 30)) as pilot:
+        await loaded(pilot)
+        app.last_decided = ("P1",)
+        app.screen.query_one(KeyBar).refresh()
+        await pilot.pause()
+        for words in ("u undo", "C compose", "S statistics", "F fleet", "L lab", "? help"):
+            assert words in line_of(app)
+
+
+async def test_an_interrupt_says_how_to_quit(make_app: AppMaker) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await loaded(pilot)
+        await pilot.press("ctrl+c")
+        assert [note.message for note in app._notifications] == ["Press q to quit."]
+
+
+async def test_a_list_without_rows_shows_that_it_has_the_keys(make_app: AppMaker) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        listed = app.screen.query_one("#work", RowList)
+        listed.set_rows([])
+        assert listed.render_line(0).text.startswith("  WORKING")
+        listed.focus()
+        await pilot.pause()
+        assert listed.render_line(0).text.startswith("▌ WORKING")
+
+
+async def test_a_message_covers_no_row(make_app: AppMaker) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await loaded(pilot)
+        app.toast("P1 landed.")
+        await until(pilot, lambda: bool(app.screen.query(Toast)))
+        await pilot.pause()
+        assert app.screen.query_one(Toast).region.bottom <= app.screen.query_one("#panes").region.y
 
 
 async def test_a_click_does_what_the_key_does(make_app: AppMaker) -> None:
@@ -99,7 +142,6 @@ async def test_no_sentence_of_the_help_is_cut(make_app: AppMaker, size: tuple[in
         await loaded(pilot)
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        await pilot.press("tab")
         listed: Any = app.screen.query_one("#keys")
         drawn = ["".join(text for text, _ in listed._draw(row, size[0] - 3)) for row in listed.rows]
         assert not [line for line in drawn if "…" in line]

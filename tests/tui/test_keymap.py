@@ -14,7 +14,7 @@ from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.keys.keymap import Keymap, load_keymap
 from navigator.tui.messages import ComposeFor
 from navigator.tui.theme import THEMES
-from navigator.tui.welcome.add_projects import AddProjectsScreen
+from navigator.tui.welcome import AddProjectsScreen
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
@@ -33,7 +33,7 @@ def test_keys_are_taken_as_people_write_them(tmp_path: Path) -> None:
     keymap = written(tmp_path, '[keys]\n"deck.sort" = "%"\n"deck.approve" = ["a", "ctrl+a2"]\n')
     assert keymap.keys["deck.sort"] == ("percent_sign",)
     assert keymap.shown("deck.sort") == "%"
-    assert keymap.shown("deck.filter") == "/"
+    assert keymap.shown("deck.search") == "/"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_keys_are_taken_as_people_write_them(tmp_path: Path) -> None:
         ('[keys]\n"deck.approve" = 7', "needs a key or a list of keys"),
         ('[keys]\n"deck.approve" = []', "needs a key or a list of keys"),
         ('[keys]\n"deck.approve" = "a,b"', "write a list"),
-        ('[keys]\n"compose.queue" = "q"', "would be typed"),
+        ('[keys]\n"compose.send" = "q"', "would be typed"),
         ("[keyz]\n", "no table 'keyz'"),
         ("keys = 3", "must be a table"),
         ("[keys\n", "cannot be read"),
@@ -56,8 +56,8 @@ def test_what_does_not_fit_is_said_and_left_out(tmp_path: Path, text: str, said:
 
 
 def test_a_key_never_gets_two_meanings(tmp_path: Path) -> None:
-    keymap = written(tmp_path, '[keys]\n"deck.sort" = "a"\n"deck.compose" = "w"\n')
-    assert dict(keymap.keys) == {"deck.compose": ("w",)}
+    keymap = written(tmp_path, '[keys]\n"deck.sort" = "a"\n"deck.open" = "w"\n')
+    assert dict(keymap.keys) == {"deck.open": ("w",)}
     assert "a on deck would mean both deck.approve and deck.sort" in keymap.problems[0]
 
 
@@ -68,11 +68,11 @@ def test_two_keys_may_change_places(tmp_path: Path) -> None:
 
 
 async def test_a_moved_key_works_and_its_old_place_is_free(tmp_path: Path, make_app: AppMaker) -> None:
-    app = make_app(keymap=written(tmp_path, '[keys]\n"app.help" = "f1"\n"list.down" = "n"\n'))
+    app = make_app(keymap=written(tmp_path, '[keys]\n"app.help" = "f1"\n"list.down" = "x"\n'))
     async with app.run_test(size=(120, 40)) as pilot:
         await loaded(pilot)
         inbox = app.screen.query_one("#inbox")
-        await pilot.press("n")
+        await pilot.press("x")
         assert inbox.cursor == 1  # type: ignore[attr-defined]
         await pilot.press("j", "down")
         assert inbox.cursor == 1  # type: ignore[attr-defined]
@@ -84,15 +84,15 @@ async def test_a_moved_key_works_and_its_old_place_is_free(tmp_path: Path, make_
 
 @pytest.mark.parametrize("key", ["f5", "ctrl+e", "ctrl+w", "f6"])
 async def test_an_own_key_comes_before_the_editor_s(tmp_path: Path, make_app: AppMaker, key: str) -> None:
-    app = make_app(keymap=written(tmp_path, f'[keys]\n"compose.kind" = "{key}"\n'))
+    app = make_app(keymap=written(tmp_path, f'[keys]\n"app.next_theme" = "{key}"\n'))
     async with app.run_test(size=(120, 40)) as pilot:
         await loaded(pilot)
         app.go("compose", ComposeFor(("billing",)))
         await until(pilot, lambda: isinstance(app.screen, ComposeScreen) and bool(app.screen._restored))
         screen = cast("ComposeScreen", app.screen)
-        before = screen.sheet.kind
+        before = app.theme
         await pilot.press("x", key)
-        await until(pilot, lambda: screen.sheet.kind is not before, what="another kind")
+        await until(pilot, lambda: app.theme != before, what="another theme")
         await pilot.press("y")
         assert screen.editor.text.endswith("xy")
 
@@ -100,7 +100,7 @@ async def test_an_own_key_comes_before_the_editor_s(tmp_path: Path, make_app: Ap
 async def test_own_keys_work_beside_a_field_and_characters_are_typed(
     tmp_path: Path, make_app: AppMaker
 ) -> None:
-    lines = '"deck.add_projects" = "f8"\n"app.next_theme" = "ctrl+e"\n"deck.mark_seen" = "%"\n'
+    lines = '"deck.add" = "f8"\n"app.next_theme" = "ctrl+e"\n"deck.mark_seen" = "%"\n'
     app = make_app(keymap=written(tmp_path, f"[keys]\n{lines}"))
     async with app.run_test(size=(120, 40)) as pilot:
         await loaded(pilot)

@@ -14,9 +14,8 @@ from textual.widgets import Input, Static
 from navigator.lab import runs as lab
 from navigator.lab.runs import LabRun, Plot, Point, recording
 from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.file import LineDialog
-from navigator.tui.lab.draw import plot_lines, run_lines, run_row
-from navigator.tui.lab.screen import LabScreen, _not_a_run, contents
+from navigator.tui.dialogs.pick import LineDialog
+from navigator.tui.lab import LabScreen, _not_a_run, contents, plot_lines, run_lines, run_row
 from navigator.tui.widgets.cells import length
 from tests.lab.test_measure import plan_file
 from tests.tui.conftest import AppMaker
@@ -122,8 +121,8 @@ async def test_an_empty_lab_says_what_to_do(make_app: AppMaker) -> None:
         await pilot.press("L")
         await until(pilot, lambda: isinstance(app.screen, LabScreen))
         screen = cast("LabScreen", app.screen)
-        assert "s starts a run" in " ".join(screen.rows.empty)
-        await pilot.press("r", "X", "x")  # nothing to act on, and nothing happens
+        assert "+ starts a run" in " ".join(screen.rows.empty)
+        await pilot.press("t", "X", "W")  # nothing to act on, and nothing happens
         assert app.screen is screen
 
 
@@ -141,7 +140,7 @@ async def test_a_run_is_started_stopped_and_resumed_by_keys(make_app: AppMaker, 
             screen._read_if_shown()
             return screen.rows.current or RUN.model_copy(update={"state": "failed"})
 
-        await pilot.press("s")
+        await pilot.press("+")
         await until(pilot, lambda: isinstance(app.screen, LineDialog))
         dialog = cast("LineDialog", app.screen)
         await until(pilot, lambda: dialog.ready)
@@ -157,7 +156,7 @@ async def test_a_run_is_started_stopped_and_resumed_by_keys(make_app: AppMaker, 
         await until(pilot, lambda: question.ready)
         await pilot.press("enter")
         await until(pilot, lambda: current().state == "stopped", what="the stop")
-        await pilot.press("r")
+        await pilot.press("t")
         await until(pilot, lambda: current().state == "running", what="the run again")
         lab.stop(lab.find(current().name))
         await until(pilot, lambda: current().state == "stopped", what="its end")

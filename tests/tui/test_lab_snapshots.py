@@ -10,8 +10,8 @@ import pytest
 from textual.pilot import Pilot
 
 from navigator.lab.runs import LabRun, Plot, Point
-from navigator.tui.lab import draw
-from navigator.tui.lab import screen as lab_screen
+from navigator.tui import lab as draw
+from navigator.tui import lab as lab_screen
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import until
 from tests.tui.test_lab import RUN

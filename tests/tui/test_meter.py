@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from navigator.cascade.views.figures import measured_figures
 from navigator.config.paths import StatePaths
 from navigator.config.settings import SwapSettings
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.schedule.forecast import PUBLISHED
+from navigator.sheet.measured import measured_figures
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.data.feed import Follower
 from navigator.tui.data.meter import meter_of, swap_bar
-from navigator.tui.widgets.strip import StripFacts, strip_lines
+from navigator.tui.widgets.strip import StripFacts, strip_line, summary
 from tests.tui.test_following import looked
 
 FACTS = StripFacts({"generator": "Qwen3.5-35B-A3B", "reviewer": "Qwen3.5-122B-A10B"}, 30)
@@ -60,28 +60,14 @@ def test_swaps_of_another_direction_or_that_failed_say_nothing() -> None:
     assert (shown.source, shown.expected) == ("published", PUBLISHED.swap_in)
 
 
-def test_the_meter_names_the_price_of_now_and_of_waiting(state: StatePaths) -> None:
+def test_the_meter_says_how_full_the_batch_is_and_when_its_review_comes(state: StatePaths) -> None:
     snapshot = looked(Follower(open_reader(state.database)))
-    ahead = {"seconds": 40, "why": "when the wait is worth the swaps"}
+    ahead = {"seconds": 40, "why": "when 30 wait"}
     live = LiveStatus(conductor="here", status={"resident": "generator", "next_review": ahead})
     meter = meter_of(snapshot, live, 30)
     assert (meter.waiting, meter.target) == (5, 30)
-    assert meter.figures.source == "measured"
-    assert meter.price.now_each == pytest.approx(meter.figures.round_trip / 5)
-    assert (meter.eta, meter.why) == (40.0, "when the wait is worth the swaps")
-
-
-@pytest.mark.parametrize(
-    ("why", "words"),
-    [
-        ("when the wait is worth the swaps", "review when the wait is worth the swaps   "),
-        ("the reviewer is loaded", "review: the reviewer is loaded   "),
-    ],
-)
-def test_the_strip_says_why_the_review_comes_then(state: StatePaths, why: str, words: str) -> None:
-    snapshot = looked(Follower(open_reader(state.database)))
-    status = {"resident": "generator", "next_review": {"seconds": 40, "why": why}}
-    assert words in text_of(snapshot, LiveStatus(conductor="here", status=status), 198)[1]
+    assert meter.eta == 40.0
+    assert text_of(snapshot, live, 120)[0].endswith("batch 5 of 30, review in 40 s")
 
 
 def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
@@ -92,7 +78,7 @@ def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
 def test_figures_are_published_until_something_is_measured(
     empty_state: StatePaths, state: StatePaths
 ) -> None:
-    from navigator.cascade.acting import open_reading
+    from navigator.engine.acting import open_reading
 
     assert measured_figures(Reader(open_reading(empty_state)), SwapSettings()) == (PUBLISHED, ())
     measured, _ = measured_figures(Reader(open_reader(state.database)), SwapSettings())
@@ -101,22 +87,8 @@ def test_figures_are_published_until_something_is_measured(
 
 
 def text_of(snapshot: DeckSnapshot, live: LiveStatus, width: int) -> tuple[str, str]:
-    meter = meter_of(snapshot, live, FACTS.target)
-    first, second = strip_lines(snapshot, live, FACTS, meter, width)
-    return "".join(text for text, _ in first), "".join(text for text, _ in second)
-
-
-@pytest.mark.parametrize("strategy", ["resident", "adapter"])
-def test_where_nothing_is_swapped_no_swap_has_a_price(
-    state: StatePaths, monkeypatch: pytest.MonkeyPatch, strategy: str
-) -> None:
-    """Swaps of another strategy that were measured before say nothing."""
-    config = state.root / "both.toml"
-    config.write_text(f'[swap]\nstrategy = "{strategy}"\n')
-    monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
-    snapshot = looked(Follower(open_reader(state.database)))
-    assert snapshot.figured.figures.round_trip == 0
-    assert "swap cost" not in text_of(snapshot, LiveStatus(), 120)[1]
+    line = strip_line(snapshot, live, FACTS, meter_of(snapshot, live, FACTS.target), width)
+    return "".join(text for text, _ in line), "".join(text for text, _ in summary(snapshot, live))
 
 
 def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
@@ -133,13 +105,17 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     assert text_of(snapshot, LiveStatus(problem="No swap strategy."), 120)[1] == "No swap strategy."
     swapping = replace(here, swap=SwapProgress("generator", "reviewer", 0.0, "load", 0.0))
     assert "SWAPPING 35B → 122B" in text_of(snapshot, swapping, 120)[0]
-    assert "swap cost per proposal: 15." in text_of(snapshot, here, 120)[1]
+    assert "wait for you, about" in text_of(snapshot, here, 120)[1]
     both = LiveStatus(conductor="here", status={"both_resident": True})
     assert "BOTH RESIDENT" in text_of(snapshot, both, 120)[0]
     down = {"both_resident": True, "problems": {"reviewer": "No server answers at 127.0.0.1:9."}}
     first, second = text_of(snapshot, LiveStatus(conductor="here", status=down), 120)[:2]
     assert first.startswith("✗ REVIEWER NOT USABLE") and "review in" not in first
     assert second == "reviewer server: No server answers at 127.0.0.1:9."
+    down["asked_again"] = {"reviewer": 12}
+    assert text_of(snapshot, LiveStatus(conductor="here", status=down), 120)[0].startswith(
+        "✗ REVIEWER NOT USABLE  asked again in 12 s"
+    )
     assert "GPU empty" in text_of(snapshot, LiveStatus(conductor="here", status={"resident": None}), 120)[0]
 
 
@@ -149,5 +125,5 @@ def test_unsandboxed_tests_are_said_everywhere(state: StatePaths) -> None:
     meter = meter_of(snapshot, LiveStatus(), facts.target)
     for width in (78, 198):
         assert "without a sandbox" in "".join(
-            text for text, _ in strip_lines(snapshot, LiveStatus(), facts, meter, width)[0]
+            text for text, _ in strip_line(snapshot, LiveStatus(), facts, meter, width)
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
@@ -18,16 +19,14 @@ from navigator.model.states import DecisionKind, LandingState, ProposalState, Ta
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.note import NoteDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import OpenProposal
 from navigator.tui.review.details import DetailsDialog
 from navigator.tui.review.screen import ReviewScreen
-from navigator.tui.widgets.panels import SearchBar, WritingPanel
-from navigator.tui.widgets.screen import Dialog
-from navigator.tui.widgets.writing import WritingArea
-from tests.cascade.support import git
+from navigator.tui.widgets.panels import SearchBar, WritingArea, WritingPanel
+from navigator.tui.widgets.screen import Dialog, KeyBar
+from tests.journey.support import git
 from tests.tui.driving import go_to_finding, loaded, until
 from tests.tui.reviewing import Reviewing, editor_script
 
@@ -171,16 +170,17 @@ async def test_the_head_says_what_there_is_to_know(reviewing: Reviewing) -> None
         words = plain(at)
         for expected in (
             "P2 billing · Round half-even in totals",
-            "↺ REVISE (1 round used)",
+            "REVISE (1 round used)",
             "✓ tests 214 passed",
             "r0 ─ [r1]",
             "Qwen3.5-35B-A3B",
-            "generate@7f3c",
-            "review@a91e",
             "1 of 4",
             "overlaps P4",
         ):
             assert expected in words
+        assert "review@" not in words and "generate@" not in words, "prompts are in the details"
+        asked = "".join(text for line in at.screen._asked(80) for text, _ in line)
+        assert asked.split() == at.screen.context.task.text.split(), "the task's text is above the diff"
         await at.show("P4")
         words = plain(at)
         assert "⚠ to confirm: Makefile" in words
@@ -363,21 +363,47 @@ async def test_approve_lands_what_was_on_the_screen(reviewing: Reviewing) -> Non
     async with opened(reviewing, "P3") as at:
         await at.press("a")
         dialog = await at.dialog(ConfirmDialog)
-        assert any("navigator/2026-11-20-a" in line for line in dialog._lines)
+        assert any("navigator/2026-11-20" in line for line in dialog._lines)
         assert reviewing.branch() == ""
         await at.press("enter")
         await at.until(lambda: at.proposal("P3").state is ProposalState.LANDED, "the landing")
-        assert git(reviewing.repository, "show", "navigator/2026-11-20-a:README.md").endswith("half-even.")
+        assert git(reviewing.repository, "show", "navigator/2026-11-20:README.md").endswith("half-even.")
         assert at.told("P3 landed")
         await at.drawn("P4")
 
 
+async def test_yes_answers_as_soon_as_it_may(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P3") as at:
+        await at.press("a", "y")  # before the moment of grace is over
+        await at.until(lambda: at.proposal("P3").state is ProposalState.LANDED, "the landing")
+
+
+async def test_no_answers_no(reviewing: Reviewing) -> None:
+    async with opened(reviewing, "P3") as at:
+        await at.press("a")
+        await at.dialog(ConfirmDialog)
+        await at.press("n")
+        await at.until(lambda: not isinstance(at.app.screen, ConfirmDialog), "the screen")
+        assert at.proposal("P3").decision is None
+
+
+async def test_what_is_typed_while_a_dialog_opens_is_in_its_note(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        for character in "rwrong":
+            at.app.post_message(Key(character, character))
+        dialog = await at.dialog(NoteDialog)
+        await at.until(lambda: dialog.query_one(WritingArea).text == "wrong", "the note")
+
+
 async def test_undo_takes_back_what_was_decided_last(reviewing: Reviewing) -> None:
     async with opened(reviewing, "P3") as at:
+        assert "u undo" not in at.app.screen.query_one(KeyBar).render().plain
         await at.press("a")
         await at.dialog(ConfirmDialog)
         await at.press("enter")
         await at.drawn("P4")
+        bar = at.app.screen.query_one(KeyBar)
+        await at.until(lambda: "u undo" in bar.render().plain, "undo in the footer")
         await at.press("u")
         dialog = await at.dialog(ConfirmDialog)
         assert "P3" in dialog._question
@@ -476,7 +502,7 @@ async def test_a_key_meant_for_the_diff_does_not_answer_a_dialog(
 
 
 async def test_what_another_navigator_decided_is_shown(reviewing: Reviewing) -> None:
-    from navigator.cascade.socket.alone import act_alone
+    from navigator.actions.alone import act_alone
 
     async with opened(reviewing, "P5") as at:
         args = {"proposals": [{"id": "P5"}], "note": "by the other one"}

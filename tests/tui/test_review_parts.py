@@ -18,7 +18,7 @@ from navigator.tui.data import prefs as drafts
 from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs.pick import best
 from navigator.tui.review.context import found_again
-from navigator.tui.terminal.editor import borrowed, editor_command, editor_words, run_editor
+from navigator.tui.terminal import borrowed, editor_command, editor_words, run_editor
 
 LINES = ["def a():", "    return 1", "", "def b():", "    return 1", "\treturn 1"]
 

@@ -111,7 +111,7 @@ async def batch(pilot: Pilot[Any]) -> None:
         pilot,
         lambda: isinstance(app.screen, BatchDialog) and app.screen.ready and app.screen._stage == "asking",
     )
-    await pilot.press("y")
+    await pilot.press("+")
     await painted(pilot)
 
 
@@ -119,13 +119,13 @@ async def compose(pilot: Pilot[Any]) -> None:
     app = await loaded(pilot)
     app.go("compose", ComposeFor(["billing"]))
     await until(pilot, lambda: isinstance(app.screen, ComposeScreen) and bool(app.screen._bases))
-    await pilot.press(*"Round", "space", *"half", "ctrl+k")
+    await pilot.press(*"Round", "space", *"half", "tab", "j", "right")
     await painted(pilot)
 
 
 async def files(pilot: Pilot[Any]) -> None:
     await compose(pilot)
-    await pilot.press("ctrl+f")
+    await pilot.press("G", "enter")
     await until(
         pilot, lambda: isinstance(pilot.app.screen, PickDialog) and len(pilot.app.screen.rows.rows) == 5
     )

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from navigator.cascade.stages.check_dispatch import check
-from navigator.cascade.verbs.registry import perform
+from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
+from navigator.journey.check_dispatch import check
 from navigator.model.models import Review
 from navigator.model.states import TaskState, Verdict
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.note import NoteDialog
+from navigator.tui.dialogs.confirm import NoteDialog
 from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.keys.registry import ACTIONS
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import KeyBar
-from tests.cascade.support import git, make_repository
+from tests.journey.support import git, make_repository
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
@@ -67,8 +67,8 @@ async def test_chosen_read_and_fixed(
         assert "review existing work" not in str(bar.render())
         deck._focus("projects")
         await pilot.pause()
-        assert "R review existing work" in str(bar.render()) and "a approve" not in str(bar.render())
-        await pilot.press("R")
+        assert "V review existing work" in str(bar.render()) and "a approve" not in str(bar.render())
+        await pilot.press("V")
         await until(pilot, lambda: isinstance(app.screen, PickDialog), what="the choice")
         await pilot.press(*"topic")
         await pilot.press("enter")
@@ -91,7 +91,7 @@ async def test_chosen_read_and_fixed(
             if screen.offers(ACTIONS[f"review.{name}"])
         ]
         assert offered == ["request_fix", "put_away"]
-        assert not screen.offers(ACTIONS["diff.choose_hunk"])
+        assert not screen.offers(ACTIONS["diff.select"])
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, NoteDialog) and app.screen.ready, what="the note")
         await pilot.press(*"More")

@@ -75,7 +75,7 @@ async def test_keys_move_the_cursor_and_it_stays_in_sight() -> None:
             assert app.list.cursor == cursor, keys
             top = round(app.list.scroll_y)
             assert top <= cursor < top + 10
-        assert app.line(0) == "WORDS"
+        assert app.line(0) == "▌ WORDS"
         assert app.line(1) == "▸ row 0"
         assert app.heard[-1] == "at row 0"
 
@@ -94,7 +94,7 @@ async def test_the_heading_stays() -> None:
     app = Lists()
     async with app.run_test(size=(40, 11)) as pilot:
         await pressed(pilot, "G")
-        assert app.line(0) == "WORDS"
+        assert app.line(0) == "▌ WORDS"
 
 
 async def test_the_cursor_follows_its_row() -> None:

@@ -56,7 +56,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     from navigator.tui.data.conductor_link import ConductorLink
 
     monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
-    for module in ("welcome.first_run", "dialogs.help"):
+    for module in ("welcome", "dialogs.help"):
         monkeypatch.setattr(f"navigator.tui.{module}.config_path", lambda: CONFIG)
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
     clock = time.monotonic()
@@ -144,7 +144,7 @@ def test_first_run(
     size: tuple[int, int],
     theme: str,
 ) -> None:
-    from navigator.tui.welcome.first_run import FoundServer
+    from navigator.tui.welcome import FoundServer
 
     async def found() -> tuple[FoundServer, ...]:
         return (
@@ -152,7 +152,7 @@ def test_first_run(
             FoundServer("Ollama", "http://127.0.0.1:11434", ()),
         )
 
-    monkeypatch.setattr("navigator.tui.welcome.first_run.find_servers", found)
+    monkeypatch.setattr("navigator.tui.welcome.find_servers", found)
 
     async def before(pilot: Pilot[Any]) -> None:
         app = await loaded(pilot)

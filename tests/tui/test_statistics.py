@@ -13,19 +13,18 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from navigator.cascade.views.statistics.page import Question, RatePlot, Table, utc_text
-from navigator.cascade.views.statistics.pages import PAGES
-from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
-from navigator.cascade.views.statistics.revise_rate import Rates, how_sure
 from navigator.config.paths import StatePaths
 from navigator.figures.intervals import wilson
 from navigator.figures.rates import revise_rate
 from navigator.model.errors import UsageError
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict
-from navigator.tui.dialogs.file import FileDialog
-from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.statistics import plot
+from navigator.sheet.statistics.page import Question, RatePlot, Table, utc_text
+from navigator.sheet.statistics.pages import PAGES
+from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
+from navigator.sheet.statistics.revise_rate import Rates, how_sure
+from navigator.tui.dialogs.pick import FileDialog, PickDialog
+from navigator.tui.statistics import draw as plot
 from navigator.tui.statistics.draw import page_lines
 from navigator.tui.statistics.screen import PageTabs, StatsScreen, _around
 from navigator.tui.widgets.cells import length
@@ -159,8 +158,8 @@ def test_unread_answers_are_shown_beside_n() -> None:
 def test_a_mixture_is_called_one() -> None:
     rows = [verdict(prompt="review@1", n=40), verdict(prompt="review@2", model="other")]
     said = text_of(rate_page(counted(*rows), 120))
-    assert "pools 2 reviewer models, 2 reviewer prompts; the rate holds for none of them alone" in said
-    assert "pools 2 versions" in said
+    assert "mixes 2 reviewer models, 2 reviewer prompts; each may have a rate of its own" in said
+    assert "mixes 2 versions" in said
 
 
 def test_untrusted_names_are_made_visible() -> None:
@@ -188,7 +187,7 @@ def test_a_text_that_is_no_date_is_refused() -> None:
 
 @pytest.mark.parametrize("width", [40, 76, 109, 110, 196])
 def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
-    from navigator.cascade.acting import open_reading
+    from navigator.engine.acting import open_reading
     from navigator.store.reads.reader import Reader
 
     connection = open_reading(state)
@@ -235,9 +234,9 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
             ("WHAT DOES IT COST?",),
         )
         for marks in pages:
-            await pilot.press("tab")
+            await pilot.press("n")
             assert [mark for mark in marks if mark not in shown(screen)] == []
-        await pilot.press("shift+tab")
+        await pilot.press("p")
         assert "LOOKS" in shown(screen)
 
 
@@ -255,10 +254,10 @@ async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> Non
             ("BY BLOCK ON", "grounded"),
             ("BY KIND", "refactor"),
         ):
-            await pilot.press("b")
+            await pilot.press("B")
             await until(pilot, lambda title=title: title in shown(screen), what=title)  # type: ignore[misc]
             assert row in shown(screen)
-        await pilot.press("w")
+        await pilot.press("P")
         await until(pilot, lambda: "first-round verdicts, 7 days" in shown(screen), what="the week")
         assert "n 166" not in shown(screen)
 
@@ -268,18 +267,18 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
         screen = await opened(pilot)
         whole: dict[str, str] = {}
         for _ in PAGES:
-            await pilot.press("tab")
-            whole[PAGES[screen._page].name] = shown(screen)
+            await pilot.press("right")
+            whole[screen._shown.name] = shown(screen)
         before = dict(screen.counted)
-        await pilot.press("w")
+        await pilot.press("P")
         await until(
             pilot,
             lambda: all(screen.counted[page.name] is not before[page.name] for page in PAGES),
             what="the week",
         )
         for _ in PAGES:
-            await pilot.press("tab")
-            name = PAGES[screen._page].name
+            await pilot.press("n")
+            name = screen._shown.name
             assert "7 days" in screen.query_one(PageTabs).render().plain
             assert shown(screen) != whole[name], name
         assert "landed" in screen.counted["outcomes"].outcomes.states
@@ -292,7 +291,7 @@ async def test_two_groups_are_compared_above_the_rate(make_app: AppMaker) -> Non
         screen = await opened(pilot)
         await until(pilot, lambda: "reviewer" in screen.counted, what="the rate")
         groups = [row.group for row in screen.counted["reviewer"]["revise-rate"].grouped.rows]
-        await pilot.press("v")
+        await pilot.press("equals_sign")
         await until(pilot, lambda: isinstance(pilot.app.screen, PickDialog), what="the dialog")
         dialog = cast("PickDialog", pilot.app.screen)
         await until(pilot, lambda: len(dialog.rows.rows) >= 2, what="the groups")
@@ -302,7 +301,7 @@ async def test_two_groups_are_compared_above_the_rate(make_app: AppMaker) -> Non
         await until(pilot, lambda: "Newcombe" in shown(screen), what="the comparison")
         text = shown(screen)
         assert text.index("Newcombe") < text.index("BY WEEK")
-        await pilot.press("v")
+        await pilot.press("equals_sign")
         await until(pilot, lambda: "Newcombe" not in shown(screen), what="its end")
 
 
@@ -310,7 +309,7 @@ async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         page = screen.query_one(Page)
-        await pilot.press("tab", "j")
+        await pilot.press("n", "j")
         assert page.scroll_offset.y == 1
         await pilot.press("G")
         assert page.scroll_offset.y == page.max_scroll_y > 1
@@ -325,7 +324,7 @@ async def test_a_page_is_written_to_a_file(
     monkeypatch.chdir(tmp_path)
     async with make_app().run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        await pilot.press("tab", "x")
+        await pilot.press("n", "W")
         await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog), what="the dialog")
         dialog = cast("FileDialog", pilot.app.screen)
         field = dialog.query_one(Input)
@@ -354,7 +353,7 @@ async def test_a_file_that_exists_is_not_written_again(
     kept.write_text("mine")
     async with make_app().run_test(size=(80, 24)) as pilot:
         await opened(pilot)
-        await pilot.press("x")
+        await pilot.press("W")
         await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog), what="the dialog")
         dialog = cast("FileDialog", pilot.app.screen)
         await until(pilot, lambda: dialog.ready, what="the end of the grace")
@@ -376,13 +375,33 @@ async def test_a_page_is_copied_as_text(make_app: AppMaker) -> None:
         assert pilot.app.clipboard.startswith("IS THE REVIEWER WORTH IT?")
 
 
+async def test_a_page_appears_when_it_has_something_to_say(
+    make_app: AppMaker, empty_state: StatePaths
+) -> None:
+    async with make_app(empty_state).run_test(size=(120, 36)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.pages == [PAGES[0]], what="the pages without a word gone")
+        line = screen.query_one(PageTabs).render().plain
+        assert "Summary" in line and "Cost" not in line
+        await pilot.press("n")
+        assert screen._shown is PAGES[0]
+
+
+async def test_the_summary_is_three_sentences(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(120, 36)) as pilot:
+        lines = shown(await opened(pilot)).split("\n")
+        assert (
+            len([line for line in lines if line.strip()]) <= 9
+        )  # three headings, and sentences of at most two lines
+
+
 async def test_the_marked_tab_is_always_in_sight(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         for page in PAGES:
             line = screen.query_one(PageTabs).render().plain
             assert f"▸ {page.title}" in line and line.endswith("all time") and len(line) <= 78
-            await pilot.press("tab")
+            await pilot.press("n")
 
 
 @given(st.lists(st.integers(3, 16), min_size=1, max_size=14), st.data(), st.integers(30, 120))

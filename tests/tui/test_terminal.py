@@ -82,16 +82,16 @@ def screens(paths: StatePaths) -> Iterator[Terminal]:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_the_terminal_as_it_was(state: StatePaths, number: signal.Signals) -> None:
     with screens(state) as terminal:
-        terminal.read(until=b"WAITING FOR ME")
+        terminal.read(until=b"WAITING FOR YOU")
         os.kill(terminal.pid, number)
         assert terminal.ended() == 128 + number
         assert _LEAVE_ALTERNATE in terminal.written
-        assert terminal.written.rindex(b"\x1b[?25h") > terminal.written.rindex(b"WAITING FOR ME")
+        assert terminal.written.rindex(b"\x1b[?25h") > terminal.written.rindex(b"WAITING FOR YOU")
 
 
 def test_q_leaves(state: StatePaths) -> None:
     with screens(state) as terminal:
-        terminal.read(until=b"WAITING FOR ME")
+        terminal.read(until=b"WAITING FOR YOU")
         os.write(terminal.fd, b"q")
         assert terminal.ended() == 0
         assert _LEAVE_ALTERNATE in terminal.written
@@ -99,7 +99,7 @@ def test_q_leaves(state: StatePaths) -> None:
 
 def test_a_closed_terminal_ends_the_screens(state: StatePaths) -> None:
     with screens(state) as terminal:
-        terminal.read(until=b"WAITING FOR ME")
+        terminal.read(until=b"WAITING FOR YOU")
         os.close(terminal.fd)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
@@ -124,7 +124,7 @@ def test_nothing_raw_of_what_others_wrote_reaches_the_terminal(empty_state: Stat
     connection.close()
     Prefs(empty_state.root).set("deck.inbox", "oldest")
     with screens(empty_state) as terminal:
-        terminal.read(until="≡ REPORT".encode())
+        terminal.read(until=b"REPORT")
         os.write(terminal.fd, b"G\r")
         terminal.read(until=b"Report")  # the deck says REPORT
         os.write(terminal.fd, b"q")

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from navigator.cascade.views.variants import best_first
 from navigator.model.states import TaskState, Verdict
 from navigator.sheet.marks import overlapping, places_of
+from navigator.sheet.variants import best_first
 from navigator.store.reads.cards import Card
 from navigator.tui.deck.rows import CARD_ORDERS, flags_of, in_order, work_word
 
@@ -74,6 +74,6 @@ def test_a_row_says_which_variant_it_is_and_what_a_queued_task_waits_for() -> No
     assert ("best 2/3", "good") in flags_of(ROWS[3], None, short=False, best=True)
     assert ("variant 1/3", "muted") in flags_of(ROWS[1], None, short=False)
     queued = card(6, state=TaskState.QUEUED, waits=(("T1", TaskState.REVIEWING),))
-    assert work_word(queued) == ("… after T1", "muted")
+    assert work_word(queued) == ("after T1", "muted")
     stuck = replace(queued, waits=(("T1", TaskState.REVIEWING), ("T3", TaskState.REJECTED)))
-    assert work_word(stuck) == ("! after T3", "warn")
+    assert work_word(stuck) == ("after T3", "warn")

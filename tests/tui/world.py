@@ -247,7 +247,7 @@ class Maker:
         self.decide(proposal, DecisionKind.APPROVE)
         landing = Landing(
             state=LandingState.LANDED,
-            ref=f"refs/heads/navigator/{proposal.batch or '2026-11-20-a'}",
+            ref=f"refs/heads/navigator/{(proposal.batch or '2026-11-20-a')[:10]}",
             commit="c" * 40,
             at=self.clock(),
         )

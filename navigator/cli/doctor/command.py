@@ -34,7 +34,9 @@ _SPARE_MB = 1024
 
 @click.command()
 @click.option("--disk", is_flag=True, help="Also measure how fast the model files can be read (512 MB).")
-@click.option("--plan", is_flag=True, help="Instead: what a pair of models takes on a GPU, and how to swap.")
+@click.option(
+    "--plan", is_flag=True, help="Show instead how much GPU memory a pair of models needs, and how to swap."
+)
 @click.option(
     "--card", type=click.FloatRange(min=1), metavar="GB", help="With --plan: GPU memory, of 1,024 MiB."
 )
@@ -109,13 +111,14 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     if settings.on.events:
         yield _events(settings)
     yield from card_items()
-    yield from strategy_items(settings, paths)
-    if settings.swap.host:
+    found = list(strategy_items(settings, paths))
+    yield from found
+    if not settings.swap.host:
+        yield from serving_items(settings, disk=disk)
+    elif not any(item.state == "missing" and item.name in ("swap strategy", "ssh") for item in found):
         from navigator.cli.doctor.remote import remote_items
 
         yield from remote_items(settings)
-    else:
-        yield from serving_items(settings, disk=disk)
     if settings.generator.agent.command:
         yield _agent(settings)
 
@@ -160,7 +163,7 @@ def _identity(paths: StatePaths) -> Check:
     """Whether git knows the author of landed commits: the user's own settings name one, or each project's repository does."""
     from navigator.git.facts import read_facts
     from navigator.git.runner import Git
-    from navigator.landing.commits import read_people, unknown_person
+    from navigator.landing.plan import read_people, unknown_person
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 
@@ -282,8 +285,8 @@ def _bubblewrap(*, unsandboxed: bool) -> Check:
 
 def _prompts(settings: Settings) -> Check:
     """Whether the user's own prompt templates can be used; those that replace no packaged one are named."""
-    from navigator.cascade.prompts.library import PromptLibrary
     from navigator.config.resources import resource_dir
+    from navigator.journey.prompts.library import PromptLibrary
 
     try:
         library = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
@@ -303,7 +306,7 @@ def _prompts(settings: Settings) -> Check:
 
 def _events(settings: Settings) -> Check:
     """Whether the commands of [on] can be started."""
-    from navigator.cascade.on_events import program_of
+    from navigator.engine.on_events import program_of
 
     commands = {event: settings.on.command(event) for event in settings.on.events}
     lost = [f"{event}: {command[0]}" for event, command in commands.items() if program_of(command) is None]
@@ -330,11 +333,11 @@ def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
         yield Check("swap strategy", "missing", f"{settings.swap.strategy}: {error.message}", error.hint)
         return
     yield Check("swap strategy", "ok", f"{strategy.name}: {strategy.about}")
-    yield from asyncio.run(strategy.diagnose())
-    if strategy.embedded:
-        return
-    looks = look_at_servers(settings, paths)
-    for look in looks:
+    own = asyncio.run(strategy.diagnose())
+    yield from own
+    if strategy.embedded or any(item.name == "ssh" and item.state == "missing" for item in own):
+        return  # the servers are behind the connection: once is enough
+    for look in look_at_servers(settings, paths):
         yield _server(look, swapped=strategy.restarts_servers and look.role is not Role.FINAL)
         if look.state == "ready":
             yield from _context(settings.server(look.role), look.role)

@@ -204,9 +204,8 @@ def _tell(found: Plan) -> None:
     for both in found.beside:
         output.prose(f"{both.cache.name}, {both.cache.basis}: {both.cache.about}", "  ")
     output.prose(
-        "States: of one request. "
-        "At once: whole contexts, each with its states, that fit with that model alone on the GPU. All computed, with"
-        " 2,000 MiB a server for what no formula has (an estimate)."
+        "States: for one request. At once: how many whole contexts fit, with their states, while that model is alone on the GPU."
+        " All figures are computed; 2,000 MiB per server is an estimate of what the formulas leave out."
     )
     output.say()
     output.prose(f"{_STRATEGIES.get(found.way, 'It does not fit')}: {found.why}", bold=True)

@@ -54,7 +54,7 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
         yield from unit_items(settings, _places(settings))
     if strategy.checks_files:
         for role in local:
-            yield from _model(settings, role)
+            yield from _model(settings, role, units=strategy.uses_units)
         if strategy.reads_weights:
             yield from _page_cache(settings, local)
         if disk:
@@ -134,7 +134,7 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
 # Models and memory
 
 
-def _model(settings: Settings, role: Role) -> Iterator[Check]:
+def _model(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
     from navigator.setup.weights import model_folder, total_bytes, weight_files
 
     server = settings.server(role)
@@ -145,8 +145,9 @@ def _model(settings: Settings, role: Role) -> Iterator[Check]:
     label = f"{role.value} files"
     if files:
         yield Check(label, "ok", f"{_size(total_bytes(files))} in {plural(len(files), 'file')}, {where}")
-    else:
-        hint = f"Run `hf download {server.model}`, or set model_dirs under [swap.read_ahead] to the folder of your models."
+    elif units:  # another strategy's server knows where its files are
+        hint = "Set model_dirs under [swap.read_ahead] to the folder of your models"
+        hint += f", or run `hf download {server.model}`." if "/" in server.model else "."
         yield Check(label, "warn", f"no weight files of {server.model} found", hint)
     shape = _shape(settings, role)
     weight_bytes = total_bytes(files) or (int(profile.weights_gb * 1e9) if profile else 0)
@@ -292,7 +293,7 @@ def _number(text: str | None, default: float) -> float:
 
 def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Check]:
     from navigator.setup.weights import total_bytes, weight_files
-    from navigator.swap.read_ahead.page_cache import available_bytes, residency
+    from navigator.swap.page_cache import available_bytes, residency
 
     chosen = settings.swap.read_ahead
     files = {role: weight_files(settings.server(role).model, chosen.model_dirs) for role in roles}

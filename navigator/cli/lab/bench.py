@@ -13,10 +13,10 @@ from navigator.cli.lab.compare import noted, share_words
 from navigator.cli.session import locked_dependencies, state_paths
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import share
-from navigator.lab.comparing.arms import ARMS
+from navigator.lab.comparing.journal import ARMS
 
 if TYPE_CHECKING:
-    from navigator.cascade.dependencies import Dependencies
+    from navigator.journey.dependencies import Dependencies
     from navigator.lab.comparing.session import Finished
 
 _TIERS = ("simple", "medium", "complex")

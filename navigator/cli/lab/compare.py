@@ -14,15 +14,15 @@ from navigator.cli import output
 from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
-from navigator.lab.comparing.arms import ARMS, USUAL
+from navigator.lab.comparing.journal import ARMS, USUAL
 from navigator.lab.judging import Duel, Item, Judge, Tally, Vote, judge_is_usable, read_votes, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.text import plural
 
 if TYPE_CHECKING:
-    from navigator.cascade.dependencies import Dependencies
     from navigator.config.settings import Settings
+    from navigator.journey.dependencies import Dependencies
     from navigator.lab.comparing.journal import Journal, LabTask
     from navigator.lab.comparing.result import ArmResult, Outlook, PairResult
     from navigator.lab.comparing.session import Finished

@@ -15,8 +15,8 @@ from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation.checks import Facts, Finding, findings
 from navigator.lab.speculation.decide import Arm, decide
 from navigator.lab.speculation.estimates import Estimate, estimates
-from navigator.lab.speculation.measuring.plan import Plan, prompt_texts, read_plan
-from navigator.lab.speculation.measuring.progress import RANDOM, note_progress
+from navigator.lab.speculation.plan import Plan, prompt_texts, read_plan
+from navigator.lab.speculation.progress import RANDOM, note_progress
 from navigator.lab.speculation.runs import Run, read_runs
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
@@ -54,9 +54,9 @@ def tell_decision(found: dict[str, Any]) -> None:
 
 def _costs(role: Role, options: dict[str, Any]) -> tuple[float, float, str]:
     """Seconds of a start, tokens until the next swap, and whose figures they are."""
-    from navigator.cascade.views.figures import measured_figures
     from navigator.cli.session import reading
     from navigator.config.settings import load_settings
+    from navigator.sheet.measured import measured_figures
 
     with reading() as store:
         figures, names = measured_figures(store, load_settings().swap)
@@ -160,8 +160,8 @@ def measure(
     takes five blocks.
     """
     from navigator.lab.runs import recording
-    from navigator.lab.speculation.measuring.runner import finished
-    from navigator.lab.speculation.measuring.runner import measure as measured
+    from navigator.lab.speculation.runner import finished
+    from navigator.lab.speculation.runner import measure as measured
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))

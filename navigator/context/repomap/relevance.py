@@ -22,7 +22,7 @@ _PLAIN = {
     "path": "its name is in the task",
     "names": "defines what the task names",
     "body": "speaks of the task's words",
-    "past": "commits in like words changed it",
+    "past": "earlier commits with similar messages changed it",
     "together": "often changed together with what the task is about",
     "rank": "near what the task is about",
 }
@@ -33,7 +33,7 @@ GENERATED = patterns.compile(
 """Paths that programs write; shown only where a task names them."""
 
 _MOST_WORDS = 60
-_TASKLESS = "many files lean on it"
+_TASKLESS = "many files use it"
 _CLEARLY = 0.3
 _MOST_DEFINERS = 10
 _MOST_SEEDS = 50
@@ -279,7 +279,7 @@ def _bm25(query: TaskTerms, texts: Sequence[Mapping[str, int]]) -> list[float]:
 
 
 def _past(repo: RepoMap, query: TaskTerms) -> list[float]:
-    """Files that earlier commits in like words touched, the newer the more."""
+    """Files that earlier commits with similar messages changed; newer commits count more."""
     scores = [0.0] * len(repo.files)
     spread: dict[str, int] = {}
     for commit in repo.history:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from navigator.figures.intervals import ANECDOTAL_BELOW
-from navigator.lab.comparing.arms import ARMS
-from navigator.lab.comparing.journal import Journal
+from navigator.lab.comparing.journal import ARMS, Journal
 from navigator.lab.runs import Plot, Point, Recorder
 from navigator.model.text import plural
 

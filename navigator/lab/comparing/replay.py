@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 
-from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.exam.candidates import (
+from navigator.checks.removed_tests import is_test_file
+from navigator.exam.candidates import (
     MOST_CHANGED,
     Change,
     OutOfTime,
@@ -17,11 +17,11 @@ from navigator.cascade.exam.candidates import (
     of_commits,
     of_proposals,
 )
-from navigator.cascade.exam.prepare import ready_setup
-from navigator.checks.removed_tests import is_test_file
 from navigator.exam.mining import is_code, read_history, why_withheld
+from navigator.exam.prepare import ready_setup
 from navigator.git.facts import WORKTREE, read_base
 from navigator.git.private import PrivateRepo
+from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import Journal, LabTask, Tried
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project

@@ -6,11 +6,22 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.stages.checking import SCRATCH, CheckSetup, run_tree
-from navigator.cascade.swapping import confirmed, resident_now
-from navigator.lab.comparing.arms import ARMS, Actor, Arm, next_turn, swaps_expected, turns_taken
-from navigator.lab.comparing.journal import Journal, LabTask, Plan, Run, Swapped
+from navigator.engine.swapping import confirmed, resident_now
+from navigator.journey.checking import SCRATCH, CheckSetup, run_tree
+from navigator.journey.dependencies import Dependencies
+from navigator.lab.comparing.journal import (
+    ARMS,
+    Actor,
+    Arm,
+    Journal,
+    LabTask,
+    Plan,
+    Run,
+    Swapped,
+    next_turn,
+    swaps_expected,
+    turns_taken,
+)
 from navigator.lab.comparing.replay import judged_tree
 from navigator.lab.comparing.result import ArmResult, PairResult, arm_result, pairs
 from navigator.lab.comparing.turns import Turns, simulated

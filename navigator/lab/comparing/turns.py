@@ -6,27 +6,26 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from navigator.cascade.dependencies import Dependencies
-from navigator.cascade.prompts.assemble import Prompted, prompt_for
-from navigator.cascade.prompts.material import findings_block, worth_sending
-from navigator.cascade.reviewing.answer_schema import review_schema
-from navigator.cascade.reviewing.grounding import UnreadableReview
-from navigator.cascade.reviewing.join import Answered
-from navigator.cascade.reviewing.prompt import ReviewPromptDependencies
-from navigator.cascade.stages.calls import Message, chat_request, is_requests_fault
-from navigator.cascade.stages.drafting import Draft, NotApplied, draft
-from navigator.cascade.stages.proposing import title_of
-from navigator.cascade.stages.review import answer_room, conclude, plan_review, read_answer
-from navigator.cascade.stages.subject import Subject, read_subject
-from navigator.client.chat import ChatAnswer
+from navigator.client.body import ChatAnswer
 from navigator.client.client import ModelClient
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.settings import ServerSettings, is_rehearsal
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
-from navigator.lab.comparing.arms import Actor
+from navigator.journey.calls import Message, chat_request, is_requests_fault
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.drafting import Draft, NotApplied, draft
+from navigator.journey.prompts.assemble import Prompted, prompt_for
+from navigator.journey.prompts.material import findings_block, worth_sending
+from navigator.journey.proposing import title_of
+from navigator.journey.review import answer_room, conclude, plan_review, read_answer
+from navigator.journey.reviewing.answer_schema import review_schema
+from navigator.journey.reviewing.grounding import UnreadableReview
+from navigator.journey.reviewing.join import Answered
+from navigator.journey.reviewing.prompt import ReviewPromptDependencies
+from navigator.journey.subject import Subject, read_subject
 from navigator.lab.comparing.functions import function_repository
-from navigator.lab.comparing.journal import Answer, Journal, LabTask, Turn
+from navigator.lab.comparing.journal import Actor, Answer, Journal, LabTask, Turn
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.states import Verdict

@@ -17,9 +17,8 @@ from typing import Any
 
 from navigator.model.states import Role
 from navigator.rehearsal.server.chat import ChatBody, RequestProblem, Wording, json_body, misshapen, read_chat
-from navigator.rehearsal.server.engine import Completion, Engine, EngineJob
+from navigator.rehearsal.server.engine import MODEL_NAMES, Completion, Engine, EngineJob, Pace
 from navigator.rehearsal.server.http import Request, Response, json_response
-from navigator.rehearsal.server.timing import MODEL_NAMES, Pace
 from navigator.rehearsal.server.tool_calls import CallReader, ToolCall, calls_in
 
 HEALTH_SECONDS = 1.0

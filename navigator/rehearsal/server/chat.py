@@ -17,9 +17,8 @@ from typing import Any
 
 from navigator.exam.chance import fraction
 from navigator.model.json_text import read_json
-from navigator.rehearsal.server.engine import EngineJob
+from navigator.rehearsal.server.engine import CHARACTERS_PER_TOKEN, EngineJob, estimate_tokens
 from navigator.rehearsal.server.http import Request, Response, json_response
-from navigator.rehearsal.server.timing import CHARACTERS_PER_TOKEN, estimate_tokens
 from navigator.rehearsal.server.tool_calls import ToolCall, call_text, tools_text
 
 ROLES = frozenset({"system", "user", "assistant", "tool", "function", "developer"})

@@ -220,9 +220,9 @@ def _why(node: ast.stmt, depends: _Depends) -> str:
         case ast.Assert(test=test):
             return "" if depends.any(test) else "its assertion does not depend on the project's code"
         case ast.Raise():
-            return "it raises an error of its own, on no condition of the project's"
+            return "it raises an error whatever the project's code does"
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))) if name in _FAILS:
-            return "it fails on no condition of the project's"
+            return "it fails whatever the project's code does"
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
             return (
                 "" if depends.any(*items, *body) else "what it expects does not depend on the project's code"

@@ -12,21 +12,19 @@ from dataclasses import dataclass
 
 from navigator.model.ids import PART_BASE, number_of, proposal_id, task_id
 from navigator.model.json_text import read_json
-from navigator.model.standing import (
+from navigator.model.states import (
     FOR_DEVELOPER,
     LIVE_TASK_STATES,
-    Standing,
-    standing,
-    waits_for_developer,
-)
-from navigator.model.states import (
     CheckOutcome,
     LandingState,
     PolicyAction,
     Role,
+    Standing,
     TaskKind,
     TaskState,
     Verdict,
+    standing,
+    waits_for_developer,
 )
 from navigator.store.reads.queries import LINKED, MET, Queries
 

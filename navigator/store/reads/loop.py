@@ -14,7 +14,7 @@ from navigator.model.models import Event, Proposal, Review, Uncertainty, Usage
 from navigator.model.records import AgentTurn, LookCount, LookRounds, WayTotals
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
-from navigator.store.reads.reproductions import ReproductionReads
+from navigator.store.reads.verdicts import ReproductionReads
 from navigator.store.rows import from_row, from_rows, unpacked
 
 

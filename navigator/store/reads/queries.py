@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from navigator.store.damage import damaged_row
 from navigator.store.database import translated
+from navigator.store.errors import damaged_row
 from navigator.store.rows import DamagedRow, clean
 
 WRITTEN = "purpose NOT LIKE 'review%' AND purpose NOT IN ('final', 'reproduce')"

@@ -26,8 +26,7 @@ from navigator.model.models import (
     Task,
 )
 from navigator.model.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
-from navigator.model.standing import ENDED_TASK_STATES
-from navigator.model.states import ProposalState, Role, SuggestionState, TaskState, Verdict
+from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role, SuggestionState, TaskState, Verdict
 from navigator.store.reads.cards import CardReads
 from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads

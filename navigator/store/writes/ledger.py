@@ -13,8 +13,7 @@ from navigator.model.ids import task_id as task_name
 from navigator.model.models import Canary, Swap, Uncertainty, Usage, utc_now
 from navigator.model.outcomes import Fate
 from navigator.model.records import AgentTurn, EditFailure, ForecastRecord, Look, ModelCall
-from navigator.model.standing import LOOP_TASK_STATES
-from navigator.model.states import EditCode, Role
+from navigator.model.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
 from navigator.store.writes.core import TransactionCore
 

@@ -10,7 +10,7 @@ llama.cpp loads adapters only when it starts.
 from __future__ import annotations
 
 from navigator.client.assemble import server_words
-from navigator.client.chat import Timeouts
+from navigator.client.body import Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.errors import WrongModel
 from navigator.client.transport import Transport

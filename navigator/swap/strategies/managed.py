@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from navigator.client.chat import ChatRequest, Timeouts
+from navigator.client.body import ChatRequest, Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, NotReady, ServingError
 from navigator.client.names import same_model

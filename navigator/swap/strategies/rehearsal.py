@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import navigator
-from navigator.client.chat import Timeouts
+from navigator.client.body import Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.errors import Unreachable
 from navigator.client.status import ServerLook, look_at

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from navigator.tui.answers.answer import AnswerText
 from navigator.tui.answers.markdown import Line, drawn
-from navigator.tui.answers.screen import AnswerScreen
-from navigator.tui.widgets.lines import PieceLines
-from navigator.tui.widgets.page import Page
+from navigator.tui.answers.screen import AnswerScreen, AnswerText
+from navigator.tui.widgets.page import Page, PieceLines
 
 _COMFORTABLE = 100
 """Cells beyond which a line is hard to read."""
@@ -35,7 +33,7 @@ class ReportScreen(AnswerScreen):
 
     def word(self, answer: AnswerText) -> str:
         """Its state."""
-        return "≡ REPORT" if self.waits else super().word(answer)
+        return "REPORT" if self.waits else super().word(answer)
 
     def _draw(self, width: int) -> list[Line]:
         if self.answer is None:

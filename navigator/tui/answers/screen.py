@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from textual import work
 
-from navigator.cascade.verbs.base import Verb
-from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
-from navigator.cascade.verbs.task_verbs import PutAway, TasksArgs
+from navigator.actions.base import Verb
+from navigator.actions.send_back import SendBack, SendBackArgs
+from navigator.actions.tasks import PutAway, TasksArgs
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Model
-from navigator.model.states import TaskState
-from navigator.tui.answers.answer import AnswerText, head_lines, read_answer
-from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.model.models import Model, Suggestion, Task
+from navigator.model.states import Role, TaskState
+from navigator.tui.data.deck_snapshot import DeckSnapshot, short_model
 from navigator.tui.messages import OpenTask
-from navigator.tui.terminal.editor import open_in_editor
+from navigator.tui.terminal import open_in_editor
 from navigator.tui.verbs import perform
-from navigator.tui.widgets.cells import Piece
-from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
+from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.work import begin
+
+if TYPE_CHECKING:
+    from navigator.store.reads.loop import RoundCost
+    from navigator.store.reads.reader import Reader
+
 
 A = TypeVar("A", bound=Model)
 R = TypeVar("R", bound=Model)
@@ -79,11 +84,11 @@ class AnswerScreen(NavScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what fits the task's state."""
-        return self.waits if action in ("done", "send_back") else super().check_action(action, parameters)
+        return self.waits if action in ("put_away", "send_back") else super().check_action(action, parameters)
 
     # Actions
 
-    def action_done(self) -> None:
+    def action_put_away(self) -> None:
         """Put it away."""
         args = TasksArgs(ids=(self.identifier,))
         begin(self, partial(self.perform, PutAway(), args, leave=True), group="decide")
@@ -120,3 +125,58 @@ class AnswerScreen(NavScreen):
     def action_details(self) -> None:
         """The task's text, and its history."""
         self.post_message(OpenTask(self.identifier))
+
+
+# One task whose answer is a text: what there is to show of it, read from the store in one go.
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerText:
+    """A task, what its answer cost, who wrote it, and what a scan suggests."""
+
+    task: Task
+    cost: RoundCost
+    role: Role
+    suggestions: tuple[Suggestion, ...] = ()
+
+    @property
+    def open(self) -> list[Suggestion]:
+        """Suggestions that were neither accepted nor dismissed."""
+        return [one for one in self.suggestions if one.state == "open"]
+
+
+def read_answer(reader: Reader, identifier: str) -> AnswerText:
+    """From the store; call it in the reading thread."""
+    task = reader.task(identifier)
+    role = reader.wrote(identifier) or Role.GENERATOR
+    cost = reader.round_cost(task.id, task.attempt, task.round, role)
+    found = reader.suggestions(task.id, attempt=task.attempt)
+    return AnswerText(task, cost, role, tuple(found))
+
+
+def head_lines(answer: AnswerText, word: str, width: int) -> list[list[Piece]]:
+    """Task and title with its state; who wrote it, with what, at what cost."""
+    task = answer.task
+    title = task.text.strip().partition("\n")[0]
+    left: list[Piece] = [
+        (task.id, "accent"),
+        (f" {clip(task.project, 24)}", "muted"),
+        (" · ", "faint"),
+        (clip(title, 400), "strong"),
+    ]
+    return [justified(left, [(word, "accent")], width), cropped(_makers(answer), width)]
+
+
+def _makers(answer: AnswerText) -> list[Piece]:
+    task, cost = answer.task, answer.cost
+    pieces: list[Piece] = [(f"{task.kind.value}  ", "muted")]
+    if cost.model:
+        who = " (the reviewer's model)" if answer.role is Role.REVIEWER else ""
+        pieces += [("by ", "muted"), (clip(short_model(cost.model), 24), ""), (who, "warn")]
+        pieces.append((f"  {cost.prompt_version}", "muted"))
+        usage = cost.usage
+        tokens = f"{thousands(usage.prompt_tokens)} → {thousands(usage.completion_tokens)} tokens"
+        pieces.append((f"  {tokens} in {usage.seconds:.1f} s", "muted"))
+    if task.attempt:
+        pieces.append((f"  attempt {task.attempt + 1}", "muted"))
+    return pieces

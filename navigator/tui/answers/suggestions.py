@@ -8,16 +8,14 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from navigator.cascade.verbs.suggestions import Accept, Dismiss, SuggestionArgs
+from navigator.actions.suggestions import Accept, Dismiss, SuggestionArgs
 from navigator.model.models import Suggestion
 from navigator.model.states import SuggestionState
 from navigator.model.text import safe_line
-from navigator.tui.answers.answer import AnswerText
 from navigator.tui.answers.markdown import Line, drawn, wrapped
-from navigator.tui.answers.screen import AnswerScreen
+from navigator.tui.answers.screen import AnswerScreen, AnswerText
 from navigator.tui.widgets.cells import Piece, fit, length
-from navigator.tui.widgets.lines import PieceLines
-from navigator.tui.widgets.page import Page
+from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.work import begin
 
@@ -72,7 +70,7 @@ class SuggestionsScreen(AnswerScreen):
     def word(self, answer: AnswerText) -> str:
         """How many are open, how many accepted."""
         taken = sum(one.state == SuggestionState.ACCEPTED for one in answer.suggestions)
-        left = f"◇ {len(answer.open)} open" if self.waits else super().word(answer)
+        left = f"{len(answer.open)} open" if self.waits else super().word(answer)
         return f"{left} · {taken} accepted" if taken else left
 
     # What is drawn
@@ -137,9 +135,9 @@ class SuggestionsScreen(AnswerScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what there is something to do with."""
-        if action in ("accept", "reject"):
+        if action in ("approve", "reject"):
             return bool(self.answer and self.answer.suggestions)
-        if action == "accept_all":
+        if action == "approve_batch":
             return bool(self.answer and self.answer.open)
         return super().check_action(action, parameters)
 
@@ -149,11 +147,11 @@ class SuggestionsScreen(AnswerScreen):
         current = self.rows.current
         return self.rows.selected_rows or ([current] if current is not None else [])
 
-    def action_accept(self) -> None:
+    def action_approve(self) -> None:
         """Queue a task for each that is chosen."""
         self._settle(Accept(), ranks=tuple(one.rank for one in self.chosen))
 
-    def action_accept_all(self) -> None:
+    def action_approve_batch(self) -> None:
         """Queue a task for each that is open; a dialog asks first."""
         self._settle(Accept(), everything=True)
 

@@ -11,13 +11,13 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from navigator.cascade.verbs.base import Subject
-from navigator.cascade.verbs.task_verbs import Cancel, Free, PutAway, Retry, TasksArgs, TaskVerb
-from navigator.cascade.views.links import predecessor_words, why_it_waits
+from navigator.actions.base import Subject
+from navigator.actions.tasks import Cancel, Free, PutAway, Retry, TasksArgs, TaskVerb
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Task
 from navigator.model.states import TaskState
 from navigator.model.text import safe_line, safe_text
+from navigator.sheet.variants import predecessor_words, why_it_waits
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.screen import NavScreen
@@ -103,7 +103,7 @@ class TaskScreen(NavScreen):
         """Start a new attempt."""
         self._perform(Retry())
 
-    def action_cancel(self) -> None:
+    def action_stop(self) -> None:
         """Cancel it."""
         self._perform(Cancel())
 
@@ -142,7 +142,7 @@ def _lines(events: list[Event]) -> list[str]:
 
 
 def _told(event: Event) -> str:
-    from navigator.cascade.views.events import event_words
+    from navigator.sheet.events import event_words
 
     kind, detail = event_words(event)
     if event.kind == "task_state":

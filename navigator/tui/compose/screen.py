@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import TypeVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import TextArea
 
-from navigator.cascade.verbs.task_add import AddTasks
+from navigator.actions.task_add import AddTasks
 from navigator.config.paths import config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
@@ -31,17 +33,23 @@ from navigator.tui.compose.sheet import (
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs.pick import PickDialog
+from navigator.tui.keys.registry import Action
 from navigator.tui.messages import ComposeFor
-from navigator.tui.terminal.editor import open_in_editor
+from navigator.tui.terminal import open_in_editor
 from navigator.tui.verbs import perform
-from navigator.tui.widgets.cells import Piece, clip, cropped, fit
-from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.cells import Piece, clip, cropped, fit, justified
+from navigator.tui.widgets.page import PieceLines
+from navigator.tui.widgets.panels import Editor
+from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.widgets.writing import Editor
 from navigator.tui.work import begin
 
+V = TypeVar("V")
+
 _LABEL = 12
-_KEY = 9
+
+FIELDS = ("for", "kind", "complexity", "priority", "variants", "after", "files")
+"""What is said of a task beside its text, in the order of the form."""
 
 
 class ComposeScreen(NavScreen):
@@ -66,8 +74,8 @@ class ComposeScreen(NavScreen):
         return DraftKeeper(self.app.link.request, lambda told: self.app.toast(told, "warning"))
 
     def compose_body(self) -> ComposeResult:
-        """Projects, kind, files; warnings; the text."""
-        yield PieceLines(id="facts")
+        """The fields; warnings; the text."""
+        yield RowList[str](lambda name: name, self._draw_field, id="fields")
         yield PieceLines(most=4, id="warnings")
         yield Editor(
             placeholder="What needs to be done? The first line becomes the subject of the commit.",
@@ -76,7 +84,7 @@ class ComposeScreen(NavScreen):
 
     def on_mount(self) -> None:
         """Restore the draft."""
-        self.query_one("#facts", PieceLines).show(self._facts)
+        self.fields.set_rows(FIELDS)
         self.query_one("#warnings", PieceLines).show(self._warnings)
         self._restore()
 
@@ -88,6 +96,11 @@ class ComposeScreen(NavScreen):
     def editor(self) -> Editor:
         """The text."""
         return self.query_one("#text", Editor)
+
+    @property
+    def fields(self) -> RowList[str]:
+        """The form."""
+        return self.query_one("#fields", RowList)
 
     @property
     def sheet(self) -> Sheet:
@@ -145,8 +158,8 @@ class ComposeScreen(NavScreen):
         self._look()
 
     def _redraw(self) -> None:
-        for lines in self.query(PieceLines):
-            lines.refresh(layout=True)
+        self.fields.refresh()
+        self.query_one(PieceLines).refresh(layout=True)
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """Projects came or went."""
@@ -155,41 +168,43 @@ class ComposeScreen(NavScreen):
 
     # Above the text
 
-    def _facts(self, width: int) -> list[list[Piece]]:
+    def _value(self, name: str) -> tuple[str, str]:
+        """A field's value, and a word beside it."""
         sheet, total = self._sheet, len(self.app.snapshot.projects)
-        count = len(sheet.projects)
-        names = "all projects" if count > 1 and count == total else shortened(sheet.projects, 5)
-        words = names or (
-            "choose one or more projects" if total else "no projects yet; press + on the deck to add some"
-        )
-        return [
-            self._fact("for", words, "projects", width, f"{count} of {total}" if count > 1 else ""),
-            self._fact("kind", sheet.kind.value, "kind", width),
-            self._fact("complexity", sheet.complexity.value, "complexity", width),
-            self._fact(
-                "priority", f"{sheet.priority:+d}" if sheet.priority else "normal", "more_urgent", width
-            ),
-            self._fact(
-                "variants",
-                f"{sheet.variants}, by {sheet.vary.value}" if sheet.variants > 1 else "one proposal",
-                "variants",
-                width,
-            ),
-            self._fact("after", shortened(sheet.after, 6) or "no other task", "after", width),
-            self._fact("files", shortened(sheet.files, 4) or "found automatically", "files", width),
-        ]
+        match name:
+            case "for":
+                count = len(sheet.projects)
+                names = "all projects" if count > 1 and count == total else shortened(sheet.projects, 5)
+                none = (
+                    "choose one or more projects"
+                    if total
+                    else "no projects yet; press + on the deck to add some"
+                )
+                return names or none, f"{count} of {total}" if count > 1 else ""
+            case "priority":
+                return f"{sheet.priority:+d}" if sheet.priority else "normal", "higher is written first"
+            case "variants":
+                several = f"{sheet.variants}, by {sheet.vary.value}"
+                return several if sheet.variants > 1 else "one proposal", ""
+            case "after":
+                return shortened(sheet.after, 6) or "no other task", ""
+            case "files":
+                return shortened(sheet.files, 4) or "found automatically", ""
+        return getattr(sheet, name).value, ""
 
-    def _fact(self, label: str, value: str, action: str, width: int, more: str = "") -> list[Piece]:
-        """`for  ctrl+o  billing`: what, the key that changes it, and what it is now."""
-        return cropped(
-            [
-                (fit(label, _LABEL), "muted"),
-                (fit(self.app.keymap.shown(f"compose.{action}"), _KEY), "accent"),
-                (value, "strong" if label == "for" else ""),
-                (f"  {more}" if more else "", "muted"),
-            ],
-            width,
-        )
+    def _draw_field(self, name: str, width: int) -> list[Piece]:
+        """`for  billing  2 of 3`: what it is now, and beside the one under the cursor what changes it."""
+        value, more = self._value(name)
+        line: list[Piece] = [(fit(name, _LABEL), "muted"), (value, "strong" if name == "for" else "")]
+        line.append((f"  {more}" if more else "", "muted"))
+        here = self.fields.has_focus and self.fields.current == name
+        hint = ("enter to choose" if name in self._picks else "← → to change") if here else ""
+        return justified(line, [(hint, "accent")] if hint else [], min(width, 100))
+
+    @property
+    def _picks(self) -> dict[str, Callable[[], Awaitable[object]]]:
+        """The fields whose values are chosen from a list."""
+        return {"for": self._pick_projects, "after": self._pick_after, "files": self._pick_files}
 
     def _warnings(self, width: int) -> list[list[Piece]]:
         lines: list[list[Piece]] = []
@@ -232,10 +247,52 @@ class ComposeScreen(NavScreen):
 
     # Actions
 
-    @work(group="pick")
-    async def action_projects(self) -> None:
-        """Choose the projects."""
-        await self._pick_projects()
+    def on_descendant_focus(self) -> None:
+        """The keys go to the form, or to the text."""
+        self.refresh_keys()
+
+    def offers(self, action: Action) -> bool:
+        """A field is changed where the cursor is in the form."""
+        return action.id != "compose.change" or self.fields.has_focus
+
+    def label_of(self, action: Action) -> str:
+        """Where tab leads."""
+        back = action.id == "compose.next_pane" and self.fields.has_focus
+        return "text" if back else super().label_of(action)
+
+    def action_next_pane(self) -> None:
+        """To the form, or to the text."""
+        (self.editor if self.fields.has_focus else self.fields).focus()
+
+    def action_change(self) -> None:
+        """Choose the field's value from a list, or take the next one."""
+        name = self.fields.current
+        if self.fields.has_focus and name in self._picks:
+            self.run_worker(self._picks[name](), group="pick")
+        else:
+            self._turn(1)
+
+    def action_change_back(self) -> None:
+        """Take the field's previous value."""
+        self._turn(-1)
+
+    def on_row_list_chosen(self) -> None:
+        """A double click changes a field, too."""
+        self.action_change()
+
+    def _turn(self, by: int) -> None:
+        sheet, name = self._sheet, self.fields.current if self.fields.has_focus else ""
+        if name == "kind":
+            sheet = replace(sheet, kind=_turned(list(TaskKind), sheet.kind, by))
+        elif name == "complexity":
+            sheet = replace(sheet, complexity=_turned(list(Complexity), sheet.complexity, by))
+        elif name == "priority":
+            sheet = replace(sheet, priority=max(-9, min(9, sheet.priority + by)))
+        elif name == "variants":
+            number, vary = _turned(VARIANTS, (sheet.variants, sheet.vary), by)
+            sheet = replace(sheet, variants=number, vary=vary)
+        if sheet is not self._sheet:
+            self._change(sheet)
 
     async def _pick_projects(self) -> bool:
         rows = {row.name: row for row in self.app.snapshot.projects}
@@ -254,8 +311,7 @@ class ComposeScreen(NavScreen):
         self.app.toast(f"For {shortened(chosen, 4)}." if chosen else "No project chosen.")
         return True
 
-    @work(group="pick")
-    async def action_files(self) -> None:
+    async def _pick_files(self) -> None:
         """Choose files from the projects' base commits."""
         if not self._sheet.projects and not await self._pick_projects():
             return
@@ -279,15 +335,7 @@ class ComposeScreen(NavScreen):
         if chosen is not None:
             self._change(replace(self._sheet, files=chosen))
 
-    def action_variants(self) -> None:
-        """More variants, then by prompt, then one again."""
-        held = (self._sheet.variants, self._sheet.vary)
-        place = VARIANTS.index(held) if held in VARIANTS else -1
-        number, vary = VARIANTS[(place + 1) % len(VARIANTS)]
-        self._change(replace(self._sheet, variants=number, vary=vary))
-
-    @work(group="pick")
-    async def action_after(self) -> None:
+    async def _pick_after(self) -> None:
         """Choose the tasks that come first."""
         snapshot = self.app.snapshot
         cards = {card.task: card for card in (*snapshot.inbox, *snapshot.work)}
@@ -306,26 +354,6 @@ class ComposeScreen(NavScreen):
         if chosen is not None:
             after = tuple(named[name].task if name in named else name for name in chosen)
             self._change(replace(self._sheet, after=after))
-
-    def action_kind(self) -> None:
-        """The next kind."""
-        kinds = list(TaskKind)
-        following = kinds[(kinds.index(self._sheet.kind) + 1) % len(kinds)]
-        self._change(replace(self._sheet, kind=following))
-
-    def action_complexity(self) -> None:
-        """Simple, medium, complex."""
-        words = list(Complexity)
-        following = words[(words.index(self._sheet.complexity) + 1) % len(words)]
-        self._change(replace(self._sheet, complexity=following))
-
-    def action_more_urgent(self) -> None:
-        """Raise the priority."""
-        self._change(replace(self._sheet, priority=min(9, self._sheet.priority + 1)))
-
-    def action_less_urgent(self) -> None:
-        """Lower the priority."""
-        self._change(replace(self._sheet, priority=max(-9, self._sheet.priority - 1)))
 
     @work(group="pick")
     async def action_template(self) -> None:
@@ -369,15 +397,8 @@ class ComposeScreen(NavScreen):
         if text != self.editor.text.rstrip("\n"):
             self.editor.put(text)
 
-    def action_discard(self) -> None:
-        """Discard what was typed; ctrl+z restores the text."""
-        if self.editor.text:
-            self.editor.put("")
-            self.app.toast("Text discarded; ctrl+z restores it.")
-        self._change(Sheet(projects=self._sheet.projects))
-
     @work(group="queue", exclusive=True)
-    async def action_queue(self) -> None:
+    async def action_send(self) -> None:
         """Queue the task for every chosen project."""
         if not self.editor.text.strip():
             self.app.toast("Write what needs to be done first.", "warning")
@@ -393,3 +414,8 @@ class ComposeScreen(NavScreen):
         self._change(Sheet(projects=sheet.projects))
         await self.drafts.flush()
         await self.app.run_action("back", self.app)
+
+
+def _turned(values: Sequence[V], held: V, by: int) -> V:
+    """The value after the one that is held, or before it, round and round."""
+    return values[(values.index(held) + by) % len(values)] if held in values else values[0]

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from navigator.cascade.variations import Vary
-from navigator.cascade.verbs.task_add import AddTasksArgs, NewTask
+from navigator.actions.task_add import AddTasksArgs, NewTask
+from navigator.journey.variations import Vary
 from navigator.model.errors import NavigatorError
 from navigator.model.json_text import read_json
 from navigator.model.models import Project
@@ -222,7 +222,7 @@ def look_at(project: Project) -> BaseFiles:
     """
     from navigator.git.facts import WORKTREE, read_facts, resolve_base
     from navigator.git.scope import in_scope, is_secret
-    from navigator.git.uncommitted import uncommitted_paths
+    from navigator.git.snapshot import uncommitted_paths
 
     try:
         facts = read_facts(project.path)

@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from navigator.cascade.socket.client import ConductorClient
-from navigator.cascade.socket.wire import NoConductor
+from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
+from navigator.engine.client import ConductorClient
 from navigator.model import patterns
 from navigator.model.errors import MissingPart, NavigatorError
 from navigator.process.runner import start
@@ -110,7 +110,7 @@ class ConductorLink:
             return await self._client.request(op, args or {})
         if op in ("review.now", "stop", "status", "swap.to"):
             raise NoConductor("No conductor is running.", hint="ctrl+n starts one.")
-        from navigator.cascade.socket.alone import act_alone
+        from navigator.actions.alone import act_alone
 
         return await asyncio.to_thread(act_alone, self._paths, op, args or {})
 

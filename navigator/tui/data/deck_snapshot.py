@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from navigator.model.standing import ENDED_TASK_STATES, Needs
-from navigator.model.states import TaskState
+from navigator.model.states import ENDED_TASK_STATES, Needs, TaskState
 from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.sheet.marks import Facts, overlapping, places_of
 from navigator.sheet.waiting import card_facts

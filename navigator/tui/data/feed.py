@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from navigator.cascade.acting import open_reading
 from navigator.config.paths import StatePaths
+from navigator.engine.acting import open_reading
 from navigator.figures.swaps import NEWEST
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, Finish, make_snapshot
@@ -44,7 +44,7 @@ class Follower:
     """Reads the store step by step. Lives in one thread; `look` is all that is called."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        from navigator.model.standing import LIVE_TASK_STATES
+        from navigator.model.states import LIVE_TASK_STATES
         from navigator.store.reads.cards import CardReads
         from navigator.store.reads.reader import Reader
 
@@ -130,10 +130,10 @@ class Follower:
 
 def count_figures(reader: Reader) -> Figured:
     """The revise rates by project, the figures that forecasts are made from, and where the bases are now."""
-    from navigator.cascade.views.figures import measured_figures
     from navigator.config.settings import load_settings
     from navigator.figures.rates import revise_rate
     from navigator.sheet.base import tips
+    from navigator.sheet.measured import measured_figures
 
     tables = revise_rate(reader.verdict_counts("project"))
     settings = load_settings()
@@ -150,7 +150,7 @@ def _finish(
     reader: Reader, settings: Settings, figures: ForecastFigures, names: Sequence[str]
 ) -> Finish | None:
     """When all that is queued is expected to be done; None where nothing is, or nothing is known of a rehearsal's times."""
-    from navigator.cascade.views.finish import NEEDED, time_to_finish
+    from navigator.sheet.finish import NEEDED, time_to_finish
 
     if reader.rehearsal and not set(names) >= NEEDED:
         return None

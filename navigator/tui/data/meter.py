@@ -1,4 +1,4 @@
-"""The figures of the strip: the cost of reviewing now, when the next review starts, how long a swap still takes."""
+"""The figures of the strip: when the next review starts, how long a swap still takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from navigator.figures.swaps import usual_swap
 from navigator.model.states import Role, TaskState
-from navigator.schedule.forecast import PUBLISHED, Figures, Price, price
+from navigator.schedule.forecast import PUBLISHED
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Finish, LiveStatus, SwapProgress
 
 if TYPE_CHECKING:
@@ -22,17 +22,14 @@ _PUBLISHED_SWAPS = {Role.REVIEWER.value: PUBLISHED.swap_in, Role.GENERATOR.value
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The batch meter. `eta` is in seconds: 0 when it runs or is due, None when none is expected; `why` says what starts it.
+    """The batch meter. `eta` is in seconds: 0 when it runs or is due, None when none is expected.
 
     `finish`: when all that is queued is expected to wait for the developer.
     """
 
     waiting: int
     target: int
-    price: Price
     eta: float | None
-    why: str
-    figures: Figures
     finish: Finish | None = None
 
 
@@ -62,7 +59,6 @@ def meter_of(snapshot: DeckSnapshot, live: LiveStatus, target: int) -> Meter:
         live: the conductor.
         target: `[batch] target` of the settings.
     """
-    figures = snapshot.figured.figures
     waiting = snapshot.awaiting_review
     told = live.status.get("next_review") if live.conductor == "here" else None
     ahead = told if isinstance(told, Mapping) else {}
@@ -70,10 +66,7 @@ def meter_of(snapshot: DeckSnapshot, live: LiveStatus, target: int) -> Meter:
     return Meter(
         waiting,
         target,
-        price(waiting, target, figures),
         float(seconds) if isinstance(seconds, int | float) else None,
-        str(ahead.get("why") or ""),
-        figures,
         snapshot.figured.finish,
     )
 

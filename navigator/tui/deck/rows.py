@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from navigator.cascade.views.effort import about, by_effort, card_seconds, card_why
-from navigator.cascade.views.links import ENDED as ENDED_FOR_GOOD
-from navigator.cascade.views.variants import leaders, spread
 from navigator.figures.intervals import percent_of
-from navigator.model.standing import Needs
-from navigator.model.states import TaskState, Verdict
+from navigator.model.states import Needs, TaskState, Verdict
+from navigator.sheet.effort import about, by_effort, card_seconds
 from navigator.sheet.marks import Facts, Kind, labels, marks
+from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
+from navigator.sheet.variants import leaders, spread
 from navigator.sheet.waiting import Waiting, row_head
 from navigator.tui.clock import seconds_since
-from navigator.tui.data.deck_snapshot import LiveStatus, ProjectRow
-from navigator.tui.data.meter import CHARS_PER_TOKEN
+from navigator.tui.data.deck_snapshot import ProjectRow
 from navigator.tui.widgets.cells import (
     Piece,
     clip,
@@ -36,22 +34,22 @@ if TYPE_CHECKING:
 
 
 WORK = {
-    TaskState.QUEUED: ("· queued", "faint"),
-    TaskState.GENERATING: ("▸ writing", "accent"),
-    TaskState.CHECKING: ("▸ checks", "accent"),
-    TaskState.AWAITING_REVIEW: ("… for review", "muted"),
-    TaskState.REVIEWING: ("▸ in review", "accent"),
-    TaskState.REVISING: ("↺ to revise", "muted"),
-    TaskState.FINAL_REVIEW: ("▸ last review", "accent"),
-    TaskState.APPROVED: ("▸ landing", "accent"),
+    TaskState.QUEUED: ("queued", "faint"),
+    TaskState.GENERATING: ("writing", "accent"),
+    TaskState.CHECKING: ("checks", "accent"),
+    TaskState.AWAITING_REVIEW: ("to review", "muted"),
+    TaskState.REVIEWING: ("in review", "accent"),
+    TaskState.REVISING: ("to revise", "muted"),
+    TaskState.FINAL_REVIEW: ("last review", "accent"),
+    TaskState.APPROVED: ("landing", "accent"),
 }
 
 ENDED = {
-    TaskState.LANDED: ("✓ landed", "good"),
-    TaskState.REJECTED: ("✗ rejected", "muted"),
-    TaskState.CANCELLED: ("– cancelled", "muted"),
-    TaskState.UNDONE: ("↶ undone", "muted"),
-    TaskState.DONE: ("✓ read", "muted"),
+    TaskState.LANDED: ("landed", "good"),
+    TaskState.REJECTED: ("rejected", "muted"),
+    TaskState.CANCELLED: ("cancelled", "muted"),
+    TaskState.UNDONE: ("undone", "muted"),
+    TaskState.DONE: ("read", "muted"),
 }
 
 _VERDICT = 13
@@ -70,7 +68,7 @@ def project_heading(width: int, count: int | None, order: str) -> list[Piece]:
     columns = "".join(right(word, room) for word, room in _COUNTS)
     counted = "" if count is None else f" {count}"
     return [
-        (fit(f"  PROJECTS{counted}{by}", name + 4), "heading"),
+        (fit(f"  PROJECTS{counted}{by}", name + 2), "heading"),
         (columns, "muted"),
         (fit("   revise rate", _rate_room(width - 2)), "muted"),
         (right("done in", _finish_room(width - 2)), "muted"),
@@ -81,7 +79,6 @@ def draw_project(row: ProjectRow, width: int) -> list[Piece]:
     """A project, its counts, its revise rate with the interval, and when it is done where there is room."""
     busy = row.waiting or row.work
     return [
-        ("● " if busy else "  ", "accent" if row.waiting else "muted"),
         (fit(row.name, _name_room(width)), "" if busy or row.queued else "muted"),
         (_count(row.queued, 7), "" if row.queued else "faint"),
         (_count(row.work, 6), "" if row.work else "faint"),
@@ -111,7 +108,7 @@ def _rate_room(width: int) -> int:
 
 def _name_room(width: int) -> int:
     """Cells of the name. Where no rate is shown, one blank cell keeps the counts off the border."""
-    return max(8, width - 2 - 19 - (_rate_room(width) or 1) - _finish_room(width))
+    return max(8, width - 19 - (_rate_room(width) or 1) - _finish_room(width))
 
 
 def _count(number: int, width: int) -> str:
@@ -140,12 +137,9 @@ def card_heading(title: str, count: int | None, note: str, width: int, elsewhere
 
 def order_words(order: str) -> str:
     """An order of the inbox, for its heading."""
-    return f"{order} first" if order in ("oldest", "newest") else f"by {order}"
-
-
-def effort_words(card: Card) -> str:
-    """`P7 ~2 min: 34 lines in 2 files, REVISE, tests pass`: why a row has its place in the order by effort."""
-    return f"{card.proposal or card.task} {about(card_seconds(card))}: {card_why(card)}"
+    return {"oldest": "oldest first", "newest": "newest first", "effort": "quickest first"}.get(
+        order, f"by {order}"
+    )
 
 
 def draw_waiting(
@@ -161,8 +155,7 @@ def draw_waiting(
     short = width < NARROW
     first = row_head(card, facts)
     unseen = bool(card.proposal) and not card.seen
-    head = _head(card, "•" if unseen else " ", Waiting(card, facts).id, short)
-    round_ = f" r{card.proposal_round}" if card.proposal and card.verdict is not Verdict.UNREVIEWED else ""
+    head = _head(card, Waiting(card, facts).id, short)
     tail: list[Piece] = []
     for flag in flags_of(card, facts, short=short, best=best):
         tail += [("  ", ""), flag]
@@ -177,17 +170,15 @@ def draw_waiting(
     tail = cropped(tail, max(2, room - 8))
     return [
         *head,
-        (str(first), first.tone),
-        (fit(round_, _VERDICT - length([(str(first), "")])), "faint"),
+        (fit(first.word, _VERDICT), first.tone),
         (fit(card.title, room - length(tail)), "strong" if unseen else ""),
         *tail,
     ]
 
 
-def _head(card: Card, mark: str, identifier: str, short: bool) -> list[Piece]:
+def _head(card: Card, identifier: str, short: bool) -> list[Piece]:
     """The columns that every list of tasks begins with."""
     return [
-        (mark, "accent"),
         (fit(identifier, 6), "muted"),
         (fit(card.project, 12 if short else 16), ""),
         (" ", ""),
@@ -209,25 +200,22 @@ def flags_of(card: Card, facts: Facts | None, *, short: bool, best: bool = False
 
 
 def work_word(card: Card) -> tuple[str, str]:
-    """The state of a task under way, in a word with its sign, and a style; of one that waits for another task, which."""
+    """The state of a task under way, in a word or two, and a style; of one that waits for another task, which."""
     if card.standing.needs is not Needs.TASK:
         return WORK[card.state]
     stuck = [other for other, state in card.waits if state in ENDED_FOR_GOOD]
-    return (f"! after {stuck[0]}", "warn") if stuck else (f"… after {card.waits[0][0]}", "muted")
+    return f"after {stuck[0] if stuck else card.waits[0][0]}", "warn" if stuck else "muted"
 
 
-def draw_work(card: Card, width: int, live: LiveStatus) -> list[Piece]:
+def draw_work(card: Card, width: int) -> list[Piece]:
     """What is being worked on."""
     word, style = work_word(card)
-    progress = live.tasks.get(card.task)
-    if progress is not None:
-        note = f"~{thousands(progress.chars / CHARS_PER_TOKEN)} tok"
-    elif card.state is TaskState.QUEUED:
+    if card.state is TaskState.QUEUED:
         note = next((state.value for _, state in card.waits if state in ENDED_FOR_GOOD), "")
     else:
         note = duration(seconds_since(card.since))
-    head = [*_head(card, " ", card.task, width < NARROW), (fit(word, _VERDICT), style)]
-    again = f"r{card.round} " if card.round else ""
+    head = [*_head(card, card.task, width < NARROW), (fit(word, _VERDICT), style)]
+    again = f"revision {card.round} " if card.round else ""
     again += f"{card.variant}/{card.variants} " if card.variants > 1 else ""
     room = width - length(head)
     return [
@@ -243,7 +231,7 @@ def draw_ended(card: Card, width: int) -> list[Piece]:
     """What ended today."""
     word, style = ENDED[card.state]
     note = card.landing_ref.removeprefix("refs/heads/") if card.state is TaskState.LANDED else ""
-    head = [*_head(card, " ", card.proposal or card.task, width < NARROW), (fit(word, _VERDICT), style)]
+    head = [*_head(card, card.proposal or card.task, width < NARROW), (fit(word, _VERDICT), style)]
     room = width - length(head)
     shown = clip(note, min(room // 2, 40)) if room >= 40 else ""
     gap = 2 if shown else 0
@@ -253,7 +241,7 @@ def draw_ended(card: Card, width: int) -> list[Piece]:
 
 def ended_note(counts: dict[TaskState, int]) -> str:
     """`landed 9  rejected 1  failed 2`."""
-    words = ((state, ENDED[state][0].split()[-1]) for state in ENDED)
+    words = ((state, ENDED[state][0]) for state in ENDED)
     return "  ".join(f"{word} {counts[state]}" for state, word in words if counts.get(state))
 
 

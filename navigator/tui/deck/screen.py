@@ -11,21 +11,21 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from navigator.cascade.views.variants import best_first
 from navigator.model.states import DecisionKind, TaskKind, TaskState
 from navigator.model.text import safe_line
+from navigator.sheet.variants import best_first
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
 from navigator.tui.deck.rows import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
 from navigator.tui.keys.registry import Action
-from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
+from navigator.tui.messages import DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.work import begin
 
 if TYPE_CHECKING:
-    from navigator.cascade.verbs.base import Verb
+    from navigator.actions.base import Verb
     from navigator.store.reads.cards import Card
 
 PANES = ("inbox", "work", "ended", "projects")
@@ -42,7 +42,7 @@ _BEGIN = (
     "Nothing here yet.",
     "",
     "+  add projects: find git repositories in a folder",
-    "c  write a task for one of them",
+    "C  write a task for one of them",
     "?  list the keys",
 )
 
@@ -86,7 +86,7 @@ class DeckScreen(NavScreen):
                     selectable=True,
                     id="inbox",
                 )
-                yield RowList["Card"](_task_of, self._draw_work, heading=self._work_heading, id="work")
+                yield RowList["Card"](_task_of, draw.draw_work, heading=self._work_heading, id="work")
                 yield RowList["Card"](_task_of, draw.draw_ended, heading=self._ended_heading, id="ended")
         yield Input(
             placeholder="words  project:name  is:revise policy overlap failed unseen variant existing …",
@@ -118,13 +118,11 @@ class DeckScreen(NavScreen):
     def offers(self, action: Action) -> bool:
         """What is about proposals has no place in the footer while the cursor is on a project, and the other way round."""
         on_project = self.focused_pane == "projects"
-        if action.id == "deck.reject_batch":
+        if action.id == "deck.review_existing":
             return on_project and self.pane("projects").current is not None
+        if action.id == "deck.undo":
+            return bool(self.app.last_decided)
         return not (on_project and action.id in ("deck.approve", "deck.approve_batch"))
-
-    def label_of(self, action: Action) -> str:
-        """On a project, what is rejected elsewhere is reviewed."""
-        return "review existing work" if action.id == "deck.reject_batch" else super().label_of(action)
 
     def on_descendant_focus(self) -> None:
         """The keys go to another list."""
@@ -138,7 +136,7 @@ class DeckScreen(NavScreen):
         if snapshot.loaded and not self._greeted:
             self._greeted = True
             if not snapshot.projects and self.app.settings.source is None:
-                from navigator.tui.welcome.first_run import FirstRunScreen
+                from navigator.tui.welcome import FirstRunScreen
 
                 self.app.push_screen(FirstRunScreen())
 
@@ -168,21 +166,18 @@ class DeckScreen(NavScreen):
             [row for row in snapshot.projects if query.admits_project(row)] if query else snapshot.projects
         )
         self.pane("projects").set_rows(PROJECT_ORDERS.get(self._project_order, list)(projects))
-        self._set_short("work", self._admitted(snapshot.work), 16)
-        self._set_short("ended", self._admitted(snapshot.ended), 10)
+        self.pane("work").set_rows(self._admitted(snapshot.work))
+        self.pane("ended").set_rows(self._admitted(snapshot.ended))
+        heights = pane_heights(
+            self.query_one("#right").size.height, *(len(self.pane(n).rows) for n in PANES[:3])
+        )
+        for name, height in zip(PANES[:2], heights, strict=True):
+            self.pane(name).styles.height = None if self.has_class("-narrow") else height
 
     def _admitted(self, cards: tuple[Card, ...]) -> list[Card]:
         if not self._query:
             return list(cards)
         return [card for card in cards if self._query.admits(card, self._snapshot.facts(card))]
-
-    def _set_short(self, name: str, cards: list[Card], most: int) -> None:
-        """A list as high as its rows need, up to its share."""
-        pane = self.pane(name)
-        pane.set_rows(cards)
-        narrow = self.has_class("-narrow")
-        share = max(2, min(most, (self.size.height - 8) // 4))
-        pane.styles.height = None if narrow else 1 + max(1, min(len(cards), share))
 
     def on_resize(self) -> None:
         """Another size: the short lists get another share."""
@@ -199,7 +194,7 @@ class DeckScreen(NavScreen):
 
     def _inbox_heading(self, width: int) -> list[Piece]:
         if not self._snapshot.loaded:
-            return draw.card_heading("WAITING FOR ME", None, "reading …", width)
+            return draw.card_heading("WAITING FOR YOU", None, "reading …", width)
         pane = self.pane("inbox")
         notes = []
         if len(pane.rows) != len(self._snapshot.inbox):
@@ -207,10 +202,8 @@ class DeckScreen(NavScreen):
         if pane.selection:
             notes.append(f"{len(pane.selection)} selected")
         notes.append(draw.order_words(self._card_order))
-        if self._card_order == "effort" and pane.current is not None and not self.has_class("-narrow"):
-            notes.append(draw.effort_words(pane.current))
         return draw.card_heading(
-            "WAITING FOR ME", len(pane.rows), "  ".join(notes), width, self._elsewhere("inbox")
+            "WAITING FOR YOU", len(pane.rows), "  ".join(notes), width, self._elsewhere("inbox")
         )
 
     def _work_heading(self, width: int) -> list[Piece]:
@@ -243,14 +236,7 @@ class DeckScreen(NavScreen):
             card, width, self._snapshot.facts(card), timed=timed, best=card.task in self._best
         )
 
-    def _draw_work(self, card: Card, width: int) -> list[Piece]:
-        return draw.draw_work(card, width, self.app.link.live)
-
     # Going about
-
-    @on(RowList.Moved, "#inbox")
-    def _inbox_moved(self) -> None:
-        self.pane("inbox").refresh()  # its heading explains the place of the row under the cursor
 
     @on(RowList.Chosen)
     def _open_chosen(self) -> None:
@@ -275,17 +261,15 @@ class DeckScreen(NavScreen):
         if field.value:
             self._focus("inbox")
 
-    def action_compose(self) -> None:
-        """For the selected projects, or the one under the cursor."""
+    def meant_projects(self) -> list[str]:
+        """The selected projects, or the one under the cursor."""
         selected = self.pane("projects").selected_rows
         row: Card | ProjectRow | None = self.pane(self.focused_pane).current
         if selected:
-            names = [project.name for project in selected]
-        elif isinstance(row, ProjectRow):
-            names = [row.name]
-        else:
-            names = [row.project] if row is not None else []
-        self.post_message(ComposeFor(names))
+            return [project.name for project in selected]
+        if isinstance(row, ProjectRow):
+            return [row.name]
+        return [row.project] if row is not None else []
 
     def action_next_pane(self) -> None:
         """To the next list."""
@@ -300,9 +284,9 @@ class DeckScreen(NavScreen):
             self.set_class(other == name, f"show-{other}")
         self.pane(name).focus()
 
-    def action_add_projects(self) -> None:
+    def action_add(self) -> None:
         """Find repositories under a folder."""
-        from navigator.tui.welcome.add_projects import AddProjectsScreen
+        from navigator.tui.welcome import AddProjectsScreen
 
         self.app.push_screen(AddProjectsScreen())
 
@@ -315,9 +299,9 @@ class DeckScreen(NavScreen):
 
     def action_approve(self) -> None:
         """Approve the proposal under the cursor; put a report away; open a scan's suggestions to choose from."""
-        from navigator.cascade.verbs.approve import Approve
-        from navigator.cascade.verbs.base import Subject
-        from navigator.cascade.verbs.task_verbs import PutAway
+        from navigator.actions.approve import Approve
+        from navigator.actions.base import Subject
+        from navigator.actions.tasks import PutAway
 
         card = self.current_card
         if card is None:
@@ -336,14 +320,15 @@ class DeckScreen(NavScreen):
         self._decide_all(DecisionKind.APPROVE)
 
     def action_reject_batch(self) -> None:
-        """The same, rejected; on a project, have existing work of it reviewed."""
-        row: Card | ProjectRow | None = self.pane(self.focused_pane).current
-        if isinstance(row, ProjectRow):
-            from navigator.tui.verbs import review_existing
+        """The same, rejected."""
+        self._decide_all(DecisionKind.REJECT)
 
-            begin(self, partial(review_existing, self.app, row.name), group="verb")
-        else:
-            self._decide_all(DecisionKind.REJECT)
+    def action_review_existing(self) -> None:
+        """Choose what of the project under the cursor is reviewed."""
+        from navigator.tui.verbs import review_existing
+
+        for name in self.meant_projects()[:1]:
+            begin(self, partial(review_existing, self.app, name), group="verb")
 
     def batch_cards(self) -> list[Card]:
         """What a batch key is about. A row without a waiting proposal means every waiting proposal."""
@@ -374,15 +359,15 @@ class DeckScreen(NavScreen):
         held = ", ".join(filter(None, parts))
         return "No proposal here waits for a decision" + (f": {held}." if held else ".")
 
-    def action_review_now(self) -> None:
+    def action_swap(self) -> None:
         """Load the reviewer without waiting for the batch to fill."""
         if self._snapshot.loaded and not self._snapshot.awaiting_review:
             self.app.toast("No proposal waits for review.", "warning")
         else:
-            begin(self, self._review_now, group="verb")
+            begin(self, self._swap, group="verb")
 
-    async def _review_now(self) -> None:
-        from navigator.cascade.verbs.conducting import Nothing, ReviewNow
+    async def _swap(self) -> None:
+        from navigator.actions.conducting import Nothing, ReviewNow
         from navigator.tui.verbs import perform
 
         can_start = not self.app.link.here and self.app.settings.swap.strategy is not None
@@ -392,7 +377,7 @@ class DeckScreen(NavScreen):
 
     def action_mark_seen(self) -> None:
         """Mark as seen, or not seen."""
-        from navigator.cascade.verbs.notes import MarkSeen
+        from navigator.actions.notes import MarkSeen
 
         current = [self.current_card] if self.current_card is not None else []
         cards = [card for card in self.pane("inbox").selected_rows or current if card.proposal]
@@ -409,29 +394,34 @@ class DeckScreen(NavScreen):
             begin(self, partial(escalate, self.app, card.proposal, card.tree), group="verb")
 
     def action_undo(self) -> None:
-        """Undo a landing, or an approval that has not landed."""
-        from navigator.cascade.verbs.undo import Undo
+        """Undo the landing or the approval under the cursor, else what was decided last."""
+        from navigator.actions.base import Subject
+        from navigator.actions.undo import Undo
 
-        if self.current_card is not None and self.current_card.proposal:
-            self._perform(Undo(), ids=(self.current_card.proposal,))
+        card, last = self.current_card, self.app.last_decided
+        own = card is not None and card.proposal and Undo().refuse_one(Subject.of_card(card)) is None
+        if card is not None and card.proposal and (own or not last):
+            last = (card.proposal,)
+        if last:
+            self._perform(Undo(), ids=last)
 
     def action_retry(self) -> None:
         """Start a new attempt."""
-        from navigator.cascade.verbs.task_verbs import Retry
+        from navigator.actions.tasks import Retry
 
         if self.current_card is not None:
             self._perform(Retry(), ids=(self.current_card.task,))
 
-    def action_cancel(self) -> None:
+    def action_stop(self) -> None:
         """Cancel a task that has not ended."""
-        from navigator.cascade.verbs.task_verbs import Cancel
+        from navigator.actions.tasks import Cancel
 
         if self.current_card is not None:
             self._perform(Cancel(), ids=(self.current_card.task,))
 
     # Filter and order
 
-    def action_filter(self) -> None:
+    def action_search(self) -> None:
         """Type a filter."""
         field = self.query_one("#filter", Input)
         field.add_class("-open")
@@ -467,6 +457,17 @@ class DeckScreen(NavScreen):
             return True
         inbox = self.pane("inbox").clear_selection()
         return self.pane("projects").clear_selection() or inbox
+
+
+def pane_heights(height: int, waiting: int, work: int, ended: int) -> tuple[int, int]:
+    """Lines of what waits and of what is worked on, their headings included; what ended has the rest.
+
+    What waits has the lines that it needs, but leaves a third to the work, and a few to what ended.
+    """
+    rows = height - 5  # three headings, two blank lines
+    ends = min(max(ended, 1), max(2, rows // 6))
+    first = min(max(waiting, 3), max(3, rows - ends - min(max(work, 1), rows // 3)))
+    return 1 + first, 1 + max(1, min(work, rows - ends - first))
 
 
 def _task_of(card: Card) -> str:

@@ -12,7 +12,7 @@ from navigator.config.paths import config_path
 from navigator.config.resources import resource_dir
 from navigator.model import patterns
 from navigator.model.errors import MissingPart
-from navigator.tui.keys.registry import ROWS, SCOPES, Action, in_group, shown_key, title_of
+from navigator.tui.keys.registry import SCOPES, TITLES, Action, in_group, shown_key, title_of
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
@@ -29,14 +29,13 @@ TERMS: dict[str, tuple[str, ...]] = {
         "deck": (
             "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
             "effort; variant; after; seen; overlap; part; policy item; self-review; escalate; stale; "
-            "not landed; rehearsal; ↺; ◇; ≡; ◪; "
-            "∩; ⚠; •; ◆; ~"
+            "not landed; rehearsal; ◆"
         ),
         "review": (
             "round; variant; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; reversal; self-review; "
             "escalate; first reading; final review; "
             "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
-            "before; ◉; ◪; ≈; ↔"
+            "before; ≈; ↔"
         ),
         "compose": "task; kind; variant; after; base",
         "stats": (
@@ -52,7 +51,7 @@ TERMS: dict[str, tuple[str, ...]] = {
         "lab": "run; draft length; start block; flip; interval; n; anecdotal; ● ○; ✓ ✗ !; ◐ ◌ ☾",
         "task": "attempt; round; after; stale",
         "report": "report; put away",
-        "suggestions": "scan; suggestion; ◇",
+        "suggestions": "scan; suggestion",
         "batch": "batch; seen; overlap; policy item",
     }.items()
 }
@@ -96,7 +95,6 @@ class HelpScreen(NavScreen):
     def __init__(self, about: str) -> None:
         super().__init__()
         self._about = about
-        self._all = False
 
     def compose_body(self) -> ComposeResult:
         """One list."""
@@ -111,20 +109,13 @@ class HelpScreen(NavScreen):
         """Wrap the sentences again."""
         self._fill()
 
-    def action_everything(self) -> None:
-        """Every screen's keys, or this one's."""
-        self._all = not self._all
-        self._fill()
-        self.query_one(RowList).action_first()
-
     def _fill(self) -> None:
-        groups = tuple(ROWS) if self._all else SCOPES.get(self._about, SCOPES["deck"])
+        groups = SCOPES.get(self._about, SCOPES["deck"])
+        others = tuple(group for group in TITLES if group not in groups)
         width = self.size.width - 4  # the cursor's gutter and the scrollbar
         room = width - _KEYS if width < _WIDE else min(_MOST, width - _KEYS - _NAMES)
-        terms = (
-            [term for held in TERMS.values() for term in held] if self._all else TERMS.get(self._about, ())
-        )
-        lines = [*help_lines(groups, room), *term_lines(dict.fromkeys(terms), width - _KEYS)]
+        lines = [*help_lines(groups, room), *own_keys(room)]
+        lines += [*term_lines(TERMS.get(self._about, ()), width - _KEYS), *help_lines(others, room)]
         self.query_one(RowList).set_rows(lines)
 
     def _draw(self, line: HelpLine, width: int) -> list[Piece]:
@@ -150,7 +141,7 @@ class HelpScreen(NavScreen):
 
 
 def help_lines(groups: tuple[str, ...], room: int = _MOST) -> list[HelpLine]:
-    """The lines for some groups, sentences broken at `room` cells, and how to change keys."""
+    """The lines for some groups, sentences broken at `room` cells."""
     lines: list[HelpLine] = []
     for group in groups:
         lines.append(HelpLine(f"{group}#", heading=title_of(group).upper()))
@@ -159,12 +150,17 @@ def help_lines(groups: tuple[str, ...], room: int = _MOST) -> list[HelpLine]:
             lines.append(HelpLine(action.id, action=action, text=first))
             lines += [HelpLine(f"{action.id}/{n}", text=text, more=True) for n, text in enumerate(more)]
         lines.append(HelpLine(f"{group}/"))
+    return lines
+
+
+def own_keys(room: int) -> list[HelpLine]:
+    """How to change keys."""
     place = config_path().parent / "keys.toml"
-    lines.append(HelpLine("own#", heading="YOUR OWN KEYS"))
+    lines = [HelpLine("own#", heading="YOUR OWN KEYS")]
     for number, text in enumerate(
         (
             f"Set them in {place}, under [keys]:",
-            '    "deck.review_now" = "ctrl+r"',
+            '    "deck.swap" = "ctrl+r"',
             '    "review.approve" = ["a", "ctrl+a"]',
             "Keys that you changed are marked with *.",
         )
@@ -183,4 +179,4 @@ def term_lines(terms: Iterable[str], room: int) -> list[HelpLine]:
         if first:
             lines.append(HelpLine(f"term {term}", term=term, text=first))
             lines += [HelpLine(f"term {term}/{n}", text=text, more=True) for n, text in enumerate(more)]
-    return lines if len(lines) > 2 else []
+    return [*lines, HelpLine("terms.")] if len(lines) > 2 else []

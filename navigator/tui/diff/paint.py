@@ -14,8 +14,7 @@ from textual.strip import Strip
 
 from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, choices
-from navigator.tui.diff.boxes import BoxLine, box_lines
-from navigator.tui.diff.cells import display, display_enough, fit, fit_left, window, wrap
+from navigator.tui.diff.cells import BoxLine, box_lines, display, display_enough, fit, fit_left, window, wrap
 from navigator.tui.diff.highlight import Spans
 from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words, partner
 from navigator.tui.diff.layout import Kind, Row, hidden_above
@@ -190,8 +189,12 @@ class Painter:
         base = self._line_style(" ", cursor)
         room = self.width - self.gutter
         more = f"{hidden} unchanged line{'s' if hidden > 1 else ''}" if hidden else ""
-        mark = f"{CHOSEN}  " if self._in_choice else ""
-        label = fit(mark + display(hunk.label), room)
+        label = (
+            f"{CHOSEN}  {display(hunk.label)}"
+            if self._in_choice
+            else f"line {hunk.new_start or hunk.old_start}"
+        )
+        label = fit(label, room)
         section = fit(display(hunk.section).strip(), room - cell_len(label) - cell_len(more) - 4)
         segments = [
             self._bar(cursor, base),

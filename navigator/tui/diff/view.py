@@ -314,7 +314,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         if row is not None and row.hunk >= 0:
             self._ask_for_context(row)
 
-    def action_choose_hunk(self) -> None:
+    def action_select(self) -> None:
         """Ask to choose the hunk under the cursor, or every hunk of the file whose header it is on; or no longer."""
         row = self._row
         if row is None or row.file < 0:

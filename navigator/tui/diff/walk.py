@@ -144,11 +144,11 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
 
     # Actions
 
-    def action_cursor_down(self) -> None:
+    def action_down(self) -> None:
         """Next row."""
         self._step(1)
 
-    def action_cursor_up(self) -> None:
+    def action_up(self) -> None:
         """Previous row."""
         self._step(-1)
 
@@ -160,20 +160,20 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         """Half a screen up."""
         self._page_by(-(self._page // 2))
 
-    def action_full_page_down(self) -> None:
+    def action_page_down(self) -> None:
         """A screen down."""
         self._page_by(self._page - MARGIN)
 
-    def action_full_page_up(self) -> None:
+    def action_page_up(self) -> None:
         """A screen up."""
         self._page_by(MARGIN - self._page)
 
-    def action_first_row(self) -> None:
+    def action_first(self) -> None:
         """To the top."""
         self._scroll_now(0)
         self._move(0)
 
-    def action_last_row(self) -> None:
+    def action_last(self) -> None:
         """To the bottom."""
         self._scroll_now(self._layout.total)
         self._move(len(self._layout.rows) - 1)
@@ -210,7 +210,7 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         """Code to the right."""
         self._pan(PAN_STEP)
 
-    def action_switch_side(self) -> None:
+    def action_next_pane(self) -> None:
         """Side by side: point at the old or the new line of the row."""
         self._side = "old" if self._side == "new" else "new"
         self._refresh_row(self._cursor)

@@ -7,19 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.cascade.views.statistics.cost import swap_table
 from navigator.client.status import ServerLook
 from navigator.figures.swaps import swap_stats, usual_swap
 from navigator.model.models import Swap
 from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
 from navigator.schedule.forecast import best_batch, between, break_even, forecast
+from navigator.sheet.statistics.cost import swap_table
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.data.meter import meanwhile, swap_bar
-from navigator.tui.statistics.draw import table_lines
-from navigator.tui.statistics.plot import named_parts
+from navigator.tui.statistics.draw import named_parts, table_lines
 from navigator.tui.widgets.cells import (
     Piece,
     bar,
@@ -46,6 +45,8 @@ _STATES = {
     "unsure": ("? state unknown", "bad"),
     "unusable": ("✗ not usable", "bad"),
 }
+_SWAPS = 10
+"""Swaps that are listed."""
 _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
 
 
@@ -294,7 +295,7 @@ def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
     ]
     if not swaps:
         return [*lines, [("No swaps yet.", "muted")]]
-    for swap in swaps:
+    for swap in swaps[:_SWAPS]:
         origin = swap.from_role.value if swap.from_role else "nothing"
         done, outside = swap.outcome == "done", swap.made_by == "outside"
         head: list[Piece] = [
@@ -331,6 +332,8 @@ def log_lines(lines: Sequence[str], width: int, name: str = "conductor") -> list
     for line in lines:
         words = line.split(" ", 4)
         if len(words) == 5 and words[2].isupper():
+            if words[2] == "INFO" and words[3].endswith(".canary"):
+                continue  # all is well, after every swap
             level = words[2]
             left: list[Piece] = [
                 (clip(words[1][:8], 8) + " ", "faint"),

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from textual import work
 from textual.app import ComposeResult
-from textual.containers import Horizontal
 
-from navigator.cascade.verbs.conducting import Nothing, Stop, SwapArgs, SwapTo
+from navigator.actions.conducting import Nothing, Stop, SwapArgs, SwapTo
 from navigator.client.status import ServerLook
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
@@ -31,7 +30,6 @@ from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.work import begin
 
 _NEEDS_CONDUCTOR = frozenset({"fleet.swap", "fleet.stop"})
-PANES = ("overview", "history", "log")
 _ASK = 10.0
 """Seconds between two questions to the servers while the screen is in front: health costs SGLang a token."""
 _READ = 1.0
@@ -43,8 +41,8 @@ class FleetScreen(NavScreen):
 
     SCOPE = "fleet"
     TITLE = "fleet"
-    CSS_PATH = "fleet.tcss"
-    AUTO_FOCUS = "#overview"
+    DEFAULT_CSS = "FleetScreen { #fleet { height: 1fr; } &.-wide #fleet { padding: 0 4; } }"
+    AUTO_FOCUS = "#fleet"
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,16 +55,12 @@ class FleetScreen(NavScreen):
         self._reading = set[int]()
 
     def compose_body(self) -> ComposeResult:
-        """Three pages."""
-        yield Page(self._overview, id="overview")
-        with Horizontal(id="below"):
-            yield Page(self._history, id="history")
-            yield Page(self._log_page, follow=True, id="log")
+        """One page."""
+        yield Page(self._lines, follow=True, id="fleet")
 
     def on_mount(self) -> None:
         """Begin to look around."""
         self._sources = log_sources(self.app.settings, self.app.paths)
-        self._show("overview")
         self.set_interval(_ASK, self._ask_if_shown)
         self.set_interval(_READ, self._read_if_shown)
 
@@ -85,17 +79,14 @@ class FleetScreen(NavScreen):
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """New swaps, new figures."""
-        changed = snapshot.swaps is not self._snapshot.swaps
         self._snapshot = snapshot
-        self.query_one("#overview", Page).redraw()
-        if changed:
-            self.query_one("#history", Page).redraw()
+        self._redraw()
 
     def show_live(self, live: LiveStatus) -> None:
         """A swap moves, a model has come."""
         came = live.status.get("resident") != self._live.status.get("resident")
         self._live = live
-        self.query_one("#overview", Page).redraw()
+        self._redraw()
         if came:
             self._ask_if_shown()
 
@@ -103,15 +94,19 @@ class FleetScreen(NavScreen):
         """What only a conductor can do is not shown where none works."""
         return self._live.conductor == "here" or action.id not in _NEEDS_CONDUCTOR
 
-    def _overview(self, width: int) -> list[Line]:
-        return overview(FleetView(self._snapshot, self._live, self.app.strip_facts, self._looks), width)
+    def _redraw(self) -> None:
+        self.query_one(Page).redraw()
 
-    def _history(self, width: int) -> list[Line]:
-        return history_lines(self._snapshot.swaps, width)
-
-    def _log_page(self, width: int) -> list[Line]:
+    def _lines(self, width: int) -> list[Line]:
+        """Servers and swaps, and the end of a log."""
         name = self._sources[self._source].name if self._sources else "conductor"
-        return log_lines(self._logs.get(self._source, []), width, name)
+        return [
+            *overview(FleetView(self._snapshot, self._live, self.app.strip_facts, self._looks), width),
+            [],
+            *history_lines(self._snapshot.swaps, width),
+            [],
+            *log_lines(self._logs.get(self._source, []), width, name),
+        ]
 
     def _ask_if_shown(self) -> None:
         if self.is_current:
@@ -119,7 +114,7 @@ class FleetScreen(NavScreen):
 
     async def _ask(self) -> None:
         self._looks = await asyncio.to_thread(look_at_servers, self.app.settings, self.app.paths)
-        self.query_one("#overview", Page).redraw()
+        self._redraw()
 
     def _read_if_shown(self) -> None:
         number = self._source
@@ -135,58 +130,16 @@ class FleetScreen(NavScreen):
             self._reading.remove(number)
         if lines is not None:
             self._logs[number] = lines
-            self.query_one("#log", Page).redraw()
+            self._redraw()
 
-    # Going about
-
-    @property
-    def focused_pane(self) -> str:
-        """The name of the page that keys go to."""
-        held = self.focused.id if self.focused is not None else None
-        return held if held in PANES else PANES[0]
-
-    def _show(self, name: str) -> None:
-        for other in PANES:
-            self.set_class(other == name, f"show-{other}")
-
-    def _go_to(self, name: str) -> None:
-        self._show(name)
-        self.query_one(f"#{name}", Page).focus()
-
-    def action_next_pane(self) -> None:
-        """To the next page."""
-        self._go_to(PANES[(PANES.index(self.focused_pane) + 1) % len(PANES)])
-
-    def action_previous_pane(self) -> None:
-        """To the page before."""
-        self._go_to(PANES[(PANES.index(self.focused_pane) - 1) % len(PANES)])
-
-    def action_log(self) -> None:
-        """The conductor's log on the whole screen, then each server's, and back."""
-        if not self.has_class("-log-only"):
-            self.add_class("-log-only")
-            self._go_to("log")
-        elif self._source + 1 < len(self._sources):
-            self._show_log(self._source + 1)
-        else:
-            self._leave_log()
-
-    def _show_log(self, number: int) -> None:
-        self._source = number
-        self.query_one("#log", Page).redraw()
-        self._read_if_shown()
-
-    def _leave_log(self) -> None:
-        self._show_log(0)
-        self.remove_class("-log-only")
-        self._go_to("overview")
-
-    def back(self) -> bool:
-        """Esc first takes the log back to its place."""
-        if not self.has_class("-log-only"):
-            return False
-        self._leave_log()
-        return True
+    def action_next(self) -> None:
+        """To the log at the page's end; there, to the next one."""
+        page = self.query_one(Page)
+        if page.scroll_offset.y >= page.max_scroll_y and self._sources:
+            self._source = (self._source + 1) % len(self._sources)
+            self._redraw()
+            self._read_if_shown()
+        page.action_last()
 
     @work
     async def action_swap(self) -> None:

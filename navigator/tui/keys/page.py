@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from navigator.tui.keys.key_table import ROWS
-from navigator.tui.keys.registry import Action, in_group, title_of
+from navigator.tui.keys.registry import TITLES, Action, in_group, title_of
 
 _HEAD = """# Keys
 
@@ -15,7 +14,7 @@ Every key can be changed in `keys.toml`, beside the settings file (`navigator co
 
 ```toml
 [keys]
-"deck.review_now" = "ctrl+r"
+"deck.swap" = "ctrl+r"
 "review.approve" = ["a", "ctrl+a"]
 ```
 
@@ -26,7 +25,7 @@ A key has one meaning per screen. An entry that would give it two is ignored, an
 def keys_page() -> str:
     """The page, its final newline included."""
     parts = [_HEAD]
-    for group in ROWS:
+    for group in TITLES:
         rows = "\n".join(_row(action) for action in in_group(group))
         parts.append(f"## {title_of(group)}\n\n| key | what it does | name |\n|---|---|---|\n{rows}\n")
     return "\n".join(parts)

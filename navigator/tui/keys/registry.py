@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from textual.binding import Binding, BindingType
 
-from navigator.tui.keys.key_table import ROWS as ROWS
-from navigator.tui.keys.key_table import TITLES
+from navigator.config.resources import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,43 +54,27 @@ class Action:
         return " ".join(shown_key(key) for key in self.keys)
 
 
+_TABLE = table(__package__, "key_table.toml")
+
+TITLES: dict[str, str] = {group: rows["title"] for group, rows in _TABLE["groups"].items()}
+"""What each group of actions is called, in the order in which they are shown."""
+
 ACTIONS: dict[str, Action] = {
-    f"{group}.{row[0]}": Action(
-        f"{group}.{row[0]}",
-        tuple(row[1].split()),
-        row[2],
-        row[3],
-        footer="F" in row[4],
-        palette="P" in row[4],
-        first="1" in row[4],
+    f"{group}.{name}": Action(
+        f"{group}.{name}",
+        tuple(keys.split()),
+        label,
+        sentence,
+        footer="F" in flags,
+        palette="P" in flags,
+        first="1" in flags,
     )
-    for group, rows in ROWS.items()
-    for row in rows
+    for group, rows in _TABLE["groups"].items()
+    for name, keys, label, sentence, flags in rows["actions"]
 }
 """Every action by its id, in the order in which they are shown."""
 
-SCOPES: dict[str, tuple[str, ...]] = {
-    "deck": ("deck", "list", "go", "app"),
-    "review": ("review", "diff", "app"),
-    "compose": ("compose", "app"),
-    "stats": ("stats", "list", "go", "app"),
-    "fleet": ("fleet", "list", "go", "app"),
-    "lab": ("lab", "list", "go", "app"),
-    "help": ("help", "list", "app"),
-    "first_run": ("first_run", "app"),
-    "add_projects": ("add_projects", "list", "app"),
-    "task": ("task", "app"),
-    "report": ("report", "list", "app"),
-    "suggestions": ("suggestions", "list", "app"),
-    "quit": ("quit",),
-    "dialog": ("dialog",),
-    "batch": ("batch", "dialog", "list"),
-    "pick": ("pick",),
-    "writing": ("writing",),
-    "searching": ("searching",),
-    "reading": ("reading",),
-    "split": ("split", "writing"),
-}
+SCOPES: dict[str, tuple[str, ...]] = {scope: tuple(groups) for scope, groups in _TABLE["scopes"].items()}
 """Which groups answer on which screen, the nearest first. A key means one thing within a scope."""
 
 

@@ -13,11 +13,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from navigator.cascade.verbs.approve import Approve, ApproveArgs, destination
-from navigator.cascade.verbs.base import Level, Subject, Told
-from navigator.cascade.verbs.deciding import DecideArgs, Pinned, require_tree
-from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
-from navigator.cascade.verbs.reject import Reject
+from navigator.actions.approve import Approve, ApproveArgs, destination
+from navigator.actions.base import Level, Subject, Told
+from navigator.actions.deciding import DecideArgs, Pinned, Reject, require_tree
+from navigator.actions.notes import MarkSeen, SeenArgs
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Proposal
 from navigator.model.states import DecisionKind
@@ -28,7 +27,7 @@ from navigator.tui.keys.registry import bindings_of
 from navigator.tui.messages import DecideAll
 from navigator.tui.verbs import perform, send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
-from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 
@@ -231,9 +230,7 @@ class BatchDialog(Dialog):
         lines: list[list[Piece]] = []
         keys = self.app.keymap
         if any(candidate.left_out == NOT_SEEN for candidate in self.left_out):
-            mark, one, every = (
-                keys.shown(f"batch.{name}") for name in ("mark_seen", "include", "include_all")
-            )
+            mark, one, every = (keys.shown(f"batch.{name}") for name in ("mark_seen", "add", "include_all"))
             words = f"not seen: {mark} marks one as seen, {one} includes one, {every} includes all of them"
             lines.append([(words, "warn")])
         if any(candidate.mark is Kind.OVERLAP for candidate in self.left_out):
@@ -298,7 +295,7 @@ class BatchDialog(Dialog):
     async def _note_seen(self, proposal: str) -> None:
         await perform(self.app, MarkSeen(), SeenArgs(ids=(proposal,)), quiet=True)
 
-    def action_include(self) -> None:
+    def action_add(self) -> None:
         """Include the one under the cursor though it was not seen, or leave it out again."""
         candidate = self._current
         if candidate is None or candidate.reason or candidate.seen or not self.ready:
@@ -343,6 +340,9 @@ class BatchDialog(Dialog):
                 break
             self._outcomes |= {one.id: one for one in told}
             self._show()
+        if self._kind is DecisionKind.APPROVE:
+            made = (name for name, told in self._outcomes.items() if told.level != "error")
+            self.app.last_decided = tuple(made) or self.app.last_decided
         self._stage = "done" if self._outcomes else "asking"
         self._show()
 
@@ -380,7 +380,7 @@ def _draw(row: BatchLine, width: int) -> list[Piece]:
         room = max(16, width // 2, width - length(about) - 2)
         return justified(about, [(clip(candidate.left_out, room), "warn")], width)
     marked: list[Piece] = [("not seen  ", "warn")] if not candidate.seen else []
-    about = [*head, (fit(candidate.tree[:7], 9), "faint"), (safe_line(candidate.title), "")]
+    about = [*head, (safe_line(candidate.title), "")]
     return justified(about, [*marked, (figures, "muted")], width)
 
 
@@ -420,7 +420,7 @@ def _facts_of(
 ) -> BatchFacts:
     """Where each project's approvals go, and which hooks it has. Reads the repositories: runs in a thread."""
     from navigator.git.facts import read_facts
-    from navigator.landing.commits import why_nobody
+    from navigator.landing.plan import why_nobody
 
     destinations: dict[str, str] = {}
     hooks: dict[str, tuple[str, ...]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.cascade.verbs.notes import AddComment, CommentArgs, RemoveComment, RemoveCommentArgs
+from navigator.actions.notes import AddComment, CommentArgs, RemoveComment, RemoveCommentArgs
 from navigator.config.paths import StatePaths
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError, NotFound, UsageError

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from navigator.cascade.views.reproductions import reproduction_lines
-from navigator.cascade.views.variants import Standing, standings
 from navigator.model.models import Finding, Project, Proposal, Review, Task
 from navigator.model.records import Look
 from navigator.model.states import ProposalState, Role, TaskState, Verdict
 from navigator.sheet.marks import Facts, facts_of
+from navigator.sheet.variants import Standing, standings
+from navigator.sheet.writing import reproduction_lines
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.diff.model import Comment, FindingNote, Side
 
@@ -115,8 +115,8 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
     Raises:
         NotFound: there is no such proposal.
     """
-    from navigator.cascade.views.writing import agent_words, looks_of, mended_words, turns_of
     from navigator.sheet.base import tips
+    from navigator.sheet.writing import agent_words, looks_of, mended_words, turns_of
 
     with reader.snapshot():
         found = reader.proposal(proposal)
@@ -146,7 +146,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
 
 
 def _worth(reader: Reader, versions: Sequence[Proposal]) -> dict[str, str]:
-    from navigator.cascade.exam.worth import worth_of
+    from navigator.sheet.exam_worth import worth_of
 
     return {
         version.id: words
@@ -191,7 +191,7 @@ def _saved(row: Mapping[str, Any]) -> SavedComment:
 
 def _met(versions: Sequence[Proposal]) -> dict[tuple[str, int], tuple[bool, str]]:
     """What each review of a revision said about the findings of the review before it."""
-    from navigator.cascade.prompts.material import worth_sending
+    from navigator.journey.prompts.material import worth_sending
 
     said: dict[tuple[str, int], tuple[bool, str]] = {}
     for before, after in pairwise(versions):

@@ -12,13 +12,13 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from navigator.cascade.views.effort import about, effort_of
-from navigator.cascade.views.variants import standing_lines
-from navigator.cascade.views.writing import look_lines, looks_words, uncertainty_words
 from navigator.model.models import Proposal, Review
 from navigator.model.states import PolicyAction
 from navigator.model.text import safe_text
+from navigator.sheet.effort import about, effort_of
 from navigator.sheet.marks import marks
+from navigator.sheet.variants import standing_lines
+from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
 from navigator.tui.keys.registry import bindings_of
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.review.words import why_it_waits
@@ -58,9 +58,11 @@ class DetailsDialog(ModalScreen[None]):
         """Keys scroll."""
         self.query_one(VerticalScroll).focus()
 
-    def action_close(self) -> None:
+    def action_leave(self) -> None:
         """Back."""
         self.dismiss()
+
+    action_details = action_leave
 
     def action_down(self) -> None:
         """A line down."""
@@ -135,7 +137,7 @@ def _own_review(review: Review) -> Section:
 
 def _tests(review: Review) -> Iterator[Section]:
     """The tests that were to prove findings, with what they said when they failed."""
-    from navigator.cascade.views.reproductions import reproduction_words
+    from navigator.sheet.writing import reproduction_words
 
     for number, finding in enumerate(review.findings, 1):
         made = finding.reproduction

@@ -12,17 +12,16 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from navigator.cascade.verbs.approve import Approve, ApproveArgs
-from navigator.cascade.verbs.base import A, R, Subject, Verb
-from navigator.cascade.verbs.deciding import Decide, DecideArgs, Pinned
-from navigator.cascade.verbs.fix_findings import FixArgs, RequestFix
-from navigator.cascade.verbs.keep_tests import KeepTests, KeepTestsArgs
-from navigator.cascade.verbs.notes import MarkSeen, SeenArgs
-from navigator.cascade.verbs.reject import Reject
-from navigator.cascade.verbs.send_back import SendBack, SendBackArgs
-from navigator.cascade.verbs.split import Split, SplitArgs
-from navigator.cascade.verbs.task_verbs import PutAway, TasksArgs
-from navigator.cascade.verbs.undo import Undo, UndoArgs
+from navigator.actions.approve import Approve, ApproveArgs
+from navigator.actions.base import A, R, Subject, Verb
+from navigator.actions.deciding import Decide, DecideArgs, Pinned, Reject
+from navigator.actions.fix_findings import FixArgs, RequestFix
+from navigator.actions.keep_tests import KeepTests, KeepTestsArgs
+from navigator.actions.notes import MarkSeen, SeenArgs
+from navigator.actions.send_back import SendBack, SendBackArgs
+from navigator.actions.split import Split, SplitArgs
+from navigator.actions.tasks import PutAway, TasksArgs
+from navigator.actions.undo import Undo, UndoArgs
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
@@ -46,11 +45,11 @@ from navigator.tui.review.context import (
     note_key,
 )
 from navigator.tui.review.split import HunkChoice, SplitChoice, labels_of, split_dialog, why_not_chosen
-from navigator.tui.review.words import QueuePosition, rounds_line, title_line, warning_lines
-from navigator.tui.terminal.editor import editor_words, open_in_editor
+from navigator.tui.review.words import QueuePosition, rounds_line, task_lines, title_line, warning_lines
+from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import escalate, perform
 from navigator.tui.widgets.cells import Piece
-from navigator.tui.widgets.lines import PieceLines
+from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.panels import SearchBar, WritingPanel
 from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.work import begin
@@ -85,7 +84,6 @@ class ReviewScreen(NavScreen):
         self._reaching_end = False
         self._loading = 0
         self._stale = False
-        self._last_decided = ""
         self._commenting: comments.CommentPlace | None = None
         self._awaited_part = ("", "")
 
@@ -102,6 +100,7 @@ class ReviewScreen(NavScreen):
     def compose_body(self) -> ComposeResult:
         """Head, warnings, diff, and what opens at the foot."""
         yield PieceLines(id="head")
+        yield PieceLines(most=3, id="task")
         yield PieceLines(most=self.MOST_WARNINGS, id="warnings")
         mode: Mode = "split" if self.app.prefs.get("diff.mode", "unified") == "split" else "unified"
         yield DiffView(mode=mode, wrap=self.app.prefs.get("diff.wrap", "no") == "yes", id="diff")
@@ -240,6 +239,7 @@ class ReviewScreen(NavScreen):
     def draw_head(self) -> None:
         """Redraw what is shown, and how."""
         self.query_one("#head", PieceLines).show(self._head)
+        self.query_one("#task", PieceLines).show(self._asked)
         self.query_one("#warnings", PieceLines).show(self._warnings)
         self.refresh_keys()
 
@@ -253,6 +253,10 @@ class ReviewScreen(NavScreen):
         chosen = len(self.hunks.of(shown))
         place = QueuePosition(number, len(queue), shown.id in self.selected, self.between, chosen)
         return [title_line(context, shown, width), rounds_line(context, shown, place, width)]
+
+    def _asked(self, width: int) -> list[list[Piece]]:
+        context, shown = self.context, self.shown
+        return task_lines(context, shown, width) if context is not None and shown is not None else []
 
     def _warnings(self, width: int) -> list[list[Piece]]:
         context, shown = self.context, self.shown
@@ -307,11 +311,11 @@ class ReviewScreen(NavScreen):
 
     # Going about
 
-    def action_next_proposal(self) -> None:
+    def action_next(self) -> None:
         """The next one."""
         self._leaf(1)
 
-    def action_previous_proposal(self) -> None:
+    def action_previous(self) -> None:
         """The one before."""
         self._leaf(-1)
 
@@ -345,7 +349,7 @@ class ReviewScreen(NavScreen):
         self.between = self.between and there > 0
         begin(self, self.reload, group="load", exclusive=True)
 
-    def action_between_rounds(self) -> None:
+    def action_compare(self) -> None:
         """What changed since the round before, or the whole change."""
         if self.context is None:
             return
@@ -423,9 +427,11 @@ class ReviewScreen(NavScreen):
     def offers(self, action: Action) -> bool:
         """Where there is nothing to land, what can be done with a review; else what can be decided."""
         existing = self.shown is not None and self.shown.existing
+        if action.id == "review.undo":
+            return bool(self.app.last_decided)
         if action.name in ("request_fix", "put_away"):
             return existing
-        return not (existing and action.name in ("approve", "reject", "send_back", "choose_hunk"))
+        return not (existing and action.name in ("approve", "reject", "send_back", "select"))
 
     def _decide(self, verb: Decide[D], args: type[D]) -> None:
         if self.context is not None and self.shown is not None:
@@ -444,7 +450,6 @@ class ReviewScreen(NavScreen):
         rows = result.decisions if result is not None else ()
         recorded = [row for row in rows if row.recorded]
         if recorded:
-            self._last_decided = decided
             self.selected.discard(decided)
             self.hunks.forget(decided)
         landed = all(row.landing in (None, LandingState.LANDED) for row in recorded)
@@ -471,17 +476,16 @@ class ReviewScreen(NavScreen):
         self._start_deciding(self._undo)
 
     async def _undo(self) -> None:
-        last, target = self._last_decided, self.shown_id
+        last, here = self.app.last_decided, self.shown_id
         try:
-            shown = await self.app.feed.read(lambda reader: Subject.read(reader, target))
+            shown = await self.app.feed.read(lambda reader: Subject.read(reader, here))
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             return
-        if last and Undo().refuse_one(shown) is not None:
-            target = last
-        result = await perform(self.app, Undo(), UndoArgs(ids=(target,)))
+        ids = last if last and Undo().refuse_one(shown) is not None else (here,)
+        result = await perform(self.app, Undo(), UndoArgs(ids=ids))
         if result is not None and any(row.undone for row in result.undone):
-            self.open(target)
+            self.open(ids[-1])
 
     def action_escalate(self) -> None:
         """Have it read next, or by the final model."""

@@ -15,10 +15,10 @@ from navigator.model.diff import FileDiff, choices, what_happens
 from navigator.model.models import Proposal
 from navigator.model.text import safe_text
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.dialogs.note import NEW_LINE, NoteDialog
+from navigator.tui.dialogs.confirm import NEW_LINE, NoteDialog
 from navigator.tui.keys.registry import bindings_of
 from navigator.tui.review.context import ReviewContext
-from navigator.tui.widgets.writing import WritingArea
+from navigator.tui.widgets.panels import WritingArea
 
 _MOST_LINES = 6
 """Chosen hunks that the question lists one by one."""
@@ -101,7 +101,7 @@ class SplitDialog(NoteDialog):
             other = "drop the rest"
         self.query_one(".rest", Static).update(Content(safe_text(said)))
         answer = (
-            f"{keys.shown('writing.keep')} make it     {keys.shown('split.drop_rest')} {other}"
+            f"{keys.shown('writing.send')} make it     {keys.shown('split.drop_rest')} {other}"
             f"     {keys.shown('writing.put_aside')} cancel\n{NEW_LINE}"
         )
         self.query_one(".answer", Static).update(Content(answer))
@@ -202,7 +202,7 @@ def _reviewed_as_a_whole(shown: Proposal) -> str:
 def _going_along(
     context: ReviewContext, shown: Proposal, files: Sequence[FileDiff], chosen: Collection[str]
 ) -> int:
-    from navigator.cascade.views.parts import comments_on_rest
+    from navigator.sheet.parts import comments_on_rest
 
     rows = [
         {"proposal_id": r.proposal, "path": r.path, "side": r.side, "line": r.line} for r in context.unsent

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from rich.cells import cell_len
 
-from navigator.cascade.views.writing import looks_words, uncertainty_words
 from navigator.model.models import CheckResult, Proposal, Review
 from navigator.model.states import (
     CheckOutcome,
@@ -20,6 +20,7 @@ from navigator.model.states import (
 )
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, head, marks
+from navigator.sheet.writing import looks_words, uncertainty_words
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length
@@ -56,7 +57,7 @@ def title_line(context: ReviewContext, shown: Proposal, width: int) -> list[Piec
     verdict = head(context.known(shown))
     used = f" ({shown.round} round{'s' if shown.round > 1 else ''} used)" if shown.round else ""
     end = [
-        (str(verdict), verdict.tone),
+        (verdict.word, verdict.tone),
         (used, "muted"),
         ("   ", ""),
         *checks_pieces(shown.checks, width >= WIDE),
@@ -96,7 +97,7 @@ def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
 
 
 def rounds_line(context: ReviewContext, shown: Proposal, place: QueuePosition, width: int) -> list[Piece]:
-    """The tabs of rounds and attempts, what the diff is against, and who wrote and reviewed it."""
+    """The tabs of rounds and attempts where there are several, what the diff is against, and who wrote and reviewed it."""
     end: list[Piece] = []
     if place.chosen:
         end.append((f"◉ {place.chosen} hunk{'s' if place.chosen > 1 else ''} chosen  ", "accent"))
@@ -105,17 +106,17 @@ def rounds_line(context: ReviewContext, shown: Proposal, place: QueuePosition, w
     end.append(("seen" if shown.seen else "not seen", "muted" if shown.seen else "warn"))
     if place.of > 1:
         end.append((f"  {place.number} of {place.of}", "muted"))
-    tabs = tab_pieces(context, shown)
+    tabs = [*tab_pieces(context, shown), ("   ", "")] if len(context.versions) > 1 else []
     if place.between:
-        tabs += [("   since ", "muted"), (_before_name(context, shown), "accent")]
-    room = width - length(tabs) - length(end) - 6
-    ways = [
-        makers(shown, wide=width >= 140),
-        makers(shown, wide=False),
-        makers(shown, wide=False, prompts=False),
-    ]
-    by = next((way for way in ways if length(way) <= room), cropped(ways[-1], max(0, room)))
-    return justified([*tabs, ("   ", ""), *by], end, width)
+        tabs += [("since ", "muted"), (_before_name(context, shown), "accent"), ("   ", "")]
+    return justified([*tabs, *makers(shown, wide=width >= WIDE)], end, width)
+
+
+def task_lines(context: ReviewContext, shown: Proposal, width: int) -> list[list[Piece]]:
+    """What the task asks for, without the line that is the title where that has room."""
+    first, _, rest = context.task.text.strip().partition("\n")
+    said = rest if first.strip() == shown.title and width >= WIDE else f"{first}\n{rest}"
+    return [[(line, "muted")] for line in wrap(said, max(20, width))]
 
 
 def tab_pieces(context: ReviewContext, shown: Proposal) -> list[Piece]:
@@ -148,19 +149,14 @@ def _before_name(context: ReviewContext, shown: Proposal) -> str:
     return name if before.attempt == shown.attempt else f"attempt {before.attempt + 1} {name}"
 
 
-def makers(shown: Proposal, *, wide: bool, prompts: bool = True) -> list[Piece]:
-    """Who wrote it and who reviewed it, and with which prompts where there is room."""
+def makers(shown: Proposal, *, wide: bool) -> list[Piece]:
+    """Who wrote it and who reviewed it."""
     name = _plain if wide else short_model
-    pieces: list[Piece] = [("by " if wide else "", "muted"), (name(shown.model), "")]
-    if shown.prompt_version and prompts:
-        pieces.append((f" {shown.prompt_version}", "muted"))
+    pieces: list[Piece] = [("by ", "muted"), (name(shown.model), "")]
     for review in (shown.review, shown.final_review):
         if review is None:
             continue
-        word = " · reviewed by " if wide else " → "
-        pieces += [(word, "muted"), (name(review.model), "")]
-        if prompts:
-            pieces.append((f" {review.prompt_version}", "muted"))
+        pieces += [(", reviewed by ", "muted"), (name(review.model), "")]
     return pieces
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.cascade.views.statistics.rows import as_csv, as_json_lines, figure_rows
+from navigator.sheet.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.tui.widgets.page import Line
 
 ENDINGS = (".csv", ".jsonl", ".json", ".txt", ".html")

@@ -1,6 +1,6 @@
 """The Statistics screen: pages to leaf through, grouped and limited to a span of time by key.
 
-What a page holds is in `cascade/views/statistics/`, for this screen and for `navigator stats`.
+What a page holds is in `sheet/statistics/`, for this screen and for `navigator stats`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.worker import Worker
 
-from navigator.cascade.views.statistics.comparison import RateComparison, compare_rates, comparison_table
-from navigator.cascade.views.statistics.page import Question, StatisticsPage, utc_text
-from navigator.cascade.views.statistics.pages import PAGES, REVIEWER
-from navigator.cascade.views.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.config.paths import write_new
 from navigator.model.errors import NavigatorError, NotFound
 from navigator.model.text import SIMULATED
+from navigator.sheet.statistics.comparison import RateComparison, compare_rates, comparison_table
+from navigator.sheet.statistics.page import Question, StatisticsPage, utc_text
+from navigator.sheet.statistics.pages import PAGES, REVIEWER
+from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.dialogs.file import FileDialog
-from navigator.tui.dialogs.pick import PickDialog
+from navigator.tui.dialogs.pick import FileDialog, PickDialog
 from navigator.tui.statistics.draw import page_lines, table_lines
 from navigator.tui.statistics.export import ENDINGS, WIDTH, as_text, contents
 from navigator.tui.widgets.page import Line, Page
@@ -41,11 +40,11 @@ PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 day
 """Spans of time to choose from, with their days; 0 for everything."""
 
 _GROUPS = tuple(name for name in GROUPINGS if name != "week")
-_GROUPED = PAGES.index(REVIEWER)
-"""The page with the rates that are grouped."""
-
 _PAUSE = 3.0
 """Seconds between two countings of a store that keeps changing."""
+
+
+Named = StatisticsPage[Any]
 
 
 class PageTabs(Widget):
@@ -58,27 +57,32 @@ class PageTabs(Widget):
 
     def __init__(self) -> None:
         super().__init__()
+        self._pages: Sequence[Named] = ()
         self._shown = 0
         self._note = ""
 
-    def show(self, page: int, note: str) -> None:
-        """Mark a page; `note` is shown at the right edge."""
-        self._shown, self._note = page, note
+    def show(self, pages: Sequence[Named], page: int, note: str) -> None:
+        """Mark one of some pages; `note` is shown at the right edge."""
+        self._pages, self._shown, self._note = pages, page, note
         self.refresh()
 
     def render(self) -> Content:
         """The line; where it is too short for every name, those around the marked one."""
         room = self.size.width - len(self._note) - 2
-        names = [len(page.title) + 2 for page in PAGES]
+        names = [len(page.title) + 2 for page in self._pages]
         first, last = _around(names, self._shown, room)
-        items = [Content.styled("‹" if first else " ", "$faint")] if (first, last) != (0, len(PAGES)) else []
-        for place, page in enumerate(PAGES[first:last], first):
+        items = (
+            [Content.styled("‹" if first else " ", "$faint")]
+            if (first, last) != (0, len(self._pages))
+            else []
+        )
+        for place, page in enumerate(self._pages[first:last], first):
             if place == self._shown:
                 item = Content.assemble(("▸ ", "$accent"), (page.title, "bold $accent"))
             else:
                 item = Content.assemble("  ", (page.title, "$muted"))
             items.append(item.stylize(Style.from_meta({"@click": f"screen.to_page({place})"})))
-        if last < len(PAGES):
+        if last < len(self._pages):
             items.append(Content.styled("›", "$faint"))
         left = Content("  ").join(items)
         gap = self.size.width - left.cell_length - len(self._note)
@@ -105,7 +109,7 @@ def _around(widths: Sequence[int], marked: int, room: int) -> tuple[int, int]:
 
 
 class StatsScreen(NavScreen):
-    """The pages of `cascade.views.statistics`, counted again, in a thread, when the store has changed."""
+    """The pages of `sheet.statistics`, counted again, in a thread, when the store has changed."""
 
     SCOPE = "stats"
     TITLE = "statistics"
@@ -114,7 +118,7 @@ class StatsScreen(NavScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._page = 0
+        self._shown: Named = PAGES[0]
         self._by = _GROUPS[0]
         self._days = 0
         self._counted: dict[str, Any] = {}
@@ -133,6 +137,16 @@ class StatsScreen(NavScreen):
     def counted(self) -> dict[str, Any]:
         """What each page counted, by its name; a page that was not counted yet is not in it."""
         return self._counted
+
+    @property
+    def pages(self) -> list[Named]:
+        """The summary, and the pages that have something to say."""
+        counted = self._counted
+        return [
+            page
+            for page in PAGES
+            if page is PAGES[0] or page.name not in counted or page.tables(counted[page.name])
+        ]
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """The store has changed: count again, but not all the time."""
@@ -159,17 +173,16 @@ class StatsScreen(NavScreen):
         """Count every page, the one that is shown first."""
         question = _question(by, days)
         began = time.monotonic()
-        for page in sorted(PAGES, key=lambda page: page is not PAGES[self._page]):
+        for page in sorted(PAGES, key=lambda page: page is not self._shown):
             try:
                 found = await self.app.feed.read(partial(_read, page, question))
-                if page is PAGES[_GROUPED]:
+                if page is REVIEWER:
                     self._compared = await self.app.feed.read(partial(_compare, self._pair, question))
             except NavigatorError as error:
                 self.app.toast(str(error), "error")
                 return
             self._counted = {**self._counted, page.name: found}
-            if page is PAGES[self._page]:
-                self._redraw()
+            self._redraw()
         self._due = time.monotonic() + max(_PAUSE, 10 * (time.monotonic() - began))
 
     @property
@@ -177,17 +190,19 @@ class StatsScreen(NavScreen):
         return next(name for name, days in PERIODS if days == self._days)
 
     def _redraw(self) -> None:
-        self.query_one(PageTabs).show(self._page, self._period)
+        pages = self.pages
+        self._shown = self._shown if self._shown in pages else PAGES[0]
+        self.query_one(PageTabs).show(pages, pages.index(self._shown), self._period)
         self.query_one(Page).redraw()
 
     def _lines(self, width: int) -> list[Line]:
-        page = PAGES[self._page]
+        page = self._shown
         if page.name not in self._counted:
             return [[], [("counting …", "muted")]]
         lines = page_lines(page, self._counted[page.name], width, period=self._period)
         if self.app.snapshot.rehearsal:
             lines = [[(SIMULATED, "warn")], *lines]
-        if page is not PAGES[_GROUPED] or self._compared is None:
+        if page is not REVIEWER or self._compared is None:
             return lines
         if isinstance(self._compared, str):
             return [[], [(self._compared, "muted")], *lines]
@@ -195,22 +210,22 @@ class StatsScreen(NavScreen):
 
     def action_to_page(self, page: int) -> None:
         """To one page."""
-        self._page = page % len(PAGES)
+        self._shown = self.pages[page % len(self.pages)]
         self._redraw()
         self.query_one(Page).scroll_to(y=0, animate=False, force=True)
 
-    def action_next_page(self) -> None:
+    def action_next(self) -> None:
         """To the next page."""
-        self.action_to_page(self._page + 1)
+        self.action_to_page(self.pages.index(self._shown) + 1)
 
-    def action_previous_page(self) -> None:
+    def action_previous(self) -> None:
         """To the page before."""
-        self.action_to_page(self._page - 1)
+        self.action_to_page(self.pages.index(self._shown) - 1)
 
     def action_group(self) -> None:
         """Group by the next property."""
         self._by = _GROUPS[(_GROUPS.index(self._by) + 1) % len(_GROUPS)]
-        self._page = _GROUPED
+        self._shown = REVIEWER
         self._count(self._seq)
 
     @work
@@ -235,7 +250,7 @@ class StatsScreen(NavScreen):
             self._pair = (rates.by, *chosen)
         # Boschloo's test may take a second.
         self._compared = "comparing …" if self._pair else None
-        self.action_to_page(_GROUPED)
+        self.action_to_page(self.pages.index(REVIEWER))
         self._count(self._seq)
 
     def action_since(self) -> None:
@@ -251,7 +266,7 @@ class StatsScreen(NavScreen):
     @work
     async def action_write(self) -> None:
         """Ask for a file's name, and write the page there; a report where it ends with .html."""
-        page = PAGES[self._page]
+        page = self._shown
         if page.name not in self._counted:
             return
         lines = (
@@ -284,7 +299,7 @@ class StatsScreen(NavScreen):
             self.app.toast(f"Wrote {path}.")
 
     def _report(self, reader: Reader) -> str:
-        from navigator.cascade.views.report import report
+        from navigator.sheet.report import report
 
         question = _question(self._by, self._days)
         return report(reader, question, written=f"{clock.now():%Y-%m-%d %H:%M} UTC", period=self._period)

@@ -10,12 +10,11 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Input, Static, TextArea
 
 from navigator.model.text import safe_line
 from navigator.tui.base import BaseApp
 from navigator.tui.keys.registry import bindings_of
-from navigator.tui.widgets.writing import WritingArea
 
 
 class WritingPanel(Vertical):
@@ -68,7 +67,7 @@ class WritingPanel(Vertical):
     def open(self, key: str, about: str, text: str) -> None:
         """Start writing, from a draft or the saved text."""
         keymap = self.app.keymap
-        hint = f"   {keymap.shown('writing.keep')} save   {keymap.shown('writing.put_aside')} leave as draft"
+        hint = f"   {keymap.shown('writing.send')} save   {keymap.shown('writing.put_aside')} leave as draft"
         self.query_one("#about", Static).update(
             Content.assemble((safe_line(about), "$foreground bold"), (hint, "$muted"))
         )
@@ -164,3 +163,69 @@ class SearchBar(Input):
         """Back to the diff."""
         self.remove_class("-open")
         self.post_message(self.Step("", 0))
+
+
+# Where the user writes.
+
+
+class Editor(TextArea):
+    """Several lines of plain words, wrapped; tab moves on."""
+
+    DEFAULT_CSS = """
+    Editor {
+        border: none;
+        padding: 0 1;
+        background: $surface;
+        color: $foreground;
+        scrollbar-size-vertical: 1;
+        &:focus { border: none; }
+        & .text-area--cursor-line { background: $surface; }
+        & .text-area--placeholder { color: $muted; }
+    }
+    """
+
+    def __init__(self, text: str = "", *, placeholder: str = "", id: str | None = None) -> None:
+        super().__init__(
+            text,
+            soft_wrap=True,
+            tab_behavior="focus",
+            show_line_numbers=False,
+            highlight_cursor_line=False,
+            placeholder=placeholder,
+            id=id,
+        )
+        self.cursor_blink = False
+
+    def put(self, text: str) -> None:
+        """Replace everything, so that ctrl+z brings back what stood here."""
+        self.replace(text, self.document.start, self.document.end)
+        self.move_cursor(self.document.end)
+
+
+class WritingArea(Editor):
+    """An editor of a note or a comment: one key keeps what is written, one leaves it as a draft."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("writing")
+
+    class Kept(Message):
+        """The user is done."""
+
+        def __init__(self, area: WritingArea) -> None:
+            super().__init__()
+            self.area = area
+
+        @property
+        def control(self) -> WritingArea:
+            """The editor."""
+            return self.area
+
+    class PutAside(Kept):
+        """The user leaves; the text stays a draft."""
+
+    def action_send(self) -> None:
+        """Done."""
+        self.post_message(self.Kept(self))
+
+    def action_put_aside(self) -> None:
+        """Leave it."""
+        self.post_message(self.PutAside(self))

@@ -191,7 +191,14 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         """One line of the widget."""
         width = self._width
         if self._heading is not None and y == 0:
-            return drawn(self, self._heading(width), width, self.rich_style)
+            pieces = [*self._heading(width)]
+            if self.has_focus:  # said here, too: an empty list has no cursor
+                title, style = pieces[0]
+                pieces[:1] = [
+                    ("▌ ", "accent"),
+                    (title.removeprefix("  "), "title" if title.strip() else style),
+                ]
+            return drawn(self, pieces, width, self.rich_style)
         index = y - self._top + round(self.scroll_y)
         if index >= len(self._rows):
             line = index if not self._rows else -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual import events, getters
@@ -67,6 +67,10 @@ class NavScreen(Screen[None]):
     def receive(self, request: Message) -> None:
         """What the screen is opened with, such as `OpenProposal`; called once it is mounted."""
 
+    def meant_projects(self) -> Sequence[str]:
+        """The projects that a new task would be for."""
+        return ()
+
     def back(self) -> bool:
         """Esc was pressed: undo something small (a filter, a selection) and say True, or say False to leave the screen."""
         return False
@@ -110,8 +114,8 @@ class NavScreen(Screen[None]):
 
 
 class Dialog(ModalScreen[Any]):
-    """A question over a screen. Accept keys are dead for a moment after it appears, so that a key meant for the screen
-    below does not answer it: `ready` says whether that moment is over."""
+    """A question over a screen. `enter` is dead for a moment after it appears, so that a key meant for the screen below
+    does not answer it: `ready` says whether that moment is over. `y` means nothing there, so it waits for the moment's end."""
 
     app = getters.app(BaseApp)
     GRACE: ClassVar[float] = 0.5
@@ -121,7 +125,7 @@ class Dialog(ModalScreen[Any]):
     Dialog { align: center middle; background: $background 60%; }
     """
 
-    _ready = False
+    _ready = _said_yes = False
 
     @property
     def ready(self) -> bool:
@@ -135,6 +139,8 @@ class Dialog(ModalScreen[Any]):
     def _arm(self) -> None:
         self._ready = True
         self.armed()
+        if self._said_yes:
+            self.accept()
 
     def armed(self) -> None:
         """The moment of grace is over: show it."""
@@ -143,6 +149,11 @@ class Dialog(ModalScreen[Any]):
         """Do it."""
         if self.ready:
             self.accept()
+
+    def action_yes(self) -> None:
+        """Do it, now or when the moment of grace is over."""
+        self._said_yes = not self.ready
+        self.action_confirm()
 
     def accept(self) -> None:
         """What confirming does; by default the dialog ends with True."""
@@ -155,15 +166,14 @@ class Dialog(ModalScreen[Any]):
 
 # The footer: what the keys of this screen do, as far as there is room. Derived from the action registry.
 
-_BACK, _HELP, _PALETTE = "app.back", "app.help", "app.command_palette"
-_START = "app.start_conductor"
-_EDGE = (_BACK, _HELP, _PALETTE)
+_BACK, _HELP = "app.back", "app.help"
+_EDGE = (_BACK, _HELP)
 """Kept at the right edge."""
 _NARROW = 100
-"""Cells below which the palette's key gives way to the screen's own."""
-_GAP = "   "
+"""Cells below which the way back gives way to the screen's own keys."""
+_GAP = "  "
 _CLICKED = "key_action"
-_HERE = {"stats": "go.statistics", "fleet": "go.fleet", "lab": "go.lab"}
+_HERE = {"compose": "go.compose", "stats": "go.statistics", "fleet": "go.fleet", "lab": "go.lab"}
 """What leads to where one is already."""
 
 
@@ -195,18 +205,14 @@ class KeyBar(Widget):
         self._label = label
 
     def render(self) -> Content:
-        """The line: what the screen's keys do, and at the right edge the way back, help and the palette."""
+        """The line: what the screen's keys do, and at the right edge the way back and help."""
         width = self.size.width
         shown = {action.id: action for action in in_scope(self._scope) if self._is_shown(action)}
-        if width < _NARROW:
-            shown.pop(_PALETTE, None)
         own = [name for name in shown if name not in _EDGE]
         first = [name for name in own if shown[name].first]
         rest = [name for name in own if not shown[name].first]
         # Whatever the width: help. Then what must not be missed, and the way back before or after the screen's own.
-        wanted = [_HELP, _PALETTE, *first, _BACK, *rest]
-        if width < _NARROW:
-            wanted = [_HELP, *first, *(name for name in rest if name != _START), _BACK, _START]
+        wanted = [_HELP, *first, *rest, _BACK] if width < _NARROW else [_HELP, *first, _BACK, *rest]
         room = width + len(_GAP)
         kept = set()
         for name in wanted:

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from navigator.model.states import Role, TaskState
 from navigator.model.text import safe_line
+from navigator.sheet.effort import card_seconds
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
 from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, meanwhile, meter_of, swap_bar
@@ -40,7 +41,7 @@ def content_of(pieces: list[Piece]) -> Content:
 
 
 class StatusStrip(Widget):
-    """Shows the last snapshot. `full` takes a second line for the cost of reviewing now."""
+    """Shows the last snapshot; `full` says what waits in place of the screen's title."""
 
     DEFAULT_CSS = """
     StatusStrip {
@@ -49,12 +50,12 @@ class StatusStrip(Widget):
         padding: 0 1;
         background: $surface;
     }
-    StatusStrip.full { height: 2; }
     """
 
     def __init__(self, title: str, facts: Callable[[], StripFacts], *, full: bool = False) -> None:
-        super().__init__(classes="full" if full else "")
+        super().__init__()
         self._title = title
+        self._full = full
         self._facts = facts
         self._snapshot = DeckSnapshot()
         self._live = LiveStatus()
@@ -85,18 +86,15 @@ class StatusStrip(Widget):
         self.refresh()
 
     def render(self) -> Content:
-        """One or two lines."""
+        """The line. The name gives way first, then what is said at the left."""
         width = self.size.width
-        lines: tuple[list[Piece], list[Piece]] = ([], [])
+        said: list[Piece] = [(self._title, "muted")]
+        line: list[Piece] = []
         if self._meter is not None:
-            lines = strip_lines(self._snapshot, self._live, self._facts(), self._meter, width)
-        head = [("navigator", "title"), (f"  {self._title}" if self._title else "", "muted")]
-        if length(head) + length(lines[0]) + 2 > width:
-            head.pop()
-        made = [content_of(justified(head, lines[0], width))]
-        if self.size.height > 1:
-            made.append(content_of(justified([], lines[1], width)))
-        return Content("\n").join(made)
+            line = strip_line(self._snapshot, self._live, self._facts(), self._meter, width)
+            said = summary(self._snapshot, self._live) if self._full else said
+        head: list[Piece] = [("navigator  ", "title"), *said]
+        return content_of(justified(head if length([*head, *line]) + 2 <= width else said, line, width))
 
 
 # The words of the strip, by the room there is. No widget here.
@@ -131,31 +129,43 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
     )
 
 
-ROOMY = 160
-"""Cells from which the second line has the whole forecast."""
-
-
-def strip_lines(
+def strip_line(
     snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, meter: Meter, width: int
-) -> tuple[list[Piece], list[Piece]]:
-    """The first line (what happens) and the second one (what reviewing now would cost)."""
+) -> list[Piece]:
+    """What the GPU does, how full the batch is, and when its review comes."""
     wide = width >= WIDE
-    first = _gpu(snapshot, live, facts, wide)
-    share = meter.waiting / meter.target
-    if wide:
-        first += [
-            ("    batch ", "muted"),
-            (f"{meter.waiting}/{meter.target} ", ""),
-            (bar(share, 10), "accent"),
-        ]
-        if meter.eta is not None and live.swap is None and not _failed_servers(live):
-            first.append((_eta(meter.eta), "muted"))
-    else:
-        first += [("  batch ", "muted"), (f"{meter.waiting}/{meter.target}", "")]
-    return first, _price_line(snapshot, live, meter, wide, roomy=width >= ROOMY, width=width)
+    line = _gpu(snapshot, live, facts, width)
+    if live.swap is not None:
+        return line
+    counted = (f"   batch {meter.waiting} of {meter.target}", "")
+    line += [counted] if length([*line, counted]) <= width else []
+    if wide and meter.eta is not None and not _failed_servers(live):
+        line.append((", review due" if meter.eta < 1 else f", review in {duration(meter.eta)}", "muted"))
+    if width >= ROOMY:
+        line += _finish(meter, live)
+    return line
 
 
-def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool) -> list[Piece]:
+def summary(snapshot: DeckSnapshot, live: LiveStatus) -> list[Piece]:
+    """What is wrong, else what waits for the developer."""
+    if live.conductor == "absent" and live.problem:
+        return [(safe_line(live.problem), "warn")]
+    for role, reason in _failed_servers(live).items():
+        return [(safe_line(f"{role} server: {reason}"), "bad")]
+    count = len(snapshot.inbox)
+    if not count:
+        return [("nothing waits for you" if snapshot.loaded else "", "muted")]
+    seconds = coarse(sum(map(card_seconds, snapshot.inbox)))
+    waits = "waits" if count == 1 else "wait"
+    return [(f"{count} {waits} for you", "strong"), (f", about {duration(seconds)} to read", "muted")]
+
+
+ROOMY = 150
+"""Cells from which it also says when everything is done."""
+
+
+def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int) -> list[Piece]:
+    wide = width >= WIDE
     warning: list[Piece] = [("REHEARSAL   ", "warn")] if snapshot.rehearsal else []
     warning += [("⚠ tests run without a sandbox   ", "warn")] if facts.unsandboxed else []
     if live.swap is not None:
@@ -169,7 +179,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
                 (f" ~{duration(shown.left)}", ""),
             ]
         origin = facts.name(shown.origin) if shown.origin else "nothing"
-        doing = meanwhile(snapshot, live)
+        doing = meanwhile(snapshot, live) if width >= ROOMY else ""
         return [
             *warning,
             ("SWAPPING ", "strong"),
@@ -196,13 +206,14 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, wide: bool
         )
     failed = _failed_servers(live)
     if failed:
-        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad")]
+        again = live.status.get("asked_again")
+        pause = min(again.values(), default=0) if isinstance(again, Mapping) else 0
+        then: list[Piece] = [(f"  asked again in {pause} s", "muted")] if pause else []
+        return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad"), *then]
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
     if live.streams:
         speed = live.chars_per_second / CHARS_PER_TOKEN
-        pieces.append((f"  ~{thousands(speed)} tok/s", ""))
-        if wide:
-            pieces.append((f"  {live.streams} stream{'s' if live.streams != 1 else ''}", "muted"))
+        pieces.append((f"  {thousands(speed)} tok/s", ""))
     return pieces
 
 
@@ -230,62 +241,17 @@ def _failed_servers(live: LiveStatus) -> dict[str, str]:
     }
 
 
-def _eta(seconds: float) -> str:
-    return "  review due" if seconds < 1 else f"  review in {duration(seconds)}"
-
-
-def _finish(meter: Meter, live: LiveStatus, roomy: bool) -> list[Piece]:
+def _finish(meter: Meter, live: LiveStatus) -> list[Piece]:
     """When all that is queued waits for the developer."""
     if meter.finish is None:
         return []
     running = live.conductor == "here"
-    expected = meter.finish.expected
-    left = meter.finish.left(time.monotonic()) if running else expected.seconds
-    pieces: list[Piece] = [
-        ("all done in " if running else "a run takes ", "muted"),
-        (f"~{duration(coarse(left))}" if left >= 1 else "a moment", ""),
-    ]
-    if roomy and expected.single_seconds:
-        pieces.append((f", {expected.tokens_per_second:.0f} tok/s overall", "muted"))
-        pieces.append(
-            (f" (one model alone ~{duration(coarse(expected.single_seconds))}, no review)", "faint")
-        )
-    return [*pieces, ("   ", "")]
+    left = meter.finish.left(time.monotonic()) if running else meter.finish.expected.seconds
+    words = "   all done in " if running else "   a run takes "
+    return [(words, "muted"), (f"about {duration(coarse(left))}" if left >= 1 else "a moment", "")]
 
 
 def coarse(seconds: float) -> float:
     """Up to whole tens of seconds, from two minutes on whole minutes: what an estimate knows, and it does not flicker."""
     step = 60 if seconds >= 120 else 10
     return step * math.ceil(seconds / step)
-
-
-def _price_line(
-    snapshot: DeckSnapshot, live: LiveStatus, meter: Meter, wide: bool, *, roomy: bool, width: int
-) -> list[Piece]:
-    if live.conductor == "absent" and live.problem:
-        return [(safe_line(live.problem), "warn")]
-    failed = _failed_servers(live)
-    if failed:
-        role, reason = next(iter(failed.items()))
-        return [(safe_line(f"{role} server: {reason}"), "bad")]
-    price = meter.price
-    finish = _finish(meter, live, roomy)
-    if price.now_each is None:
-        idle = "nothing waiting for review" if snapshot.loaded else ""
-        return finish or [(idle, "faint")]
-    if not meter.figures.round_trip:
-        return finish  # nothing is swapped
-    pieces: list[Piece] = [
-        *finish,
-        ("swap cost per proposal: ", "muted"),
-        (f"{price.now_each:.1f} s", ""),
-        (" now", "muted"),
-    ]
-    if meter.waiting < meter.target:
-        pieces += [(", ", "muted"), (f"{price.target_each:.1f} s", ""), (f" at {meter.target}", "muted")]
-    if meter.figures.source != "measured" and wide:
-        pieces.append((" (published figures)", "faint"))
-    why: Piece = (f"review{'' if meter.why.startswith('when ') else ':'} {meter.why}   ", "muted")
-    if meter.why and meter.eta and live.swap is None and length([why, *pieces]) < width:
-        pieces.insert(0, why)
-    return pieces

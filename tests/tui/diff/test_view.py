@@ -57,14 +57,14 @@ async def test_the_cursor_walks_every_row_down_and_up_again() -> None:
         rows = len(view._layout.rows)
         seen = [view._cursor]
         for _ in range(rows - 1):
-            view.action_cursor_down()
+            view.action_down()
             seen.append(view._cursor)
             assert 0 <= row_on_screen(view) < 24
         assert seen == list(range(rows))
         await pilot.press("j")
         assert view._cursor == rows - 1
         for _ in range(rows - 1):
-            view.action_cursor_up()
+            view.action_up()
         await pilot.press("k")
         assert view._cursor == 0
         assert view.scroll_y == 0
@@ -196,7 +196,7 @@ async def test_side_by_side_the_cursor_has_a_side() -> None:
     async with sample_app(mode="split").run_test(size=(120, 40)) as pilot:
         view = await settle(pilot)
         view.move_to(TOTALS, "new", 16)
-        await pilot.press("o")
+        await pilot.press("tab")
         assert view.location == Anchor(TOTALS, "old", 16, "H3")
         row = row_on_screen(view)
         await pilot.click(view, offset=(100, row))
@@ -423,7 +423,7 @@ async def test_a_diff_of_fifty_thousand_lines_is_walked_without_keeping_its_stri
     async with ViewApp([long_file(50_000)]).run_test(size=(120, 40)) as pilot:
         view = await settle(pilot)
         for _ in range(60):
-            view.action_full_page_down()
+            view.action_page_down()
             for y in range(40):
                 view.render_line(y)
         assert view.location.line == 60 * 38 - 1

@@ -1,0 +1,222 @@
+"""Approve proposals and land them; approving one again that could not land tries the landing again."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from navigator.actions.base import ConfirmItem, Question, Subject, Told, plural
+from navigator.actions.deciding import (
+    Decide,
+    DecideArgs,
+    Decided,
+    DecisionRow,
+    not_waiting,
+)
+from navigator.journey.choosing import open_variants, put_away_others
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Landing, Project, Proposal, utc_now
+from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.sheet.base import tips
+from navigator.sheet.marks import (
+    Facts,
+    Kind,
+    Mark,
+    facts_of,
+    marks,
+    shared_items,
+    to_confirm,
+    unconfirmed,
+)
+
+if TYPE_CHECKING:
+    from navigator.git.facts import RepoFacts
+    from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Transaction
+
+log = logging.getLogger(__name__)
+
+TESTS_PATIENCE = 5.0
+"""Seconds to wait for tests on a landing's result while a conductor runs; it lands later what takes longer."""
+
+
+class ApproveArgs(DecideArgs):
+    """`confirm` names policy items that were looked at: `RULE:PATH`, or `P7:RULE:PATH`, which is needed where several of
+    the proposals have the same item. `unasked`: no question was put, so what was not seen is named too."""
+
+    confirm: tuple[str, ...] = ()
+    unasked: bool = False
+
+
+class Approve(Decide[ApproveArgs]):
+    """Records the approval, then lands it."""
+
+    name = "approve"
+    args = ApproveArgs
+    kind = DecisionKind.APPROVE
+
+    def refuse_one(self, on: Subject) -> NavigatorError | None:
+        if not (on.waiting or on.approved):
+            return not_waiting(on)
+        if on.refused:
+            return Conflict(
+                f"{on.proposal} is refused by policy: {on.refused}.",
+                hint=f"Reject it, or send it back: `navigator send-back {on.proposal} --note …`.",
+            )
+        if on.rival:
+            return Conflict(
+                f"{on.proposal} is a variant of a task for which {on.rival} is approved.",
+                hint=f"Take that one back first: `navigator undo {on.rival}`.",
+            )
+        if on.waits_for:
+            return Conflict(
+                f"{on.proposal} was written on top of {on.waits_for}, which has not landed yet.",
+                hint=f"Approve {on.waits_for} first: `navigator approve {on.waits_for}`.",
+            )
+        return None
+
+    def question(self, reader: Reader, args: ApproveArgs) -> Question:
+        shown = [reader.proposal(entry.id) for entry in args.proposals]
+        items = tuple(
+            _item(proposal, item) for proposal in shown for item in _unconfirmed(reader, proposal, args)
+        )
+        if len(shown) == 1:
+            title = f"Approve {shown[0].id}  {shown[0].title}?"
+            return Question(title, tuple(approval_lines(reader, shown[0])), "approve", items=items)
+        lines = [f"{one.id}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown]
+        lines += _nobody(reader.project(number) for number in sorted({one.project_id for one in shown}))
+        return Question(
+            f"Approve {plural(len(shown), 'proposal')}?", tuple(lines), f"approve {len(shown)}", items=items
+        )
+
+    def confirmed(self, deps: Dependencies, proposal: Proposal, args: ApproveArgs) -> tuple[str, ...]:
+        missing = _unconfirmed(deps.reader, proposal, args)
+        if missing:
+            options = " ".join(f"--confirm {f'{proposal.id}:{item.key}'!r}" for item in missing)
+            raise Conflict(
+                f"{proposal.id} has items that must be confirmed individually.",
+                hint=f"Look at them, then add {options}.",
+            )
+        return tuple(item.key for item in to_confirm(Facts.of(proposal), unasked=args.unasked))
+
+    def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
+        if tx.read.task(proposal.task_id).state is not TaskState.APPROVED:
+            tx.set_task_state(proposal.task_id, TaskState.APPROVED)
+        tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
+        put_away_others(tx, proposal)
+
+    def one_by_one(self, reader: Reader, args: ApproveArgs) -> list[ApproveArgs]:
+        """The same approvals, each on its own, so that a face can say how far it is; a name that several share confirms none."""
+        shared = shared_items(Facts.of(reader.proposal(entry.id)) for entry in args.proposals)
+        confirm = tuple(key for key in args.confirm if key not in shared)
+        return [
+            args.model_copy(update={"proposals": (entry,), "confirm": confirm}) for entry in args.proposals
+        ]
+
+    async def perform(self, deps: Dependencies, args: ApproveArgs) -> Decided:
+        rows = (await super().perform(deps, args)).decisions
+        return Decided(decisions=tuple([await _land(deps, row) if row.recorded else row for row in rows]))
+
+    def told(self, row: DecisionRow) -> Told:
+        if row.landing is LandingState.LANDED:
+            moved = ", transplanted onto its tip" if row.transplanted else ""
+            return Told(
+                row.id, f"landed on {row.branch} as {row.commit[:12]}{moved}", hint=merge_hint(row.branch)
+            )
+        if row.landing is LandingState.PENDING:
+            return Told(row.id, f"approved, not landed yet: {row.reason}", "warning")
+        return Told(row.id, f"approved, but the landing was refused: {row.reason}", "error")
+
+
+def merge_hint(branch: str) -> str:
+    """How to merge what landed on a branch of Navigator's own; "" where it landed on the user's branch."""
+    return "`navigator merge` merges it into your branch." if branch.startswith("navigator/") else ""
+
+
+async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
+    from navigator.journey.land import land
+
+    proposal = deps.reader.proposal(row.id)
+    patience = TESTS_PATIENCE if deps.conducting else None
+    try:
+        landing = await land(deps, proposal.task_id, patience=patience)
+    except (NavigatorError, OSError, RecursionError, ValueError) as error:
+        # One that cannot land now must not stop the others of the batch; its landing stays due.
+        log.warning("%s could not land: %r", row.id, error)
+        return row.model_copy(update={"landing": LandingState.PENDING, "reason": str(error)})
+    update: dict[str, object] = {"landing": landing.state, "reason": landing.reason}
+    if landing.state is LandingState.LANDED:
+        update |= {"ref": landing.ref, "commit": landing.commit, "transplanted": landing.transplanted}
+    return row.model_copy(update=update)
+
+
+# What is confirmed individually
+
+
+def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[Mark]:
+    others = [reader.proposal(entry.id) for entry in args.proposals] if len(args.proposals) > 1 else []
+    shared = shared_items(map(Facts.of, others))
+    unasked = args.unasked and proposal.state is ProposalState.OPEN
+    return unconfirmed(Facts.of(proposal), args.confirm, shared, unasked=unasked)
+
+
+def _item(proposal: Proposal, item: Mark) -> ConfirmItem:
+    rule = item.key.partition(":")[0].replace("_", " ")
+    return ConfirmItem(f"{proposal.id}:{item.key}", f"{proposal.id} {item.words}", (f"rule: {rule}",))
+
+
+# What to know before approving
+
+
+def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
+    """Where a proposal goes, and what bears on the decision. Reads the repository: call it in a thread."""
+    project = reader.project(proposal.project_id)
+    lines = [f"{project.name}   +{proposal.added} −{proposal.removed}"]
+    lines += _where(project, proposal.batch)
+    (known,) = facts_of(reader, [proposal], tips(reader, {project.id}))
+    lines += [mark.words if mark.kind is Kind.PART else f"⚠ {mark.words}" for mark in marks(known)]
+    others = open_variants(reader, proposal.variant_of, besides=proposal.task_id)
+    if others:
+        names = [f"{other.id} ({other.state.value.replace('_', ' ')})" for other in others]
+        lines.append(f"puts away the other variants: {', '.join(names)}")
+    return lines
+
+
+def _nobody(projects: Iterable[Project]) -> list[str]:
+    """In which of them nothing can land, because git does not know who commits."""
+    from navigator.git.facts import read_facts
+    from navigator.landing.plan import why_nobody
+
+    lines = []
+    for project in projects:
+        with contextlib.suppress(NavigatorError):  # a repository that cannot be read: its landing says so
+            lines += [f"⚠ {why}"] if (why := why_nobody(read_facts(project.path))) else []
+    return lines
+
+
+def _where(project: Project, batch: str) -> list[str]:
+    from navigator.git.facts import read_facts
+    from navigator.landing.plan import why_nobody
+
+    try:
+        facts = read_facts(project.path)
+    except NavigatorError as error:
+        return [f"⚠ {error}"]
+    lines = [f"→ {destination(project, batch, facts)}"]
+    if why := why_nobody(facts):
+        lines.append(f"⚠ {why}")
+    if facts.hooks:
+        lines.append(f"Hooks exist ({', '.join(facts.hooks)}): they will not run.")
+    return lines
+
+
+def destination(project: Project, batch: str, facts: RepoFacts) -> str:
+    """The branch an approval goes to, in words."""
+    if project.landing == "current":
+        return facts.branch or "the current branch (HEAD is detached: the landing will be refused)"
+    from navigator.landing.land import branch_name
+
+    return branch_name(batch) if batch else "navigator/…"

@@ -1,0 +1,142 @@
+"""Prepare the reviewer's exam: make changes whose right verdict is known, each proved by the project's tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from navigator.actions.base import Question, Told, Verb, controls, plural
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.exam import PreparedProject
+from navigator.model.models import Model
+from navigator.model.states import ExamSource, Role
+
+if TYPE_CHECKING:
+    from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.reader import Reader
+
+
+class PrepareExamArgs(Model):
+    """`projects` by name and `sources`, all where none is given; `limit`: faulty items per project, None for the settings'."""
+
+    projects: tuple[str, ...] = ()
+    limit: int | None = Field(default=None, ge=1)
+    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT], ...] = ()
+
+
+class ExamPrepared(Model):
+    """One entry per project."""
+
+    projects: tuple[PreparedProject, ...] = ()
+
+
+class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
+    """May take half an hour per project. What was tried is remembered; the next run goes on, and conductors prepare more."""
+
+    name = "exam.prepare"
+    args = PrepareExamArgs
+    result = ExamPrepared
+
+    def refuse(self, reader: Reader, args: PrepareExamArgs) -> NavigatorError | None:
+        for name in args.projects:
+            reader.project(name)
+        return None
+
+    async def perform(self, deps: Dependencies, args: PrepareExamArgs) -> ExamPrepared:
+        from navigator.exam.prepare import ACCEPTED, prepare_project
+
+        self.require(deps.reader, args)
+        with deps.store.transaction() as tx:
+            tx.set_meta(ACCEPTED, True)
+        wanted = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()
+        return ExamPrepared(
+            projects=tuple(
+                [
+                    await prepare_project(deps, project, limit=args.limit, sources=args.sources)
+                    for project in wanted
+                ]
+            )
+        )
+
+    def tell(self, result: ExamPrepared) -> list[Told]:
+        return [
+            Told(
+                one.project,
+                one.problem or f"{plural(one.faulty, 'faulty item')}, {one.clean} clean",
+                "warning" if one.problem else "information",
+                one.hint,
+            )
+            for one in result.projects
+        ]
+
+
+# Have the reviewer answer items of its exam now: at once where it is loaded, else after a swap that is asked for first.
+
+
+class ExamRunArgs(Model):
+    """How many items."""
+
+    items: int = Field(default=20, ge=1)
+
+
+class ExamAsked(Model):
+    """`items` will be asked; `left` have no answer of this reviewer yet; `loaded`: it is loaded already."""
+
+    items: int
+    left: int
+    loaded: bool
+
+
+class RunExam(Verb[ExamRunArgs, ExamAsked]):
+    """Reviews of proposals still go first. What was answered is kept; after a restart of the conductor, ask again."""
+
+    name = "exam.run"
+    args = ExamRunArgs
+    result = ExamAsked
+    small = True
+    needs_conductor = True
+
+    def refuse(self, reader: Reader, args: ExamRunArgs) -> NavigatorError | None:
+        if reader.exam_items():
+            return None
+        return Conflict("There are no exam items.", hint="`navigator exam prepare` makes them.")
+
+    def question(self, reader: Reader, args: ExamRunArgs) -> Question | None:
+        if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
+            return None
+        from navigator.config.settings import load_settings
+        from navigator.sheet.measured import measured_figures
+
+        figures, measured = measured_figures(reader, load_settings().swap)
+        known = "measured" if {"swap_in", "swap_back"} <= set(measured) else "not all of it measured here yet"
+        return Question(
+            "Load the reviewer for the exam?",
+            (
+                f"It is not loaded: a swap of about {figures.swap_in:.0f} s, and {figures.swap_back:.0f} s "
+                f"back ({known}).",
+                "Without one, items are mixed into its next residency.",
+            ),
+            "load it",
+        )
+
+    async def perform(self, deps: Dependencies, args: ExamRunArgs) -> ExamAsked:
+        self.require(deps.reader, args)
+        conductor = controls(deps)
+        items, left = conductor.ask_exam(args.items)
+        if not items:
+            raise Conflict(
+                "The reviewer has no item left to answer under its present prompt.",
+                hint="`navigator exam show` has the result; `navigator exam prepare` makes more items.",
+            )
+        return ExamAsked(items=items, left=left, loaded=conductor.swap_to(Role.REVIEWER))
+
+    def tell(self, result: ExamAsked) -> list[Told]:
+        when = "" if result.loaded else " once it is loaded"
+        return [
+            Told(
+                "reviewer",
+                f"is asked {plural(result.items, 'item')} of {result.left}{when}",
+                hint="`navigator exam show` has the result.",
+            )
+        ]

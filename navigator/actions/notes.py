@@ -1,0 +1,143 @@
+"""What is kept without asking: which proposals were looked at, and texts that were typed and not sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from navigator.actions.base import Subject, SubjectVerb, Told, Verb
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Model
+
+if TYPE_CHECKING:
+    from navigator.journey.dependencies import Dependencies
+
+
+class SeenArgs(Model):
+    """Proposals by id."""
+
+    ids: tuple[str, ...]
+    seen: bool = True
+
+
+class MarkSeen(Verb[SeenArgs, SeenArgs]):
+    """Mark proposals as looked at, or not."""
+
+    name = "seen"
+    args = SeenArgs
+    result = SeenArgs
+    small = True
+
+    async def perform(self, deps: Dependencies, args: SeenArgs) -> SeenArgs:
+        with deps.store.transaction() as tx:
+            for identifier in args.ids:
+                tx.set_proposal_seen(deps.reader.proposal(identifier).id, args.seen)
+        return args
+
+    def tell(self, result: SeenArgs) -> list[Told]:
+        names = ", ".join(result.ids[:3]) + (" …" if len(result.ids) > 3 else "")
+        return [Told(names, f"marked as {'seen' if result.seen else 'not seen'}")] if result.ids else []
+
+
+class DraftArgs(Model):
+    """A text under a key; an empty one is dropped."""
+
+    key: str
+    text: str
+
+
+class DraftSaved(Model):
+    """The key."""
+
+    key: str
+
+
+class SaveDraft(Verb[DraftArgs, DraftSaved]):
+    """Keep a text that was typed and not sent."""
+
+    name = "draft.save"
+    args = DraftArgs
+    result = DraftSaved
+    small = True
+
+    async def perform(self, deps: Dependencies, args: DraftArgs) -> DraftSaved:
+        with deps.store.transaction() as tx:
+            tx.save_draft(args.key, args.text)
+        return DraftSaved(key=args.key)
+
+    def tell(self, result: DraftSaved) -> list[Told]:
+        return [Told(result.key, "saved as a draft")]
+
+
+# Comments on lines of a proposal: they go along when it is sent back or split.
+
+
+class CommentArgs(Model):
+    """A comment on `line` (from 1; 0 for the file) of `side` "new" or "old"; `quote` is the text of that line."""
+
+    proposal: str
+    path: str
+    line: int
+    text: str
+    side: str = "new"
+    quote: str = ""
+
+
+class RemoveCommentArgs(Model):
+    """A comment by its number."""
+
+    number: int
+
+
+class Commented(Model):
+    """The comment's number."""
+
+    comment: int
+
+
+class AddComment(SubjectVerb[CommentArgs, Commented]):
+    """Allowed while the proposal is open: otherwise nothing would carry the comment."""
+
+    name = "comment.add"
+    args = CommentArgs
+    result = Commented
+
+    def ids(self, args: CommentArgs) -> Iterable[str]:
+        return [args.proposal]
+
+    def refuse_one(self, on: Subject) -> NavigatorError | None:
+        if on.open or on.newer:
+            return None
+        return Conflict(
+            f"{on.id} is already decided; a comment on it would not be sent.",
+            hint=f"To take the decision back: `navigator undo {on.id}`." if on.approved or on.landing else "",
+        )
+
+    async def perform(self, deps: Dependencies, args: CommentArgs) -> Commented:
+        self.require(deps.reader, args)
+        held = deps.reader.proposal(args.proposal)
+        with deps.store.transaction() as tx:
+            number = tx.add_comment(
+                held.id, path=args.path, side=args.side, line=args.line, quote=args.quote, text=args.text
+            )
+        return Commented(comment=number)
+
+    def tell(self, result: Commented) -> list[Told]:
+        return [Told(f"comment {result.comment}", "added; it is sent when you send the proposal back")]
+
+
+class RemoveComment(Verb[RemoveCommentArgs, Commented]):
+    """Only one that was not sent."""
+
+    name = "comment.remove"
+    args = RemoveCommentArgs
+    result = Commented
+    small = True
+
+    async def perform(self, deps: Dependencies, args: RemoveCommentArgs) -> Commented:
+        with deps.store.transaction() as tx:
+            tx.change_comment(args.number, "")
+        return Commented(comment=args.number)
+
+    def tell(self, result: Commented) -> list[Told]:
+        return [Told(f"comment {result.comment}", "removed")]

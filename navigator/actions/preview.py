@@ -1,0 +1,198 @@
+"""What a task's writer would be shown, or was shown: the conductor's own prompt, rendered and not sent.
+
+Nothing is pinned and no state changes. A task that has begun is shown on its base; a waiting one on the base that it would
+begin on now. A project whose base is the checkout needs a snapshot for that, which takes the lock; while a
+conductor holds it, HEAD is used instead of the snapshot, and `base_note` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from navigator.config.paths import StatePaths, config_path
+from navigator.config.resources import resource_dir
+from navigator.config.settings import Settings
+from navigator.context.build import ContextFile
+from navigator.git.facts import WORKTREE, read_base, read_facts
+from navigator.git.private import PrivateRepo, is_commit_id
+from navigator.git.snapshot import take_snapshot
+from navigator.git.source import TreeSource
+from navigator.journey.dependencies import at_home
+from navigator.journey.prompts.assemble import Prompted, prompt_for
+from navigator.journey.prompts.blocks import KeyRing
+from navigator.journey.prompts.library import PromptLibrary
+from navigator.journey.prompts.material import Material
+from navigator.journey.prompts.repo_maps import MapShelf
+from navigator.model.errors import Conflict
+from navigator.model.models import Project, Task
+
+if TYPE_CHECKING:
+    from navigator.client.tokens import TokenCounter
+    from navigator.store.reads.reader import Reader
+
+
+@dataclass
+class PreviewDependencies:
+    """What a prompt is made with, without the state lock."""
+
+    settings: Settings
+    keys: KeyRing = field(default_factory=KeyRing)
+    maps: MapShelf = field(default_factory=MapShelf)
+
+    others: PromptLibrary | None = None
+
+    @cached_property
+    def prompts(self) -> PromptLibrary:
+        """The packaged templates, and the user's own in their place; or `others`, where some are given."""
+        return self.others or PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """As the generator counts, or an estimate that says so."""
+        from navigator.client.tokens import load_counter
+
+        return load_counter(self.settings.generator.tokenizer)
+
+
+@dataclass(frozen=True)
+class PromptPart:
+    """One part of the prompt. `shared` is the same for every task of the base; `lines` is "" for what is not part of a file."""
+
+    part: str
+    path: str
+    lines: str
+    why: str
+    tokens: int
+    shared: bool
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A task's prompt and how it came about.
+
+    Attributes:
+        base_note: how the base was found.
+        pieces: every part, in the prompt's order; their tokens and those of the delimiters add up to the prompt's tokens.
+    """
+
+    material: Material
+    base_note: str
+    model: str
+    pieces: tuple[PromptPart, ...]
+    exact: bool
+    why_estimate: str
+
+    def document(self) -> dict[str, Any]:
+        """As `navigator context --json` prints it."""
+        source, prompted = self.material.source, self.material.prompted
+        context = prompted.context
+        return {
+            "task": self.material.task.id,
+            "project": source.project.name,
+            "base": source.treeish,
+            "base_note": self.base_note,
+            "model": self.model,
+            "prompt_version": prompted.version,
+            "tokens": prompted.tokens,
+            "context_tokens": context.tokens,
+            "shared_tokens": context.shared_tokens,
+            "budget": context.budget,
+            "room": prompted.room,
+            "exact": self.exact,
+            "why_estimate": self.why_estimate,
+            "pieces": [asdict(piece) for piece in self.pieces],
+            "left_out": [asdict(left) for left in context.left_out],
+            "hidden": dict(context.hidden),
+        }
+
+
+def preview(
+    paths: StatePaths,
+    settings: Settings,
+    store: Reader,
+    identifier: str,
+    *,
+    budget: int | None = None,
+    prompts: PromptLibrary | None = None,
+) -> Preview:
+    """The prompt that opens a task's next attempt, or opened its current one.
+
+    Args:
+        budget: tokens of context, instead of the usual aim.
+        prompts: templates to be used instead of those in use.
+
+    Raises:
+        NavigatorError: there is no such task, or its repository cannot be read.
+    """
+    task = store.task(identifier)
+    project = store.project(task.project_id)
+    with at_home(project):
+        private = PrivateRepo.open(paths.private, project)
+        base, note = _base(paths, task.based(project), task, private)
+    deps = PreviewDependencies(settings, others=prompts)
+    writer = store.wrote(task.id) or settings.routing.writer(task.kind, task.complexity)
+    source = TreeSource(private, base, project)
+    made = prompt_for(deps, source, task, project, writer, budget)
+    return Preview(
+        material=Material(task, source, made, writer=writer),
+        base_note=note,
+        model=settings.server(writer).model,
+        pieces=tuple(_pieces(deps, made, task)),
+        exact=deps.counter.exact,
+        why_estimate=deps.counter.why,
+    )
+
+
+def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo) -> tuple[str, str]:
+    if task.base_commit:
+        return task.base_commit, "the base of this attempt"
+    if is_commit_id(project.base):
+        return project.base, "the change that it is to fix"
+    if project.base != WORKTREE:
+        return read_base(project.path, project.base), "the base it would begin on now"
+    from navigator.actions.alone import locked_dependencies
+
+    facts = read_facts(project.path)
+    try:
+        with locked_dependencies(paths):
+            return take_snapshot(private, facts).commit, "the checkout as it is now"
+    except Conflict:
+        return facts.head_commit, "HEAD, without the uncommitted work: a conductor is running"
+
+
+def _pieces(deps: PreviewDependencies, made: Prompted, task: Task) -> Iterable[PromptPart]:
+    """Every part of the prompt, in its order; what the delimiters and the headings take is one part at the end."""
+    count, context = deps.counter.count, made.context
+    pieces = [PromptPart("instructions", "", "", made.version, count(made.messages[0]["content"]), True)]
+    if context.conventions:
+        pieces.append(_file_piece("conventions", context.conventions, shared=True))
+    pieces.append(
+        PromptPart("tree", "", "", "all paths; large folders as a count", context.tree_tokens, True)
+    )
+    if context.map:
+        pieces.append(
+            PromptPart("map", "", "", "definitions in the most used files", context.map_tokens, True)
+        )
+    pieces += [_file_piece("file", file, shared=False) for file in context.files]
+    pieces += [_file_piece("excerpt", piece, shared=False) for piece in context.excerpts]
+    if context.nearby:
+        pieces.append(
+            PromptPart(
+                "nearby", "", "", "definitions in the next files by rank", context.nearby_tokens, False
+            )
+        )
+    pieces.append(PromptPart("task", "", "", task.kind.value, count(task.text), False))
+    if task.note:
+        pieces.append(PromptPart("note", "", "", "your note when you sent it back", count(task.note), False))
+    rest = made.tokens - sum(piece.tokens for piece in pieces)
+    pieces.append(PromptPart("delimiters", "", "", "around each part", max(rest, 0), False))
+    return pieces
+
+
+def _file_piece(part: str, file: ContextFile, *, shared: bool) -> PromptPart:
+    last = file.first + len(file.text.splitlines()) - 1
+    lines = "" if file.whole else f"{file.first}-{last}"
+    return PromptPart(part, file.path, lines, file.why, file.tokens, shared)

@@ -1,0 +1,66 @@
+"""Look in the projects' repositories whether landed commits were reverted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from navigator.actions.base import Told, Verb, plural
+from navigator.model.models import Model
+
+if TYPE_CHECKING:
+    from navigator.journey.dependencies import Dependencies
+
+
+class LookArgs(Model):
+    """Names of projects; () for all."""
+
+    projects: tuple[str, ...] = ()
+
+
+class LookedProject(Model):
+    """How many landed commits of a project were looked for, and what was seen."""
+
+    project: str
+    commits: int
+    reverted: int = 0
+    unknown: int = 0
+
+
+class Looked(Model):
+    """The projects with landed commits. What was found reverted before is not looked for again."""
+
+    projects: tuple[LookedProject, ...] = ()
+
+
+class LookForReverts(Verb[LookArgs, Looked]):
+    """Reads the repositories and changes nothing in them."""
+
+    name = "reverts.look"
+    args, result = LookArgs, Looked
+
+    async def perform(self, deps: Dependencies, args: LookArgs) -> Looked:
+        from navigator.journey.reverts import look_for
+
+        chosen = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()
+        found = [(project, await look_for(deps, project)) for project in chosen]
+        return Looked(
+            projects=tuple(
+                LookedProject(
+                    project=project.name,
+                    commits=len(fates),
+                    reverted=sum(fate.fate == "reverted" for fate in fates),
+                    unknown=sum(fate.fate == "unknown" for fate in fates),
+                )
+                for project, fates in found
+                if fates
+            )
+        )
+
+    def tell(self, result: Looked) -> list[Told]:
+        return [
+            Told(
+                one.project,
+                f"{plural(one.commits, 'landed commit')} looked for: {one.reverted} reverted, {one.unknown} not known",
+            )
+            for one in result.projects
+        ]

@@ -1,0 +1,219 @@
+"""Queue tasks, all or none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from navigator.actions.base import Told, Verb, in_words
+from navigator.journey.variations import APPROACH, MOST, Vary, variations
+from navigator.model.bounds import MOST_FILES, require_bounded
+from navigator.model.errors import UsageError
+from navigator.model.kinds import guess_kind
+from navigator.model.models import Model, Project, Task, Variation
+from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind
+from navigator.sheet.variants import variant_words
+
+if TYPE_CHECKING:
+    from navigator.journey.dependencies import Dependencies
+    from navigator.store.writes.writer import Transaction
+
+TEXT_LIMIT = 20_000
+"""Characters in a task's text at most; more belongs in a file of the repository."""
+
+
+MOST_TASKS = 1_000
+"""Tasks in one request."""
+
+
+class NewTask(Model):
+    """A task as a client asks for it.
+
+    `after` are tasks that have to land, to be approved or to be done first: ids, or the `name`s of tasks in the same request.
+    `kind` is guessed from the text where it is not given.
+    `variants` of it are written, which differ as `vary` says; one of them is approved.
+    """
+
+    project: str
+    text: str
+    kind: TaskKind = TaskKind.IMPLEMENT
+    complexity: Complexity = Complexity.MEDIUM
+    priority: int = 0
+    files: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
+    name: str = Field(default="", max_length=200)
+    after: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
+    variants: int = Field(default=1, ge=1, le=MOST)
+    vary: Vary = Vary.TEMPERATURE
+
+    @model_validator(mode="before")
+    @classmethod
+    def _guessed(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("kind") is None:
+            return value | {"kind": guess_kind(str(value.get("text", "")))}
+        return value
+
+    @model_validator(mode="after")
+    def _changes(self) -> Self:
+        if self.variants > 1 and (self.kind is TaskKind.SCAN or self.kind in REPORT_KINDS):
+            raise ValueError(f"has variants, and a {self.kind.value} ends without a change to choose")
+        return self
+
+    @field_validator("text")
+    @classmethod
+    def _some_text(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("is empty")
+        if len(value) > TEXT_LIMIT:
+            raise ValueError(f"has more than {TEXT_LIMIT} characters")
+        return value.strip()
+
+    @field_validator("files")
+    @classmethod
+    def _relative(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for path in value:
+            if not path or path.startswith("/") or ".." in path.split("/"):
+                raise ValueError(f"has {path!r}, which is not a path from the project's root")
+        return value
+
+
+class AddTasksArgs(Model):
+    """The tasks, in the order they are queued."""
+
+    tasks: tuple[NewTask, ...] = Field(max_length=MOST_TASKS)
+
+
+class UnknownFile(Model):
+    """A file that a task names and its project does not have: a new file, or a typing error."""
+
+    project: str
+    path: str
+
+
+class AddedTasks(Model):
+    """The tasks as queued."""
+
+    tasks: tuple[Task, ...] = ()
+    unknown_files: tuple[UnknownFile, ...] = ()
+
+
+class AddTasks(Verb[AddTasksArgs, AddedTasks]):
+    """One transaction: a task that cannot be queued queues none."""
+
+    name = "task.add"
+    args = AddTasksArgs
+    result = AddedTasks
+
+    def read_args(self, document: dict[str, Any]) -> AddTasksArgs:
+        """As for any verb; a problem names the task's number and the key."""
+        require_bounded(document)
+        try:
+            return AddTasksArgs.model_validate(document)
+        except ValidationError as error:
+            raise _explained(error) from error
+
+    async def perform(self, deps: Dependencies, args: AddTasksArgs) -> AddedTasks:
+        projects = {task.project: deps.reader.project(task.project) for task in args.tasks}
+        ways = [_ways(deps, task) for task in args.tasks]
+        with deps.store.transaction() as tx:
+            added = [
+                [
+                    tx.add_task(
+                        projects[task.project].id,
+                        task.text,
+                        kind=task.kind,
+                        complexity=task.complexity,
+                        priority=task.priority,
+                        files=task.files,
+                    ).id
+                    for _ in differing
+                ]
+                for task, differing in zip(args.tasks, ways, strict=True)
+            ]
+            for ids, differing in zip(added, ways, strict=True):
+                if len(ids) > 1:
+                    tx.make_variants(ids, differing)
+            _link(tx, args.tasks, added)
+            made = [tx.read.task(identifier) for ids in added for identifier in ids]
+        unknown = await asyncio.to_thread(_unknown_files, args.tasks, projects)
+        return AddedTasks(tasks=tuple(made), unknown_files=tuple(unknown))
+
+    def tell(self, result: AddedTasks) -> list[Told]:
+        after = {task.id: f", after {', '.join(task.after)}" for task in result.tasks if task.after}
+        unknown: dict[str, str] = {}
+        for one in result.unknown_files:
+            line = f"{one.project} has no file {one.path}: a new file, or a typo?"
+            unknown[one.project] = f"{unknown[one.project]}\n{line}" if one.project in unknown else line
+        return [
+            Told(
+                task.id,
+                f"queued for {task.project} as {task.kind.value}{_as_variant(task)}{after.get(task.id, '')}",
+                hint=unknown.get(task.project, ""),
+            )
+            for task in result.tasks
+        ]
+
+
+def _as_variant(task: Task) -> str:
+    words = variant_words(task)
+    return f", {words}" if words else ""
+
+
+def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
+    """How each variant of a task is written."""
+    if task.variants == 1:
+        return [Variation()]
+    writer = deps.settings.routing.writer(task.kind, task.complexity)
+    approaches = [one.name.removeprefix(APPROACH) for one in deps.prompts if one.name.startswith(APPROACH)]
+    temperature = deps.settings.server(writer).temperature
+    agent = deps.settings.generator.agent
+    writers: tuple[str, ...] = ()
+    if agent.command and writer is Role.GENERATOR:
+        writers = ("model",) if agent.writes(task.kind, task.project) else ("agent",)
+    return variations(
+        task.variants, task.vary, temperature=temperature, approaches=approaches, writers=writers
+    )
+
+
+def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[str]]) -> None:
+    """Have each task, all its variants, start after those that it names; of variants that are named, the first one stands
+    for all until one is approved."""
+    named: dict[str, list[str]] = {}
+    for task, ids in zip(wanted, added, strict=True):
+        if task.name:
+            named.setdefault(task.name, []).append(ids[0])
+    for task, ids in zip(wanted, added, strict=True):
+        after = [identifier for name in task.after for identifier in named.get(name, [name])]
+        for identifier in ids if after else ():
+            tx.link_task(identifier, after)
+
+
+def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[UnknownFile]:
+    unknown: list[UnknownFile] = []
+    for task in wanted:
+        if not task.files:
+            continue
+        from navigator.git.discover import missing_paths
+
+        project = projects[task.project]
+        unknown += [
+            UnknownFile(project=project.name, path=path) for path in missing_paths(project, task.files)
+        ]
+    return unknown
+
+
+def _explained(error: ValidationError) -> UsageError:
+    # A misspelt key explains why another one is missing: it comes first.
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    where = first["loc"]
+    number = where[1] + 1 if len(where) > 1 and isinstance(where[1], int) else 0
+    task = f"Task {number}" if number else "task.add"
+    key = ".".join(str(part) for part in where[2:]) if number else ".".join(map(str, where))
+    if first["type"] == "extra_forbidden":
+        names = ", ".join(NewTask.model_fields if number else AddTasksArgs.model_fields)
+        return UsageError(
+            f"{task}: there is no key {key!r}.", hint=f"Valid keys: {names}. Nothing was queued."
+        )
+    return UsageError(f"{task}: {key or 'it'} {in_words(first)}.", hint="Nothing was queued.")

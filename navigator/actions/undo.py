@@ -1,0 +1,140 @@
+"""Take back a landing, or an approval that has not landed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from navigator.actions.base import Question, Subject, SubjectVerb, Told
+from navigator.actions.deciding import after_id
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.models import Model
+from navigator.model.states import LandingState, ProposalState, TaskState
+from navigator.sheet.parts import built_on
+
+if TYPE_CHECKING:
+    from navigator.journey.dependencies import Dependencies
+    from navigator.model.models import Proposal
+    from navigator.store.reads.reader import Reader
+
+
+class UndoArgs(Model):
+    """Proposals by id."""
+
+    ids: tuple[str, ...]
+
+
+class UndoneRow(Model):
+    """What became of one: `ref` is the branch that a landing's undoing moved or made, "" for an approval taken back."""
+
+    id: str
+    undone: bool
+    ref: str = ""
+    reason: str = ""
+
+
+class Undone(Model):
+    """One row for each proposal."""
+
+    undone: tuple[UndoneRow, ...] = ()
+
+
+class Undo(SubjectVerb[UndoArgs, Undone]):
+    """The branch goes back to where it was, or a revert commit is made on a new branch; an approval is withdrawn."""
+
+    name = "undo"
+    args = UndoArgs
+    result = Undone
+    small = True
+
+    def ids(self, args: UndoArgs) -> Iterable[str]:
+        return args.ids
+
+    def refuse_one(self, on: Subject) -> NavigatorError | None:
+        if on.landing is LandingState.LANDED or on.approved:
+            return None
+        if on.landing is LandingState.UNDONE and on.state is TaskState.UNDONE:
+            return Conflict(
+                f"{on.id} has already been undone.",
+                hint=f"To have it written again: `navigator task retry {on.task}`.",
+            )
+        if on.waiting:
+            return Conflict(f"{on.id} is waiting for your decision; there is nothing to undo.")
+        return Conflict(
+            f"{on.id} has not landed and is not approved; there is nothing to undo.",
+            hint="`navigator proposals --state landed` lists what has landed.",
+        )
+
+    def question(self, reader: Reader, args: UndoArgs) -> Question | None:
+        landed = [
+            proposal
+            for proposal in map(reader.proposal, args.ids)
+            if proposal.landing is not None and proposal.landing.state is LandingState.LANDED
+        ]
+        if not landed:
+            return (
+                None  # an approval that has not landed is withdrawn by one key and approved again by another
+            )
+        lines = [line for proposal in landed for line in _landed_lines(reader, proposal)]
+        return Question(f"Undo the landing of {', '.join(one.id for one in landed)}?", tuple(lines), "undo")
+
+    async def perform(self, deps: Dependencies, args: UndoArgs) -> Undone:
+        found = [deps.reader.proposal(identifier) for identifier in dict.fromkeys(args.ids)]
+        # Newest first, so that each finds its own commit at the tip.
+        found.sort(key=lambda proposal: proposal.landing.at if proposal.landing else "", reverse=True)
+        return Undone(undone=tuple([await self._undo(deps, proposal) for proposal in found]))
+
+    def tell(self, result: Undone) -> list[Told]:
+        return [
+            Told(row.id, f"undone: {row.reason}")
+            if row.undone
+            else Told(row.id, after_id(row.id, row.reason, "not undone"), "error")
+            for row in result.undone
+        ]
+
+    async def _undo(self, deps: Dependencies, proposal: Proposal) -> UndoneRow:
+        try:
+            # A landing under way is not interrupted: once it is done, there is a landing to undo and no approval.
+            async with deps.project_lock(proposal.project_id):
+                on = Subject.of(deps.reader, deps.reader.proposal(proposal.id))
+                self.require_one(on)
+                if on.landing is not LandingState.LANDED:
+                    return _withdraw(deps, on)
+            return await _undo_landing(deps, proposal)
+        except NavigatorError as error:
+            return UndoneRow(id=proposal.id, undone=False, reason=str(error))
+
+
+def _withdraw(deps: Dependencies, on: Subject) -> UndoneRow:
+    with deps.store.transaction() as tx:
+        tx.set_proposal_state(on.proposal, ProposalState.OPEN)
+        tx.set_task_state(on.task, TaskState.AWAITING_APPROVAL)
+    return UndoneRow(
+        id=on.proposal, undone=True, reason="the approval is withdrawn; it is waiting for your decision again"
+    )
+
+
+async def _undo_landing(deps: Dependencies, proposal: Proposal) -> UndoneRow:
+    from navigator.journey.land import undo
+    from navigator.store.space import require_space
+
+    require_space(deps.paths.root)
+    landing = await undo(deps, proposal.id)
+    above = [task.id for task in built_on(deps.reader, proposal)]
+    more = (
+        f"; {', '.join(above)} was based on it and will be rewritten once its proposal is approved"
+        if above
+        else ""
+    )
+    return UndoneRow(id=proposal.id, undone=True, ref=landing.ref, reason=landing.reason + more)
+
+
+def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
+    assert proposal.landing is not None
+    branch = proposal.landing.ref.removeprefix("refs/heads/")
+    lines = [
+        f"{proposal.id}  {proposal.project}: {proposal.title}",
+        f"{proposal.landing.commit[:12]} on {branch}",
+    ]
+    above = [task.id for task in built_on(reader, proposal)]
+    return [*lines, f"⚠ {', '.join(above)} builds on it"] if above else lines

@@ -1,0 +1,388 @@
+"""Who holds the GPU: changes it, writes it down, and finds out when somebody else changed it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+from navigator.engine.batches import Batches
+from navigator.engine.canary import CanaryWatch
+from navigator.engine.conductor_state import ConductorState
+from navigator.engine.read_ahead import WeightReadAhead
+from navigator.engine.summary import Session
+from navigator.engine.swapping import confirmed, first_answer, garbage, resident_now
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.storage_faults import Storage
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Swap, utc_now
+from navigator.model.states import CanaryOutcome, Role
+from navigator.sheet.finish import SWAPPING_TO, UNTIL
+from navigator.swap import looks
+from navigator.swap.base import OTHER, PhaseEvent, Report, SwapResult
+from navigator.swap.remote.ssh import ConnectionLost
+
+log = logging.getLogger(__name__)
+
+_NOT_ITS_FAULT = ("lock_held", "cancelled", "connection_lost")
+"""Failures that say nothing about the model: another swap was in the way, or the network. They are waited out and not counted."""
+
+_TRIES_WITHOUT_CONNECTION = 8
+"""Swaps in a row that found no connection, after which a session with --until ends."""
+
+
+class Residency:
+    """Drives the swap strategy for the conductor. Everything it finds or does is in the store and in `ConductorState`.
+
+    Args:
+        batches: ended when the reviewer leaves.
+        wake: called when something changed that the scheduler should hear of.
+    """
+
+    def __init__(
+        self,
+        deps: Dependencies,
+        live: ConductorState,
+        session: Session,
+        storage: Storage,
+        batches: Batches,
+        wake: Callable[[], None],
+    ) -> None:
+        self._deps = deps
+        self._live = live
+        self._session = session
+        self._storage = storage
+        self._batches = batches
+        self._wake = wake
+        self.canary = CanaryWatch(deps, storage)
+        self.outage = ""
+        """Why the servers' machine cannot be reached, as last noted; "" where it can."""
+        self._unproved: Role | None = None
+
+    @cached_property
+    def warmth(self) -> WeightReadAhead:
+        """Reads weights ahead, and measures how much of them a swap found in memory."""
+        return WeightReadAhead(self._deps.settings, self._deps.strategy)
+
+    async def begin(self) -> None:
+        """Find out what is really loaded, whatever was last written down."""
+        if wrong := await self._deps.strategy.prepare():
+            log.warning("not everything could be prepared: %s", wrong)
+        known = self._deps.reader.meta("resident", str)
+        before = Role(known) if known in (Role.GENERATOR.value, Role.REVIEWER.value) else None
+        try:
+            found = self._live.resident = await self._deps.strategy.resident()
+        except ConnectionLost as error:
+            self.note_outage(str(error))
+            return
+        log.info("strategy %s, resident %s", self._deps.strategy.name, found.value if found else "nothing")
+        if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
+            self.outside(before, found)
+        else:
+            if found is not None and self._is_unproved(found):
+                self._unproved = found
+            self.note()
+        await self.examine()
+        await self.warmth.rest(self._live.resident)
+        await self.assumptions(self._live.resident)
+
+    async def check_servers(self, *, give_up: bool) -> None:
+        """Name at once every server that has to be up and does not answer.
+
+        Args:
+            give_up: ask a role no more in this session if nothing listens at its address.
+        """
+        if self._deps.strategy.restarts_servers:
+            return
+        for seen in await looks(self._deps.settings, self._deps.paths):
+            if seen.state in ("silent", "other", "unusable"):
+                self.note_problem(seen.role, f"{seen.problem} {seen.remedy}".strip())
+                if give_up and seen.down:
+                    self._live.failed(seen.role, began=time.monotonic(), give_up_after=1)
+
+    def note_problem(self, role: Role, problem: str, *, new: bool = True) -> None:
+        """Keep and report why a role's server does not answer; once per reason.
+
+        Args:
+            new: False: a reason that is known already says it better than this one.
+        """
+        known = self._live.problems.get(role)
+        if known == problem or (known and not new):
+            return
+        self._live.problems[role] = problem
+        log.error("the %s's server: %s", role.value, problem)
+        with (
+            self._storage.writing("that a server does not answer"),
+            self._deps.store.transaction() as tx,
+        ):
+            tx.event("server_problem", data={"role": role.value, "problem": problem})
+        if self._deps.strategy.both_resident:
+            with self._storage.writing("what is resident"):
+                self.note()
+
+    def note_outage(self, problem: str) -> None:
+        """The servers' machine cannot be reached: what was resident there is believed until it can be looked at."""
+        if problem:
+            self.outage = problem
+            for role in OTHER:
+                self.note_problem(role, problem)
+
+    def note_reached(self) -> bool:
+        """The servers' machine was reached; returns whether that is news. Roles are asked again without further pause."""
+        news, self.outage = self.outage, ""
+        for role in [role for role, said in self._live.problems.items() if news and said == news]:
+            self.note_answer(role)
+        return bool(news)
+
+    def note_answer(self, role: Role) -> None:
+        """Note that a role answered; a problem that was reported of its server is withdrawn."""
+        solved = self._live.problems.get(role)
+        self._live.answered(role)
+        if solved is None:
+            return
+        log.info("the %s's server answers again", role.value)
+        with self._storage.writing("that a server answers again"):
+            with self._deps.store.transaction() as tx:
+                tx.event("server_problem", data={"role": role.value, "problem": ""})
+            if self._deps.strategy.both_resident:
+                self.note()
+
+    async def swap(self, to: Role) -> None:
+        """Give the GPU to `to`; whatever comes of it is written down, and never raised."""
+        deps, live = self._deps, self._live
+        origin, started, began = live.resident, utc_now(), time.monotonic()
+        if away := await deps.strategy.reach():
+            self._not_reached(origin, to, began, away)
+            return
+        await self.forget(to, origin)
+        names = {"from": origin.value if origin else None, "to": to.value}
+
+        def report(event: PhaseEvent) -> None:
+            deps.on_live(
+                {"swap": names | {"phase": event.phase, "state": event.state, "seconds": event.seconds}}
+            )
+
+        deps.on_live({"swap": names | {"phase": "begin"}})
+        with self._storage.writing("that a swap begins"), deps.store.transaction() as tx:
+            tx.set_meta(SWAPPING_TO, to.value)
+            tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
+        try:
+            measuring = await self.warmth.before(to)
+            deps.cpu_work.forget()
+            result = await deps.strategy.swap(to, report)
+            bytes_read = await self.warmth.measured(measuring)
+            await self._ended(origin, to, started, began, result, bytes_read, report)
+        except NavigatorError as error:
+            self._load_failed(to, began, str(error))
+            live.resident = await resident_now(deps.strategy)
+        except Exception as error:
+            # A defect in a strategy: said whole in the log, tried again after the pause that every failure has.
+            log.exception("swap to %s broke", to.value)
+            self._load_failed(to, began, repr(error))
+            live.resident = await resident_now(deps.strategy)
+        finally:
+            live.swapping_to = None
+            if live.wanted is to:
+                live.wanted = None
+            if live.resident is Role.REVIEWER:
+                live.hurry = False
+            with self._storage.writing("the swap's end"):
+                if live.resident is Role.GENERATOR:
+                    self._batches.end()
+                self.note()
+            self._wake()
+        await self.warmth.rest(live.resident)
+
+    async def _ended(
+        self,
+        origin: Role | None,
+        to: Role,
+        started: str,
+        began: float,
+        result: SwapResult,
+        read: tuple[int, int],
+        report: Report,
+    ) -> None:
+        deps, live = self._deps, self._live
+        result, live.resident = await confirmed(deps.strategy, to, result)
+        if result.outcome == "done":
+            result = await self._proved(origin, to, result, report)
+        ended = time.monotonic()
+        filled = deps.cpu_work.between(began, ended)
+        swap = Swap(
+            from_role=origin,
+            to_role=to,
+            strategy=deps.strategy.recorded,
+            started=started,
+            phases=result.phases,
+            seconds=round(ended - began, 3),
+            outcome=result.outcome,
+            reason=result.reason,
+            failure=result.failure,
+            weight_bytes=read[0],
+            warm_bytes=read[1],
+            session=self._session.number,
+            filled_seconds=filled[0],
+            filled_with=filled[1],
+        )
+        with self._storage.writing("a swap"), deps.store.transaction() as tx:
+            tx.add_swap(swap)
+        log.info("swap to %s: %s in %.1f s %s", to.value, result.outcome, swap.seconds, result.reason)
+        self._session.swapped(swap)
+        await self.assumptions(live.resident)
+        if result.outcome == "done":
+            self.note_answer(to)
+            live.loaded(to)
+            live.swaps_made += origin is not None
+            return
+        if result.failure not in _NOT_ITS_FAULT:
+            self._load_failed(to, began, result.reason)
+        else:
+            live.failed(to, began=began, give_up_after=None)
+            if result.failure == "connection_lost":
+                self.note_outage(deps.strategy.outage or result.reason)
+        if live.resident not in (None, origin, to) and result.failure != "garbage":
+            self.outside(origin, live.resident)  # somebody else's swap was in the way
+
+    def _not_reached(self, origin: Role | None, to: Role, began: float, problem: str) -> None:
+        """The servers' machine is away: tried again after a pause, in a session with --until a few times only.
+
+        Nothing was swapped, so no swap is written down, unless the developer asked for it and waits for what becomes of it.
+        """
+        deps, live = self._deps, self._live
+        tries = _TRIES_WITHOUT_CONNECTION if deps.reader.meta(UNTIL, str) else None
+        live.failed(to, began=began, give_up_after=tries)
+        self.note_outage(problem)
+        if live.wanted is to:
+            live.wanted = None
+            swap = Swap(
+                from_role=origin,
+                to_role=to,
+                strategy=deps.strategy.name,
+                started=utc_now(),
+                outcome="failed",
+                reason=problem,
+                failure="connection_lost",
+                session=self._session.number,
+            )
+            with self._storage.writing("a swap"), deps.store.transaction() as tx:
+                tx.add_swap(swap)
+            self._session.swapped(swap)
+        live.swapping_to = None
+        self._wake()
+
+    async def _proved(self, origin: Role | None, to: Role, result: SwapResult, report: Report) -> SwapResult:
+        """The swap, if the canary finds the model well; else the way back: only another load brings this one back."""
+        result, found = await first_answer(self.canary, to, result, report)
+        if found is None or found.outcome is not CanaryOutcome.GARBAGE:
+            return result
+        strategy = self._deps.strategy
+        self.note_problem(to, garbage(found))
+        back = origin if origin not in (None, to) else OTHER[to]
+        assert back is not None
+        await self.forget(to, back)
+        left = await strategy.swap(back, lambda event: None)
+        self._live.resident = await resident_now(strategy)
+        return replace(
+            result,
+            outcome="went_back" if left.outcome == "done" else "failed",
+            phases=result.phases + left.phases,
+            reason=" ".join(filter(None, (garbage(found), left.reason))),
+            failure="garbage",
+        )
+
+    async def examine(self) -> None:
+        """Ask a model that others loaded, and any again when its token memory is nearly full; load it again if it went bad."""
+        live, role = self._live, self._live.resident
+        if role is None or live.swapping_to is not None or self._deps.strategy.both_resident:
+            return
+        if role is self._unproved:
+            self._unproved = None
+            live.swapping_to = role  # until it has answered it is given no work, as after a swap of our own
+            try:
+                found = await self.canary.loaded(role)
+            finally:
+                live.swapping_to = None
+                self._wake()
+        else:
+            found = await self.canary.look(role)
+        bad = found is not None and found.outcome is CanaryOutcome.GARBAGE
+        if found is None or not bad or live.resident is not role or live.swapping_to is not None:
+            return
+        live.went_bad(role, garbage(found))
+        self.note_problem(role, garbage(found))
+        self.note_given_up(role)
+        # Its server would call another load of the same model done: only the other model's load ends it.
+        live.swapping_to = OTHER[role]
+        await self.swap(OTHER[role])
+
+    def _is_unproved(self, role: Role) -> bool:
+        """Whether a model that was there at the start was loaded, by a command or by hand, after its last canary."""
+        reader = self._deps.reader
+        asked = max((canary.at for canary in reader.last_canaries() if canary.role is role), default="")
+        loads = (swap.started for swap in reader.swaps(20) if swap.to_role is role and swap.outcome == "done")
+        return not asked or max(loads, default="") > asked
+
+    def _load_failed(self, role: Role, began: float, reason: str) -> None:
+        count = self._live.load_failed(role, reason, began=began)
+        log.error("swap to %s failed (%d in a row): %s", role.value, count, reason)
+        self.note_given_up(role)
+
+    async def forget(self, *roles: Role | None) -> None:
+        """Drop the connections to servers that go or come."""
+        for role in roles:
+            if role is not None:
+                await self._deps.forget_client(role)
+
+    def note_given_up(self, role: Role) -> None:
+        """Say it once when a role is not loaded again: its tasks stay queued until somebody looks."""
+        reason = self._live.given_up.get(role)
+        if reason is None:
+            return
+        log.error("%s is disabled after repeated failures: %s", role.value, reason)
+        with self._storage.writing("that a role is disabled"), self._deps.store.transaction() as tx:
+            tx.event("given_up", data={"role": role.value, "reason": reason})
+
+    def outside(self, before: Role | None, found: Role | None) -> None:
+        """Somebody else swapped: recorded as an external swap without a measured time."""
+        deps = self._deps
+        assert found is not None
+        log.warning(
+            "resident is %s, not %s: not our doing", found.value, before.value if before else "nothing"
+        )
+        swap = Swap(
+            from_role=before,
+            to_role=found,
+            strategy=deps.strategy.recorded,
+            started=utc_now(),
+            made_by="outside",
+            session=self._session.number,
+        )
+        self._live.resident = self._unproved = found
+        self._live.pardon(found)
+        with self._storage.writing("a swap made outside"):
+            with deps.store.transaction() as tx:
+                tx.add_swap(swap)
+                tx.event("swap_outside", data={"from": before.value if before else "", "to": found.value})
+            if found is Role.GENERATOR:
+                self._batches.end()
+            self.note()
+
+    def note(self) -> None:
+        """Write down who is resident."""
+        resident = self._live.resident
+        word = resident.value if resident else ""
+        if self._deps.strategy.both_resident:
+            word = "" if self._live.problems else "both"
+        with self._deps.store.transaction() as tx:
+            tx.set_meta("resident", word)
+            tx.set_meta(SWAPPING_TO, None)
+            tx.event("resident", data={"role": word})
+
+    async def assumptions(self, role: Role | None) -> None:
+        """A rehearsal says what it assumes about time; the session's modelled figures are based on that."""
+        if not self._deps.strategy.embedded or role is None:
+            return
+        self._session.assume(role, (await self._deps.client(role).server_info()).get("timing"))

@@ -1,0 +1,146 @@
+"""The totals of one session: counts from the store, times by the clock, and by the rehearsal's model where it was one."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from navigator.figures.forecasts import Job, modelled_time
+from navigator.journey.dependencies import Dependencies
+from navigator.model.models import Proposal, Swap
+from navigator.model.states import CheckOutcome, Role, TaskState, Verdict
+from navigator.model.timing import TimingModel, read_timing
+
+
+class Session:
+    """Begun with the conductor, ended with it; `document` is what `navigator run --json` prints."""
+
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
+        self._started = time.monotonic()
+        self._before_calls = deps.reader.last_number("calls")
+        self._before_proposals = deps.reader.last_number("proposals")
+        self._before_events = deps.reader.last_seq()
+        self.number = self._before_events + 1
+        self._wall: float | None = None
+        self._assumptions: dict[Role, TimingModel] = {}
+        self.swaps: list[Swap] = []
+        self.reason = ""
+        self.problems: dict[str, str] = {}
+
+    def swapped(self, swap: Swap) -> None:
+        """Note a swap or a first load."""
+        self.swaps.append(swap)
+
+    def assume(self, role: Role, timing: object) -> None:
+        """Note what a rehearsal server says about its time; what is no timing model is left aside."""
+        model = read_timing(timing)
+        if model is not None:
+            self._assumptions[role] = model
+
+    def ended(self, reason: str, problems: Mapping[str, str]) -> None:
+        """Stop the clock. `problems`: roles whose server does not answer, with the reason."""
+        self.problems = dict(problems)
+        self._wall = time.monotonic() - self._started
+        self.reason = reason
+
+    def document(self) -> dict[str, Any]:
+        """The session in the shape of CONTRACT's `navigator run --json`.
+
+        Proposals are those that were written or reviewed in this session, verdicts those of its reviews, `failed` the tasks
+        that failed in it and are still failed; `states` counts all tasks.
+        """
+        reader = self._deps.reader
+        happened = reader.events_of(("review_added", "task_state"), self._before_events)
+        reviewed = {event.proposal_id for event in happened if event.data.get("role") == Role.REVIEWER}
+        failed = {event.task_id for event in happened if event.data.get("to") == TaskState.FAILED}
+        tasks = reader.tasks()
+        proposals = [
+            proposal
+            for proposal in reader.proposals()
+            if int(proposal.id[1:]) > self._before_proposals or proposal.id in reviewed
+        ]
+        wall = self._wall if self._wall is not None else time.monotonic() - self._started
+        calls = reader.call_counts()
+        done = [swap for swap in self.swaps if swap.outcome == "done"]
+        return {
+            "projects": len(reader.projects()),
+            "tasks": len(tasks),
+            "proposals": len(proposals),
+            "derived": sum(bool(proposal.parent) for proposal in proposals),
+            "verdicts": _verdicts(proposal for proposal in proposals if proposal.id in reviewed),
+            "tests": self._tests(proposals),
+            "rounds": 1 + max((proposal.round for proposal in proposals), default=0) if proposals else 0,
+            "states": dict(sorted(Counter(task.state.value for task in tasks).items())),
+            "failed": sum(task.state is TaskState.FAILED and task.id in failed for task in tasks),
+            "swaps": sum(swap.from_role is not None for swap in done),
+            "loads": len(done),
+            "failed_swaps": len(self.swaps) - len(done),
+            "calls": calls,
+            "wall_seconds": round(wall, 3),
+            **self._times(wall),
+            "rehearsal": reader.rehearsal,
+            "problems": self.problems,
+            "reason": self.reason,
+        }
+
+    def _tests(self, proposals: list[Proposal]) -> dict[str, int]:
+        """How the proposals' tests ended, and how many answers were sent back to their writer because of them."""
+        said = Counter(
+            check.outcome for proposal in proposals for check in proposal.checks if check.name == "tests"
+        )
+        back = sum(
+            call.outcome == "tests_failed" and call.id > self._before_calls
+            for call in self._deps.reader.calls()
+        )
+        words = (CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.UNTESTED)
+        return {**{word.value: said[word] for word in words}, "sent_back": back}
+
+    def _times(self, wall: float) -> dict[str, Any]:
+        """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end.
+
+        Modelled figures come with the ends of their band and with the assumptions in words.
+        """
+        done = [swap for swap in self.swaps if swap.outcome == "done"]
+        rows = self._deps.reader.call_costs(self._before_calls)
+        if not self._assumptions:
+            serial = sum(row.usage.seconds for row in rows) + sum(swap.seconds for swap in done)
+            return {"model_seconds": round(wall, 3), "serial_seconds": round(serial, 3)}
+        jobs = [
+            Job(
+                role=row.role,
+                residency=sum(swap.started <= row.started for swap in done),
+                prompt_tokens=max(0, row.usage.prompt_tokens - row.usage.cached_tokens),
+                completion_tokens=row.usage.completion_tokens,
+            )
+            for row in rows
+        ]
+        streams = {role: self._deps.settings.server(role).max_inflight for role in Role}
+        loads = [swap.to_role for swap in done]
+        mid, fast, slow = (
+            modelled_time(
+                jobs, loads, {role: getattr(model, end) for role, model in self._assumptions.items()}, streams
+            )
+            for end in ("mid", "fast", "slow")
+        )
+        return {
+            "model_seconds": round(mid.concurrent, 1),
+            "serial_seconds": round(mid.serial, 1),
+            "model_seconds_band": [round(fast.concurrent, 1), round(slow.concurrent, 1)],
+            "serial_seconds_band": [round(fast.serial, 1), round(slow.serial, 1)],
+            "assumptions": {
+                role.value: model.in_words() for role, model in sorted(self._assumptions.items())
+            },
+        }
+
+
+def _verdicts(proposals: Iterable[Proposal]) -> dict[str, int]:
+    """Every round's verdict, counted."""
+    counts = Counter(proposal.review.verdict for proposal in proposals if proposal.review is not None)
+    return {
+        "approve": counts[Verdict.APPROVE],
+        "revise": counts[Verdict.REVISE],
+        "unreviewed": counts[Verdict.UNREVIEWED],
+    }

@@ -1,0 +1,329 @@
+"""The conductor's hold on the reviewer's exam: which items are left, what they may cost, which are being asked.
+
+In memory only. What was answered is in the store; an item that a crash or real work cut off has no answer, and is asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from time import monotonic
+
+from navigator.client.errors import ServingError
+from navigator.client.names import same_model
+from navigator.config.settings import is_rehearsal
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.review import read_change
+from navigator.journey.subject import Subject, read_subject
+from navigator.model.diff import FileDiff
+from navigator.model.exam import ExamAnswer, ExamItem, OpenItem
+from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
+from navigator.model.snapshot import ExamView
+from navigator.model.states import CheckOutcome, Role
+from navigator.schedule.swap_rule import items_with_room, with_second_turns
+from navigator.store.errors import StoreError
+from navigator.store.reads.reader import Reader
+
+# Asks the reviewer about one item of the exam, by the very path of a normal review; only the answer is kept.
+
+NEAR = 3
+"""Lines between a finding and the seeded place at most: the width of a diff's context."""
+
+_GATES = ("edits apply", "files parse", "path policy")
+
+
+async def ask_item(deps: Dependencies, item_id: int, *, turn: int) -> None:
+    """Have the loaded reviewer read one item, and keep its answer: the first one (`turn` 0) or the second (1).
+
+    Raises:
+        ServingError: it did not answer; the item is asked again.
+    """
+    item = deps.reader.exam_item(item_id)
+    subject = await exam_subject(deps, item)
+    review = await read_change(deps, subject, Role.REVIEWER)
+    answer = _answer(item, review, subject.files).model_copy(update={"turn": turn})
+    with deps.store.transaction() as tx:
+        tx.add_exam_answer(ExamAnswer.model_validate(deps.redact.data(answer.model_dump())))
+
+
+async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
+    """The item as a review sees a proposal: a task and a proposal that are in no table, and the diff from git."""
+    project = deps.project(item.project_id)
+    private = await asyncio.to_thread(deps.private, project)
+    task = Task(
+        id="",
+        project_id=project.id,
+        project=project.name,
+        text=item.text,
+        kind=item.kind,
+        complexity=item.complexity,
+        created=item.created,
+        updated=item.created,
+    )
+    proposal = Proposal(
+        id="",
+        task_id="",
+        project_id=project.id,
+        project=project.name,
+        attempt=0,
+        round=0,
+        base_commit=item.base_commit,
+        tree=item.tree,
+        title=item.title,
+        summary=item.summary,
+        checks=usual_checks(deps.reader, project),
+    )
+    async with deps.project_lock(project.id):
+        return await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
+
+
+def usual_checks(reader: Reader, project: Project) -> tuple[CheckResult, ...]:
+    """What the checks say of a proposal of this project in which nothing failed: the same for every item.
+
+    Those of the newest reviewed proposal, word for word; before there is one, what it would say.
+    """
+    if found := reader.usual_checks(project.id):
+        return found
+    tests = CheckResult(name="tests", outcome=CheckOutcome.UNTESTED, detail="no test command")
+    if project.check.strip():
+        passed = reader.passed_baseline(project.id)
+        tests = CheckResult(name="tests", outcome=CheckOutcome.PASSED, detail=passed)
+    return (*(CheckResult(name=name, outcome=CheckOutcome.PASSED) for name in _GATES), tests)
+
+
+def _answer(item: ExamItem, review: Review, files: Sequence[FileDiff]) -> ExamAnswer:
+    return ExamAnswer(
+        item_id=item.id,
+        verdict=review.verdict,
+        stated_verdict=review.stated_verdict,
+        findings=review.findings,
+        named=names_place(item, review.findings, files),
+        parts=review.parts,
+        prompt_version=review.prompt_version,
+        model=review.model,
+        usage=review.usage,
+        at=review.at,
+    )
+
+
+def names_place(item: ExamItem, findings: Iterable[Finding], files: Sequence[FileDiff]) -> bool:
+    """Whether an anchored finding is within `NEAR` lines of the seeded fault."""
+    # A fix that was taken back may have been in several places.
+    places = item.evidence.get("places") or [(item.path, item.line, max(item.line, item.end_line))]
+    return any(
+        finding.path == path and begin <= last + NEAR and end >= first - NEAR
+        for finding in findings
+        if finding.anchored and finding.line
+        for begin, end in [_place(finding, files)]
+        for path, first, last in places
+        if path and first
+    )
+
+
+def _place(finding: Finding, files: Sequence[FileDiff]) -> tuple[int, int]:
+    """The lines of the new file that a finding is about: of a removed line, those of its hunk's new side."""
+    line = finding.line or 0
+    if finding.side != "old":
+        return line, line
+    for file in files:
+        for hunk in file.hunks if file.path == finding.path else ():
+            if hunk.old_start <= line < hunk.old_start + hunk.old_count:
+                at = hunk.new_start + line - hunk.old_start
+                end = hunk.new_start + max(0, hunk.new_count - 1)
+                return min(at, end), min(at, end)
+    return line, line
+
+
+SEED = "exam_seed"
+"""The key in `meta` under which the seed of the order is kept: the order can be computed again."""
+
+PAUSE = 600.0
+"""Seconds without the exam after the reviewer did not answer: whether a server is well is for real work to find out."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What the store says is left to ask, in order: for the first time, and again of those `answered`."""
+
+    new: tuple[int, ...] = ()
+    again: tuple[int, ...] = ()
+    answered: frozenset[int] = frozenset()
+    seconds: int = 0
+
+
+class ExamQueue:
+    """One session's exam."""
+
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._asked = 0
+        self._since = 0
+        self._resident = False
+        self._marker: tuple[object, ...] = ()
+        self._open = _Open()
+        self._last_answer = 0
+        self._broken: set[int] = set()
+        self._not_before = 0.0
+
+    @property
+    def running(self) -> int:
+        """How many items are being asked."""
+        return len(self._running)
+
+    @property
+    def asked(self) -> int:
+        """How many more the developer asked for."""
+        return self._asked
+
+    def ask_for(self, items: int) -> int:
+        """Ask so many items whatever their share; returns how many there are to ask."""
+        there = len(self.left())
+        self._asked = min(items, there)
+        return self._asked
+
+    def left(self) -> tuple[int, ...]:
+        """Items to ask of the present reviewer under the present prompt, in their order.
+
+        Those without an answer, and a share of those that it answered in an earlier residency, for a second answer.
+        """
+        deps = self._deps
+        version = deps.prompts.get("review").version
+        marker = (*deps.reader.exam_marker(), version, self._resident, self._last_answer)
+        if marker != self._marker:
+            self._open, self._marker = self._find(version), marker
+        found, running = self._open, self._running.keys()
+        out = running | self._broken
+        return with_second_turns(
+            [item for item in found.new if item not in out],
+            [item for item in found.again if item not in out],
+            deps.settings.exam.retest,
+            firsts=len(found.answered | running),
+            seconds=found.seconds + len(found.answered & running),
+        )
+
+    def _find(self, version: str) -> _Open:
+        deps = self._deps
+        items = deps.reader.exam_open(version)
+        if not items:
+            return _Open()
+        model = deps.settings.reviewer.model
+        new: list[OpenItem] = []
+        again: list[OpenItem] = []
+        seconds = 0
+        answered = set()
+        for item in items:
+            # A rehearsal's reviewer has a name of its own, whatever the settings call it.
+            mine = [one for one in item.answers if same_model(model, one.model) or is_rehearsal(one.model)]
+            if not mine:
+                new.append(item)
+                continue
+            answered.add(item.id)
+            if any(one.turn for one in mine):
+                seconds += 1
+            elif not self._resident or max(one.id for one in mine) <= self._last_answer:
+                again.append(item)
+        first, second = (
+            in_order(((item.id, item.faulty) for item in kind), f"{self._seed()} {version}")
+            for kind in (new, again)
+        )
+        return _Open(first, second, frozenset(answered), seconds)
+
+    def _seed(self) -> str:
+        known = self._deps.reader.meta(SEED, str)
+        if known:
+            return str(known)
+        seed = secrets.token_hex(8)
+        with self._deps.store.transaction() as tx:
+            tx.set_meta(SEED, seed)
+        return seed
+
+    def view(self, *, loaded: bool) -> ExamView:
+        """What the scheduler is told. `loaded`: the reviewer answers now."""
+        deps, settings = self._deps, self._deps.settings.exam
+        if loaded and not self._resident:
+            self._since = deps.reader.last_number("calls")
+            self._last_answer = deps.reader.last_number("exam_answers")
+        self._resident = loaded
+        if not loaded:
+            return ExamView(running=self.running, asked=self._asked)
+        left = self.left()
+        if not left:
+            self._asked = 0
+        if not left or monotonic() < self._not_before:
+            return ExamView(running=self.running)
+        room = 0
+        if settings.share and settings.when == "mixed":
+            spent = deps.reader.reviewer_tokens(self._since)
+            room = items_with_room(settings.share, spent.reviews, spent.calls, spent.exam, spent.before)
+        return ExamView(
+            waiting=left,
+            running=self.running,
+            room=max(0, room - self.running),
+            asked=self._asked,
+            idle=bool(settings.share)
+            and settings.when == "nightly"
+            and within(settings.hours, _local_time()),
+        )
+
+    async def ask(self, item_id: int) -> None:
+        """Ask about one item. Whatever becomes of it, no work and no server is judged by it.
+
+        An item whose answer does not come stays to be asked, after a pause; one that cannot be asked at all, because its
+        repository or its commits are gone, is left out for this session.
+        """
+        try:
+            await ask_item(self._deps, item_id, turn=int(item_id in self._open.answered))
+        except (ServingError, StoreError) as error:
+            log.warning("exam item %d was not answered: %s", item_id, error)
+            self._not_before, self._asked = monotonic() + PAUSE, 0
+        except Exception:
+            log.exception("exam item %d cannot be asked", item_id)
+            self._broken.add(item_id)
+
+    def begin(self, item_id: int, task: asyncio.Task[None]) -> None:
+        """Note that `task` asks about an item: it is among `running` until it ends."""
+        self._running[item_id] = task
+        self._asked = max(0, self._asked - 1)
+        task.add_done_callback(lambda _: self._running.pop(item_id, None))
+
+    def make_room(self, slots: int) -> None:
+        """Cut off items, the latest first, until no more than `slots` are being asked: real work goes first."""
+        surplus = max(0, len(self._running) - max(0, slots))
+        for task in list(self._running.values())[::-1][:surplus]:
+            task.cancel()
+
+
+def _local_time() -> time:
+    return datetime.now(UTC).astimezone().time()
+
+
+def in_order(items: Iterable[tuple[int, bool]], seed: str) -> tuple[int, ...]:
+    """Faulty and clean items by turns, each kind in a random order that the seed gives; which kind comes first, too."""
+
+    def drawn(number: int) -> bytes:
+        return hashlib.sha256(f"{seed} {number}".encode()).digest()
+
+    kinds: dict[bool, list[int]] = {True: [], False: []}
+    for number, faulty in items:
+        kinds[faulty].append(number)
+    for numbers in kinds.values():
+        numbers.sort(key=drawn)
+    first = drawn(0)[0] % 2 == 0
+    pairs: list[int] = []
+    for place in range(max(len(kinds[True]), len(kinds[False]))):
+        pairs += [number for kind in (first, not first) for number in kinds[kind][place : place + 1]]
+    return tuple(pairs)
+
+
+def within(hours: str, now: time) -> bool:
+    """Whether a local time is in "HH:MM-HH:MM", which may go over midnight; the end is not in it."""
+    begin, end = (time.fromisoformat(part) for part in hours.split("-"))
+    return begin <= now < end if begin <= end else now >= begin or now < end

@@ -1,0 +1,1 @@
+"""What happens to a task, from its prompt to its landing."""

@@ -1,0 +1,404 @@
+"""A coding agent's turn on one task, in place of the model's answer: its edited copy of the project becomes a proposal.
+
+Everything around it is the same: the base, the checks, the policy on paths, the review, the rounds. What it asked of the
+model and what became of each prompt is in the store before it is acted on: after an interruption a change that was made is
+judged and not made again, and a model that answered is not asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from navigator.agents.acp import AgentFailed
+from navigator.agents.checkout import Changed, Checkout
+from navigator.agents.forwarder import Forwarder
+from navigator.agents.homes import Homes
+from navigator.agents.profiles import Endpoint
+from navigator.agents.session import AgentPlace, AgentSession, Turn, limits_of, opened
+from navigator.client.errors import ServingError
+from navigator.git.diffs import ABSENT
+from navigator.git.private import PathRefused
+from navigator.git.source_protocol import FileChange
+from navigator.journey.agent_prompts import again, first
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.drafting import (
+    POLICY_CODE,
+    Draft,
+    NoChange,
+    NotApplied,
+    draft_changes,
+    syntax_problems,
+)
+from navigator.journey.prompts.assemble import Elsewhere
+from navigator.journey.prompts.material import Ground, settle
+from navigator.journey.proposing import no_change, propose
+from navigator.journey.testing import TESTS_FAILED, review_as_is
+from navigator.journey.turn import give_up, keep_report, move, requeue
+from navigator.journey.turn_journal import TURN_CALLS, TurnJournal
+from navigator.model import patterns
+from navigator.model.errors import NavigatorError
+from navigator.model.models import AppliedEdit, Task
+from navigator.model.records import AgentTurn
+from navigator.model.states import EITHER_KINDS, EditCode, Role, Rung, TaskState
+from navigator.model.text import safe_line
+from navigator.sandbox.probe import probe
+from navigator.sandbox.suite import prepare
+from navigator.store.errors import StoreError
+from navigator.store.space import require_space
+
+log = logging.getLogger(__name__)
+
+REPAIRS = 2
+"""Prompts after the first in one run, for a change that cannot be taken."""
+
+DEATHS = 2
+"""Runs of one round that may end without a result before the task is given up."""
+
+_NO_CHANGE = patterns.compile(r"^\W*NO_CHANGE:\s*(\S.*)$", patterns.MULTILINE)
+_SUMMARY = 1_000
+_LAST_WORDS = 200
+
+
+def agent_writes(deps: Dependencies, task: Task) -> bool:
+    """Whether the agent of the settings writes this task. An attempt goes on as it began."""
+    if deps.writer_of(task) is not Role.GENERATOR or task.ref:
+        return False
+    if any(turn.outcome != "lost" for turn in deps.reader.agent_turns(task.id, task.attempt)):
+        return True
+    began = deps.reader.wrote(task.id) is not None and not deps.reader.agent_turns(task.id, task.attempt)
+    agent, named = deps.settings.generator.agent, task.variation.writer
+    wanted = bool(agent.command) if named == "agent" else not named and agent.writes(task.kind, task.project)
+    return not began and wanted
+
+
+async def write_with_agent(deps: Dependencies, task: Task) -> None:
+    """Take a task from queued, revising or checking to awaiting_review, or to where it ends.
+
+    Raises:
+        ServingError: the model's server did not answer, or no agent can be started; the task is back where it was.
+        StoreError: what happened could not be written down.
+    """
+    known = _last(deps, task)
+    judged = known is not None and known.outcome == "ok"
+    if not judged:
+        if task.state is TaskState.CHECKING:
+            requeue(deps, task, "an agent's run was interrupted")
+            return
+        move(deps, task, TaskState.GENERATING)
+    try:
+        ground, elsewhere = await settle(deps, task)
+    except StoreError:
+        raise
+    except NavigatorError as error:
+        require_space(deps.paths.root)
+        give_up(deps, task, f"{error}")
+        return
+    if known is not None and judged:
+        await _propose(deps, ground, known)
+        return
+    async with deps.room_for_agent():
+        await _work(deps, ground, known, elsewhere)
+
+
+def _last(deps: Dependencies, task: Task) -> AgentTurn | None:
+    """The newest turn of the round that ended."""
+    turns = deps.reader.agent_turns(task.id, task.attempt, task.round)
+    ended = [turn for turn in turns if turn.outcome not in ("lost", "started")]
+    return ended[-1] if ended else None
+
+
+async def _work(
+    deps: Dependencies, ground: Ground, known: AgentTurn | None, elsewhere: Sequence[Elsewhere]
+) -> None:
+    """Run the agent, and act on what it made of its copy."""
+    task = ground.task
+    run = _Run(deps, ground, elsewhere)
+    try:
+        result = await run.go(tests_failed=known is not None and known.outcome == TESTS_FAILED)
+    except AgentFailed as error:
+        failed = [
+            turn
+            for turn in deps.reader.agent_turns(task.id, task.attempt, task.round)
+            if turn.outcome == "failed"
+        ]
+        if len(failed) < DEATHS and not error.final:
+            requeue(deps, task, error.message)
+        else:
+            give_up(deps, task, error.message)
+        return
+    except ServingError as error:
+        requeue(deps, task, str(error))
+        raise
+    match result:
+        case Draft():
+            last = _last(deps, task)
+            assert last is not None
+            move(deps, task, TaskState.CHECKING)
+            await propose(deps, ground, result, way=way_of(last))
+        case NoChange(reason):
+            move(deps, task, TaskState.CHECKING)
+            if not review_as_is(deps, task, f"The agent keeps its change: {reason}"):
+                no_change(deps, ground, reason)
+        case NotApplied():
+            give_up(deps, task, f"The agent's change cannot be taken: {result.problems[0]}")
+        case str():
+            keep_report(deps, task, result)
+
+
+def way_of(turn: AgentTurn) -> str:
+    """How a proposal says that an agent wrote it."""
+    return f"agent {turn.agent}".strip()
+
+
+async def _propose(deps: Dependencies, ground: Ground, turn: AgentTurn) -> None:
+    """Make the proposal of a turn whose result was stored, and that an interruption left at that."""
+    made = await asyncio.to_thread(_from_tree, ground, turn)
+    move(deps, ground.task, TaskState.CHECKING)
+    if isinstance(made, Draft):
+        await propose(deps, ground, made, way=way_of(turn))
+    else:
+        give_up(deps, ground.task, f"The agent's change cannot be taken: {made.problems[0]}")
+
+
+def _from_tree(ground: Ground, turn: AgentTurn) -> Draft | NotApplied:
+    raw = ground.source.private.raw_diff(ground.source.treeish, turn.tree)
+    read = ground.source.private.read_blob
+    changes = {
+        change.path: FileChange(None)
+        if change.new_mode == ABSENT
+        else FileChange(read(change.new_sha), change.new_mode)
+        for change in raw
+    }
+    return _drafted(ground, Changed(changes), turn.summary)
+
+
+def _drafted(ground: Ground, found: Changed, summary: str) -> Draft | NotApplied:
+    """The agent's changes, through the gates that an answer goes through. Blocks."""
+    if found.problems:
+        return NotApplied(
+            tuple(f"POLICY {safe_line(path)}: {why}" for path, why in found.problems),
+            tuple((POLICY_CODE, path) for path, _ in found.problems),
+        )
+    if not found.changes:
+        return NotApplied(("NO_OP: no file differs from the last commit.",), ((EditCode.NO_OP.value, ""),))
+    if found.byproducts:
+        summary += f"\n\nLeft out, as by-products of tools: {', '.join(found.byproducts)}"
+    refused = syntax_problems(found.changes, ground.source)
+    if refused is not None:
+        return refused
+    edits = [AppliedEdit(path=path, rung=Rung.IN_PLACE) for path in found.changes]
+    try:
+        return draft_changes(found.changes, summary, ground.source, edits=edits, kind=ground.task.kind)
+    except PathRefused as error:
+        return NotApplied((f"POLICY {error.message}",), ((POLICY_CODE, ""),))
+
+
+@dataclass
+class _Run:
+    """One run of the agent on one round: it is started, prompted until its change can be taken, and ended."""
+
+    deps: Dependencies
+    ground: Ground
+    elsewhere: Sequence[Elsewhere]
+
+    async def go(self, *, tests_failed: bool) -> Draft | NoChange | NotApplied | str:
+        """Returns a draft, the reason why nothing changes, what is wrong with the last change, or a report.
+
+        Raises:
+            AgentFailed, ServingError.
+        """
+        deps, task = self.deps, self.ground.task
+        homes = Homes(deps.paths.root / Homes.FOLDER)
+        earlier = [turn for turn in deps.reader.agent_turns(task.id, task.attempt) if turn.tree]
+        starting_tree = (
+            earlier[-1].tree if earlier else self.ground.source.private.tree_of(self.ground.source.treeish)
+        )
+        name = f"{task.id}-{task.attempt}"
+        async with homes.lent(name) as (home, scratch):
+            place, checkout = await asyncio.to_thread(self._furnish, home, scratch, starting_tree)
+            journal = TurnJournal(deps, task, self._next_seq())
+            async with self._session(place, journal, earlier[-1].session if earlier else "") as session:
+                result = await self._converse(session, checkout, journal, tests_failed, bool(earlier))
+            homes.keep(name, home)
+        return result
+
+    def _next_seq(self) -> int:
+        task = self.ground.task
+        turns = self.deps.reader.agent_turns(task.id, task.attempt, task.round)
+        return sum(turn.outcome != "lost" for turn in turns)
+
+    def _furnish(self, home: Any, scratch: Any, tree: str) -> tuple[AgentPlace, Checkout]:
+        """Write the copy, and find what the project's tests would see. Blocks."""
+        source = self.ground.source
+        agent = self.deps.settings.generator.agent
+        checkout = Checkout(scratch / "tree", source)
+        checkout.write(tree, most_bytes=limits_of(agent).disk_mb << 20)
+        spec = prepare(source.project, source.private, tree)
+        return AgentPlace(source.project, spec, checkout.folder, home, scratch), checkout
+
+    @asynccontextmanager
+    async def _session(
+        self, place: AgentPlace, journal: TurnJournal, session: str
+    ) -> AsyncIterator[AgentSession]:
+        deps = self.deps
+        server = deps.settings.generator
+        endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
+        live = {"task": self.ground.task.id, "role": Role.GENERATOR.value, "purpose": "agent"}
+        sandbox = await asyncio.to_thread(probe)
+        async with deps.lent_client(Role.GENERATOR) as client:
+            most, heat = min(server.agent.requests, TURN_CALLS), self.ground.task.variation.temperature
+            forwarder = Forwarder(client, journal, most=most, temperature=heat)
+            async with opened(
+                server.agent,
+                endpoint,
+                place,
+                sandbox,
+                forwarder,
+                session=session,
+                on_update=lambda said: deps.on_live({**live, "chars": len(said.text)}),
+            ) as made:
+                yield made
+
+    async def _converse(
+        self,
+        session: AgentSession,
+        checkout: Checkout,
+        journal: TurnJournal,
+        tests_failed: bool,
+        again_: bool,
+    ) -> Draft | NoChange | NotApplied | str:
+        deps, ground = self.deps, self.ground
+        if not again_:
+            version, text = first(deps, ground, self.elsewhere)
+        else:
+            version, text = again(deps, ground, fresh=not session.loaded, tests_failed=tests_failed)
+        purpose = "write" if not again_ else "tests" if tests_failed else "revise"
+        result: Draft | NoChange | NotApplied | str = NotApplied(("It made no change.",), ())
+        for _ in range(1 + REPAIRS):
+            result = await self._turn(session, checkout, journal, purpose, version, text)
+            if not isinstance(result, NotApplied):
+                break
+            purpose = "repair"
+            version, text = again(deps, ground, fresh=False, problems=result.problems)
+        return result
+
+    async def _turn(
+        self,
+        session: AgentSession,
+        checkout: Checkout,
+        journal: TurnJournal,
+        purpose: str,
+        version: str,
+        text: str,
+    ) -> Draft | NoChange | NotApplied | str:
+        """One prompt, recorded before it is sent and again when it ended."""
+        deps, task = self.deps, self.ground.task
+        row = AgentTurn(
+            id=0,
+            task_id=task.id,
+            attempt=task.attempt,
+            round=task.round,
+            seq=self._next_seq(),
+            purpose=purpose,
+            agent=f"{session.who.name or 'unnamed'} {session.who.version}".strip(),
+            session=session.name,
+            loaded=session.loaded,
+            prompt_version=version,
+            outcome="",
+            started="",
+        )
+        with deps.store.transaction() as tx:
+            number = tx.begin_agent_turn(row)
+        journal.turn(version)
+        before = _Counts.of(session)
+        try:
+            turn = await session.prompt(text)
+            found = await asyncio.to_thread(checkout.changes)
+            result = await asyncio.to_thread(self._judged, turn, found)
+        except (AgentFailed, ServingError) as error:
+            lost = isinstance(error, ServingError)
+            self._end(number, "lost" if lost else "failed", before, session, reason=error.message)
+            raise
+        except asyncio.CancelledError:
+            self._end(number, "lost", before, session, reason="cut off")
+            raise
+        outcome, more = _outcome(result)
+        summary = _summary(deps.redact(turn.said.text))
+        told = {
+            "stopped": turn.stopped,
+            "summary": summary,
+            "tools": dict(turn.said.tools),
+            "files_read": len(turn.said.paths),
+            "seconds": round(turn.seconds, 3),
+        }
+        self._end(number, outcome, before, session, **told, **more)
+        return result
+
+    def _judged(self, turn: Turn, found: Changed) -> Draft | NoChange | NotApplied | str:
+        deps, task = self.deps, self.ground.task
+        text = deps.redact(turn.said.text)
+        if not found.changes and not found.problems:
+            if said := _NO_CHANGE.search(text):
+                return NoChange(safe_line(said[1])[:500])
+            if task.kind in EITHER_KINDS and task.round == 0 and "\n# " in f"\n{text}":
+                return text[f"\n{text}".index("\n# ") :]
+            words = safe_line(_summary(text)).strip()[-_LAST_WORDS:]
+            return NotApplied(
+                (f"NO_OP: no file differs from the last commit. The agent's last words: {words or 'none'}",),
+                ((EditCode.NO_OP.value, ""),),
+            )
+        return _drafted(self.ground, found, _summary(text))
+
+    def _end(self, number: int, outcome: str, before: _Counts, session: AgentSession, **more: Any) -> None:
+        spent = _Counts.of(session).minus(before)
+        with self.deps.store.transaction() as tx:
+            tx.end_agent_turn(number, outcome=outcome, **spent, **more)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What a session asked for so far."""
+
+    requests: int
+    replayed: int
+    refused: int
+
+    @classmethod
+    def of(cls, session: AgentSession) -> _Counts:
+        counted = session.forwarder
+        return cls(counted.made, counted.replayed, counted.refused)
+
+    def minus(self, before: _Counts) -> dict[str, int]:
+        """What was added since."""
+        return {
+            "requests": self.requests - before.requests,
+            "replayed": self.replayed - before.replayed,
+            "refused": self.refused - before.refused,
+        }
+
+
+def _outcome(result: Draft | NoChange | NotApplied | str) -> tuple[str, dict[str, str]]:
+    match result:
+        case Draft(tree=tree):
+            return "ok", {"tree": tree}
+        case NoChange(reason):
+            return "no_change", {"reason": reason}
+        case NotApplied():
+            return "refused", {"reason": "\n".join(result.problems)[:2000]}
+        case _:
+            return "report", {}
+
+
+def _summary(text: str) -> str:
+    """The last paragraphs of what the agent said: what it changed and why."""
+    kept: list[str] = []
+    for part in reversed([part.strip() for part in text.strip().split("\n\n") if part.strip()]):
+        if kept and sum(map(len, kept)) + len(part) > _SUMMARY:
+            break
+        kept.insert(0, part)
+    return "\n\n".join(kept)[-_SUMMARY:]

@@ -1,0 +1,170 @@
+"""One model call: announced in the store before it is made, recorded after it ended, its progress told live."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from navigator.client.client import ChatRequest
+from navigator.client.errors import Refused, ServingError, Unreachable
+from navigator.config.settings import ServerSettings
+from navigator.journey.dependencies import Dependencies
+from navigator.model.models import Task, Usage
+from navigator.model.states import Role
+from navigator.store.writes.ledger import LOST
+
+if TYPE_CHECKING:
+    from navigator.client.client import ChatAnswer
+
+log = logging.getLogger(__name__)
+
+Message = dict[str, str]
+
+FAILED_CALLS_A_ROUND = 3
+"""Calls of one round that may break off (stalled, cut, timed out) before the task, not the server, is at fault."""
+
+TOP_LOGPROBS = 5
+"""Alternatives of each token that the generator's server is asked for: every server allows so many."""
+
+TASKS_OWN_FAULT = frozenset({400, 413, 422})
+"""HTTP statuses about this request; others (401, 404 …) are about the server and concern every task."""
+
+
+async def call_model(
+    deps: Dependencies,
+    role: Role,
+    task: Task,
+    *,
+    purpose: str,
+    prompt_version: str,
+    messages: Sequence[Message],
+    max_tokens: int,
+    schema: dict[str, Any] | None = None,
+    seq: int = 0,
+    thinking: bool | None = None,
+    temperature: float | None = None,
+    exam_item: int | None = None,
+) -> ChatAnswer:
+    """Ask the server of `role` once; the call is recorded whatever becomes of it.
+
+    A call that a crash cut off stays "started" in the store; asking the same again is counted as a repeat.
+
+    Args:
+        seq: tells apart the calls of one purpose in a round, so that only asking the same thing again counts as a repeat.
+        thinking, temperature: None is as the settings say.
+        exam_item: what it is about where that is no task; its progress is not told.
+
+    Raises:
+        ServingError: the answer does not count; the call is recorded with the error's code.
+    """
+    with deps.store.transaction() as tx:
+        call = tx.begin_call(
+            role=role,
+            task_id=task.id,
+            attempt=task.attempt,
+            round=task.round,
+            purpose=purpose,
+            exam_item=exam_item,
+            seq=seq,
+            prompt_version=prompt_version,
+        )
+    about = task.id or f"exam item {exam_item}"
+    server = deps.settings.server(role)
+    request = chat_request(server, messages, max_tokens, schema, thinking, temperature)
+    live = {"task": task.id, "role": role.value, "purpose": purpose}
+
+    def tell(chars: int, _: object) -> None:
+        if task.id:
+            deps.on_live({**live, "chars": chars})
+
+    began = time.monotonic()
+    try:
+        async with deps.lent_client(role) as client:
+            with deps.requests.asking(role) as asking:
+                answer = await client.chat(request, tell)
+                asking.usage = answer.usage
+    except asyncio.CancelledError:
+        _end_call(deps, call, outcome=LOST)
+        raise
+    except ServingError as error:
+        await _failed(deps, call, role, error, began)
+        # Of a server that is gone the conductor says it once for all that was asked.
+        level = logging.DEBUG if isinstance(error, Unreachable) else logging.WARNING
+        log.log(level, "%s: %s for %s: %s", role.value, purpose, about, error)
+        raise
+    _end_call(
+        deps,
+        call,
+        outcome="ok",
+        model=answer.model,
+        usage=answer.usage,
+        uncertainty=answer.uncertainty,
+        retries=answer.retries,
+        # Some servers put what a schema constrains into the reasoning channel, even with thinking off.
+        answer=answer.text or (answer.reasoning if schema is not None else ""),
+    )
+    return answer
+
+
+async def _failed(deps: Dependencies, call: int, role: Role, error: ServingError, began: float) -> None:
+    code = error.code
+    try:
+        # What was cut off on the way says nothing about the task, nor about the server.
+        if role is not Role.FINAL and await deps.strategy.was_cut_since(began):
+            code = "connection_lost"
+    finally:
+        _end_call(deps, call, outcome="failed", error_code=code, usage=error.usage, retries=error.retries)
+
+
+def _end_call(deps: Dependencies, call: int, **result: Any) -> None:
+    with deps.store.transaction() as tx:
+        tx.end_call(call, **result)
+
+
+def chat_request(
+    server: ServerSettings,
+    messages: Sequence[Message],
+    max_tokens: int,
+    schema: dict[str, Any] | None = None,
+    thinking: bool | None = None,
+    temperature: float | None = None,
+) -> ChatRequest:
+    """A request with the server's own sampling settings; `thinking` and `temperature` None are as they say."""
+    return ChatRequest(
+        messages=list(messages),
+        max_tokens=max_tokens,
+        temperature=server.temperature if temperature is None else temperature,
+        top_p=server.top_p,
+        schema=schema,
+        thinking=server.thinking if thinking is None else thinking,
+        extra=server.extra_body,
+        top_logprobs=TOP_LOGPROBS if getattr(server, "logprobs", False) else 0,
+    )
+
+
+def opening(system: str, user: str) -> tuple[Message, Message]:
+    """The two messages that open a conversation."""
+    return {"role": "system", "content": system}, {"role": "user", "content": user}
+
+
+def is_requests_fault(error: ServingError) -> bool:
+    """Whether the server said that it is this request that it does not take."""
+    return isinstance(error, Refused) and error.status in TASKS_OWN_FAULT
+
+
+def is_tasks_fault(deps: Dependencies, task: Task, error: ServingError, role: Role) -> bool:
+    """Whether this request, not the server, is at fault for a failed call: asking again later would change nothing."""
+    if is_requests_fault(error):
+        return True
+    return deps.reader.failed_calls(task.id, task.attempt, task.round, role) >= FAILED_CALLS_A_ROUND
+
+
+def usage_of(answers: Sequence[ChatAnswer]) -> Usage:
+    """The sum over several answers."""
+    total = Usage()
+    for answer in answers:
+        total += answer.usage
+    return total

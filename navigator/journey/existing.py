@@ -1,0 +1,170 @@
+"""Existing changes become tasks: nobody writes them, the reviewer reads them, nothing lands.
+
+One task for each change of a project: whoever asks for it again, the hook and `review_branches` among them, gets the same one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from navigator.context.withheld import learn_withheld
+from navigator.git.existing import Change, Found
+from navigator.git.facts import RepoFacts, read_facts
+from navigator.git.private import LineCounts, PrivateRepo
+from navigator.journey.dependencies import Dependencies, at_home
+from navigator.model import patterns
+from navigator.model.models import EXISTING, AppliedEdit, Project, Proposal, Task
+from navigator.model.states import Role, Rung, TaskState
+from navigator.sheet.parts import change_name
+from navigator.store.writes.writer import Transaction
+
+MOST_LINES = 50_000
+"""Changed lines of one change at most: what screens and diffs are made for."""
+
+_GENERATED = patterns.compile(r"^ *Generated-By: (\S+)", patterns.MULTILINE)
+"""The trailer that a landing writes. Who forges it makes a review count for less, never for more."""
+
+_ENDED = frozenset({TaskState.CANCELLED, TaskState.FAILED})
+
+Find = Callable[[PrivateRepo, RepoFacts], Found]
+
+
+@dataclass(frozen=True)
+class Queued:
+    """Tasks in the order of their changes; those of `new` were not there before. `left_out`: (ref, reason in words)."""
+
+    tasks: tuple[Task, ...] = ()
+    new: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    merges: int = 0
+
+
+@dataclass(frozen=True)
+class _Measured:
+    change: Change
+    tree: str
+    counts: LineCounts
+    left_out: str = ""
+
+
+async def queue_changes(
+    deps: Dependencies, project: Project, find: Find, *, priority: int = 0, revive: bool = True
+) -> Queued:
+    """Queue what `find` finds in a project's repository, all in one transaction.
+
+    Args:
+        revive: a review that was cancelled, or failed, begins again.
+
+    Raises:
+        NavigatorError: the repository cannot be read, or `find` found nothing.
+    """
+    async with deps.project_lock(project.id):
+        private = await asyncio.to_thread(deps.private, project)
+        found, measured = await asyncio.to_thread(_measure, private, project, find)
+        if measured:
+            # Of the newest: a tree for each of a hundred commits would take seconds.
+            await asyncio.to_thread(learn_withheld, deps.redact, project, private, measured[-1].tree)
+    tasks: list[Task] = []
+    new: list[str] = []
+    with deps.store.transaction() as tx:
+        for one in measured:
+            if one.left_out:
+                continue
+            known = tx.read.review_of_change(project.id, one.change.base, one.change.head)
+            if not known:
+                known = _add(tx, project, replace(one, change=_redacted(one.change, deps)), priority)
+                new.append(known)
+            elif revive and tx.read.task(known).state in _ENDED:
+                again(tx, tx.read.task(known))
+                new.append(known)
+            tasks.append(tx.read.task(known))
+    left_out = tuple((one.change.ref, one.left_out) for one in measured if one.left_out)
+    return Queued(tuple(tasks), tuple(new), left_out, found.merges)
+
+
+def again(tx: Transaction, task: Task) -> None:
+    """A new attempt at the review of an existing change: the same change, to be checked and read again."""
+    last = tx.read.proposals(task_id=task.id)[-1]
+    made = tx.new_attempt(task.id, note=task.note)
+    tx.set_task_base(task.id, last.base_commit)
+    tx.set_task_state(task.id, TaskState.CHECKING)
+    fresh = {"id": "", "attempt": made.attempt, "checks": (), "seen": False, "created": ""}
+    tx.add_proposal(last.model_copy(update=fresh))
+
+
+def _measure(private: PrivateRepo, project: Project, find: Find) -> tuple[Found, Sequence[_Measured]]:
+    """Find the changes, hold them whole in the private repository and count their lines. Blocks."""
+    with at_home(project):
+        facts = read_facts(project.path)
+    found = find(private, facts)
+    private.pin_bases(commit for change in found.changes for commit in (change.base, change.head))
+    trees = private.trees_of(commit for change in found.changes for commit in (change.base, change.head))
+    pairs = [(trees[change.base], trees[change.head]) for change in found.changes]
+    counts = private.count_lines(pairs)
+    measured = [
+        _Measured(change, pair[1], counts[pair], _why_not(pair, counts[pair]))
+        for change, pair in zip(found.changes, pairs, strict=True)
+    ]
+    # Before the rows that name them exist: a crash here leaves only unused names.
+    private.keep_all(
+        {
+            change_name(one.change.base, one.tree): (one.tree, one.change.base)
+            for one in measured
+            if not one.left_out
+        }
+    )
+    return found, measured
+
+
+def _why_not(pair: tuple[str, str], counts: LineCounts) -> str:
+    """Why a change is not reviewed; "" where it is."""
+    if pair[0] == pair[1]:
+        return "it changes nothing"
+    lines = counts.added + counts.removed
+    if lines > MOST_LINES:
+        return f"it changes {lines:,} lines; {MOST_LINES:,} can be reviewed at a time"
+    return ""
+
+
+def _redacted(change: Change, deps: Dependencies) -> Change:
+    """The change with the secrets taken out of its words: they are stored, shown to models and passed on."""
+    words = {name: deps.redact(getattr(change, name)) for name in ("ref", "title", "text", "author")}
+    return replace(change, **words)
+
+
+def _writer(change: Change) -> str:
+    """The model that the messages of landed commits name as their writer; "" where they name none, or several."""
+    named = {match[1] for match in _GENERATED.finditer(change.text)}
+    return named.pop() if len(named) == 1 else ""
+
+
+def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> str:
+    change = one.change
+    task = tx.add_task(
+        project.id, f"{change.title}\n\n{change.text}", priority=priority, ref=change.ref, head=change.head
+    )
+    tx.set_task_base(task.id, change.base)
+    tx.set_task_state(task.id, TaskState.CHECKING, reason=f"review of {change.ref}")
+    tx.add_proposal(
+        Proposal(
+            id="",
+            task_id=task.id,
+            project_id=project.id,
+            project=project.name,
+            attempt=0,
+            round=0,
+            base_commit=change.base,
+            tree=one.tree,
+            written_by=Role.GENERATOR,  # the column knows roles only; `way` says that none wrote it
+            way=EXISTING,
+            model=_writer(change),
+            title=change.title,
+            summary=f"by {change.author}" if change.author else "",
+            edits=tuple(AppliedEdit(path=path, rung=Rung.EXACT) for path in one.counts.paths),
+            added=one.counts.added,
+            removed=one.counts.removed,
+        )
+    )
+    return task.id

@@ -1,0 +1,333 @@
+"""What a stage puts before a model about one task: the pinned base, the context, the messages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from navigator.context.looker import Looker
+from navigator.git.diffs import ABSENT
+from navigator.git.facts import WORKTREE, read_base, read_facts, resolve_base
+from navigator.git.hunks import commit_part
+from navigator.git.private import PrivateRepo, is_commit_id
+from navigator.git.snapshot import take_snapshot
+from navigator.git.source import TreeSource
+from navigator.journey.calls import Message, opening
+from navigator.journey.dependencies import Dependencies, at_home
+from navigator.journey.prompts.assemble import OVERHEAD, Elsewhere, Prompted, prompt_for
+from navigator.journey.prompts.blocks import data_block, diff_text
+from navigator.journey.prompts.library import PromptLibrary
+from navigator.journey.prompts.looks import LookTalk
+from navigator.landing.land import contains
+from navigator.model.diff import FileDiff
+from navigator.model.errors import Conflict
+from navigator.model.models import Finding, Project, Proposal, Task
+from navigator.model.secrets import secret_in
+from navigator.model.states import DecisionKind, LandingState, ReproductionOutcome, Role
+from navigator.model.text import safe_line
+from navigator.sheet.parts import remember_part_base
+from navigator.sheet.variants import changes_before
+from navigator.store.reads.reader import Reader
+
+# What a linked task is written on, and what it is told of changes in other projects that it comes after.
+
+SHOWN = 12_000
+"""Characters of a change in another project that are shown at most."""
+
+
+def base_on(
+    project: Project, private: PrivateRepo, task: Task, base: str, before: Sequence[Proposal]
+) -> tuple[str, str]:
+    """The commit to write a task on, and the proposal that it holds and `base` does not; "" where there is none.
+
+    Runs git: call it in a thread.
+
+    Args:
+        base: what the attempt would begin on otherwise.
+        before: approved changes to the same project that the task comes after.
+
+    Raises:
+        Conflict: several are missing from the base, and no one of their commits holds all of them.
+    """
+    missing = [one for one in before if not _holds(project, private, base, one)]
+    if not missing:
+        return base, ""
+    on = missing[-1]
+    if len(missing) > 1:
+        on = _holding_all(project, missing, task)
+    landing = on.landing
+    if landing is not None and landing.state is LandingState.LANDED and project.base != WORKTREE:
+        private.pin_base(landing.commit)
+        tree, parent = private.tree_of(landing.commit), landing.commit
+    else:
+        private.pin_base(on.base_commit)
+        tree, parent = on.tree, on.base_commit
+    # A commit of its own, so that it can be told from the landed one, which other tasks begin on once it is merged.
+    message = f"Base of {task.id}, attempt {task.attempt}: after {on.id}\n"
+    return commit_part(private, tree, parent, message), on.id
+
+
+def _holding_all(project: Project, missing: Sequence[Proposal], task: Task) -> Proposal:
+    """The one whose landed commit comes after the others'."""
+    git = read_facts(project.path).git()
+    commits = {
+        one.id: one.landing.commit
+        for one in missing
+        if one.landing is not None and one.landing.state is LandingState.LANDED
+    }
+    for one in missing:
+        tip = commits.get(one.id, "")
+        if len(commits) == len(missing) and all(contains(git, tip, other) for other in commits.values()):
+            return one
+    where = ", ".join(
+        f"{one.id} on {one.landing.ref.removeprefix('refs/heads/')}"
+        if one.id in commits and one.landing
+        else f"{one.id} not landed"
+        for one in missing
+    )
+    names = ", ".join(one.task_id for one in missing)
+    raise Conflict(
+        f"{task.id} comes after {names}, and no one commit holds all their changes ({where}).",
+        hint=f"Merge them into the project's base, then `navigator task retry {task.id}`.",
+    )
+
+
+def _holds(project: Project, private: PrivateRepo, base: str, change: Proposal) -> bool:
+    """Whether a commit holds a change: its landing is part of the history, or the files are as the change left them."""
+    if change.landing is not None and change.landing.state is LandingState.LANDED:
+        facts = read_facts(project.path)
+        if contains(facts.git(), resolve_base(facts, project.base)[1], change.landing.commit):
+            return True
+    there = private.tree_entries(base)
+    for made in private.raw_diff(change.base_commit, change.tree):
+        entry = there.get(made.path)
+        if made.new_mode == ABSENT:
+            if entry is not None:
+                return False
+        elif entry is None or (entry.mode, entry.sha) != (made.new_mode, made.new_sha):
+            return False
+    return True
+
+
+def change_text(project: Project, private: PrivateRepo, change: Proposal) -> str:
+    """A change in another project as the writer is shown it: never what its own project would not show. Runs git."""
+    before = TreeSource(private, change.base_commit, project)
+    after = TreeSource(private, change.tree, project)
+    shown: list[FileDiff] = []
+    left: list[str] = []
+    room = SHOWN
+    for file in private.diff(change.base_commit, change.tree):
+        lines = "\n".join(line.text for hunk in file.hunks for line in hunk.lines)
+        hidden = before.why_hidden(file.old_path) or after.why_hidden(file.new_path)
+        if hidden or secret_in(lines.encode("utf-8", "surrogateescape")) or len(lines) > room:
+            left.append(safe_line(file.path))
+            continue
+        room -= len(lines)
+        shown.append(file)
+    more = f"Not shown: {', '.join(left)}\n" if left else ""
+    return f"{diff_text(shown)}{more}" if shown else more
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One task's base, as `source`, and who writes on it."""
+
+    task: Task
+    source: TreeSource
+    writer: Role = field(default=Role.GENERATOR, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Material(Ground):
+    """The base, and the prompt that was made of it for `writer`.
+
+    Attributes:
+        talk: the looks of this attempt; None where its writer is not offered any.
+    """
+
+    prompted: Prompted
+    talk: LookTalk | None = None
+
+    def shown_whole(self) -> frozenset[str]:
+        """The files that the writer was shown whole. Reads git: call it in a thread."""
+        looked = self.talk.shown_whole() if self.talk else frozenset()
+        return self.prompted.context.shown_whole | looked
+
+    def asking(self, prompts: PromptLibrary, name: str, **values: object) -> tuple[list[Message], str]:
+        """The same material under other instructions, and the version of that prompt: for a report or a scan."""
+        shown = self.prompted.messages[1]["content"]
+        system, user, version = prompts.render(name, key=self.prompted.key, material=shown, **values)
+        return list(opening(system, user)), version
+
+
+async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) -> Material:
+    """Pin the base if the attempt has none, build the context for `writer`, render the prompt.
+
+    Raises:
+        NavigatorError: the repository is gone, or cannot be worked on; the message says why.
+    """
+    project = deps.project(task.project_id)
+    before = changes_before(deps.reader, task.id) if task.after else []
+    elsewhere = await _elsewhere(deps, project, task, before)
+    async with deps.project_lock(project.id):
+        ground = await _pinned(deps, project, task, before)
+        task, source = ground.task, ground.source
+        base = source.treeish
+        kept = None if elsewhere else deps.prepared.take(_prompt_key(deps, project, task, base, writer))
+        if isinstance(kept, Prompted):
+            made = kept
+        else:
+            made = await asyncio.to_thread(
+                prompt_for, deps, source, task, project, writer, elsewhere=elsewhere
+            )
+        talk = await asyncio.to_thread(_talk, deps, source, task, made, writer) if made.looks else None
+    return Material(task, source, made, talk, writer=writer)
+
+
+async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere]]:
+    """The base, pinned if the attempt has none, for a writer that reads by itself, and what changed in other projects
+    before; raises as `gather`."""
+    project = deps.project(task.project_id)
+    before = changes_before(deps.reader, task.id) if task.after else []
+    elsewhere = await _elsewhere(deps, project, task, before)
+    async with deps.project_lock(project.id):
+        return await _pinned(deps, project, task, before), elsewhere
+
+
+async def _pinned(deps: Dependencies, project: Project, task: Task, before: Sequence[Proposal]) -> Ground:
+    here = [change for change in before if change.project_id == project.id]
+    shared = _base_of_others(deps, task)
+    base, private, on = await asyncio.to_thread(_pinned_base, deps, project, task, shared, here)
+    if base != task.base_commit:
+        with deps.store.transaction() as tx:
+            tx.set_task_base(task.id, base)
+            if on:
+                remember_part_base(tx, base, on, task.note, linked=True)
+        task = task.model_copy(update={"base_commit": base})
+    return Ground(task, TreeSource(private, base, project))
+
+
+async def made_for(deps: Dependencies, task: Task, base: str, writer: Role) -> tuple[Hashable, Prompted]:
+    """The prompt of a task on a base that is not pinned yet, and the key under which `gather` finds it."""
+    project = deps.project(task.project_id)
+    async with deps.project_lock(project.id):
+        private = await asyncio.to_thread(deps.private, project)
+        source = TreeSource(private, base, project)
+        made = await asyncio.to_thread(prompt_for, deps, source, task, project, writer)
+    return _prompt_key(deps, project, task, base, writer), made
+
+
+def _prompt_key(deps: Dependencies, project: Project, task: Task, base: str, writer: Role) -> Hashable:
+    """Everything that a prompt depends on and that may change while it is kept."""
+    about = (task.id, task.text, task.note, task.kind, task.files)
+    return (*about, project.model_dump_json(), base, writer, deps.prompts.versions)
+
+
+def _talk(deps: Dependencies, source: TreeSource, task: Task, made: Prompted, writer: Role) -> LookTalk:
+    rules, count = deps.settings.generator, deps.counter.count
+    # One more answer, the one that is repaired or revised, and what is said about it, are in the conversation too.
+    room = made.room - made.tokens - deps.settings.server(writer).max_tokens - OVERHEAD
+    looker = Looker(deps.maps.get(source), task.text, task.files, made.context, rules.look_tokens, count)
+    return LookTalk(
+        deps.prompts,
+        looker,
+        key=made.key,
+        marker=made.marker,
+        looks=made.looks,
+        tokens=rules.look_tokens,
+        room=room,
+        count=count,
+    )
+
+
+async def _elsewhere(
+    deps: Dependencies, project: Project, task: Task, before: Sequence[Proposal]
+) -> list[Elsewhere]:
+    """The changes in other projects that a task comes after, and the one that the developer sent back."""
+    found = []
+    sent = sent_back(deps.reader, task)
+    for change in (*before, *([sent] if sent else [])):
+        if change.project_id == project.id and change is not sent:
+            continue
+        other = deps.project(change.project_id)
+        async with deps.project_lock(other.id):
+            private = await asyncio.to_thread(deps.private, other)
+            text = await asyncio.to_thread(change_text, other, private, change)
+        found.append(Elsewhere(other.name, change.id, change.title, text, sent_back=change is sent))
+    return found
+
+
+def sent_back(reader: Reader, task: Task) -> Proposal | None:
+    """The change of the attempt before, where the developer sent it back: the new attempt starts from it."""
+    for proposal in reversed(reader.proposals(task_id=task.id)):
+        if proposal.attempt == task.attempt - 1 and proposal.decision is not None:
+            return proposal if proposal.decision.kind is DecisionKind.SEND_BACK else None
+    return None
+
+
+def _base_of_others(deps: Dependencies, task: Task) -> str:
+    """The base of the other variants' present attempts, so that all of them are compared on one; "" where there is none."""
+    if not task.variant_of or task.base_commit:
+        return ""
+    others = [one for one in deps.reader.variants(task.variant_of) if one.attempt == task.attempt]
+    return next((one.base_commit for one in others if one.base_commit), "")
+
+
+def _pinned_base(
+    deps: Dependencies, project: Project, task: Task, shared: str, before: Sequence[Proposal]
+) -> tuple[str, PrivateRepo, str]:
+    private, on = deps.private(project), ""
+    with at_home(project):
+        base = task.base_commit or shared
+        if not base:
+            own = task.based(project)
+            base, on = base_on(own, private, task, new_base(own, private), before)
+    private.pin_base(base)
+    return base, private, on
+
+
+def new_base(project: Project, private: PrivateRepo) -> str:
+    """The commit that an attempt begins on: the base branch's, or a snapshot of the checkout."""
+    if project.base == WORKTREE:
+        return take_snapshot(private, read_facts(project.path)).commit
+    if is_commit_id(project.base):
+        return project.base
+    return read_base(project.path, project.base)
+
+
+def worth_sending(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that a revision answers."""
+    return [finding for finding in findings if finding.asked_for]
+
+
+def findings_block(kind: str, findings: Sequence[Finding], key: str) -> str:
+    """Findings as numbered JSON, for the generator ("findings") or the review of a revision ("earlier")."""
+    rows: list[dict[str, Any]] = [
+        {"number": number}
+        | finding.model_dump(
+            mode="json",
+            include={"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"},
+        )
+        | _test_of(finding)
+        for number, finding in enumerate(findings, 1)
+    ]
+    return data_block(kind, key, json.dumps(rows, ensure_ascii=False, indent=1))
+
+
+def _test_of(finding: Finding) -> dict[str, Any]:
+    """The test that was to prove a finding, where it was run."""
+    made = finding.reproduction
+    if made is None or not made.text or made.outcome not in _RUN:
+        return {}
+    told: dict[str, Any] = {"path": made.path, "outcome": made.outcome.value, "reason": made.reason}
+    if made.outcome is not ReproductionOutcome.NOT_REPRODUCED:
+        told |= {"text": made.text, "failure": made.failure}
+    return {"test": told}
+
+
+_RUN = frozenset(
+    {ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET, ReproductionOutcome.NOT_REPRODUCED}
+)

@@ -1,0 +1,297 @@
+"""The tests of findings, run: on the base and on the proposal, twice each; then the verdict, and where the task goes.
+
+CPU alone: the reviewer may be swapped out meanwhile. A run that is cut off is made again; nothing is asked of a model here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from navigator.context.withheld import learn_withheld
+from navigator.git.diffs import decode_lines
+from navigator.git.source import TreeSource
+from navigator.journey.checking import CheckSetup, cancellable, check_setup
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.moving import move_on
+from navigator.journey.reproducing import file_reader
+from navigator.journey.reviewing.grounding import derive_verdict
+from navigator.model.models import CheckResult, Proposal, Reproduction, Task
+from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome
+from navigator.model.text import safe_line
+from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.sandbox.one_command import NoRunner, one_command
+from navigator.sandbox.one_test import (
+    AGAIN,
+    FIRST,
+    TestFile,
+    TestRun,
+    Variant,
+    run_test,
+    watched_files,
+)
+from navigator.sandbox.reproducing.facts import Facts, names_around, read_test, whole_statements
+from navigator.sandbox.reproducing.judge import Change, Judged, agreed, alone, change_of, judged
+from navigator.sandbox.spec import SandboxSpec
+from navigator.sandbox.suite import prepare
+from navigator.store.reads.verdicts import HeldTest
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+NAME = "finding tests"
+"""The check of a revision that runs the tests of the findings before it."""
+
+_PENDING, _COULD_NOT = ReproductionOutcome.PENDING, ReproductionOutcome.COULD_NOT_RUN
+PROVED = frozenset({ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET})
+"""Outcomes of a test that fails on the proposal for the finding's reason."""
+
+
+def held_of(deps: Dependencies, task: Task, proposal: Proposal) -> list[HeldTest]:
+    """The rows of the newest review of a proposal that has any."""
+    held = [one for one in deps.reader.held_tests(task.id, task.attempt) if one.proposal_id == proposal.id]
+    newest = max((one.review_id for one in held), default=0)
+    return [one for one in held if one.review_id == newest]
+
+
+async def settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
+    """Run what is pending, derive the verdict, move the task on from `checking`. The proposal has its review."""
+    held = held_of(deps, task, proposal)
+    due = [one for one in held if one.reproduction.outcome is _PENDING]
+    if due:
+        deps.on_live({"task": task.id, "checking": task.project})
+        bench = await _bench(deps, task, proposal)
+        await asyncio.gather(*(_prove(deps, task, proposal, one, bench) for one in due))
+    review = deps.reader.proposal(proposal.id).review
+    assert review is not None
+    block_on = deps.settings.review.block_on
+    with deps.store.transaction() as tx:
+        if held:
+            verdict = derive_verdict(review.findings, block_on)
+            tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings, block_on)
+            review = review.model_copy(update={"verdict": verdict})
+        move_on(tx, deps, task, review)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """Everything the runs of one proposal's tests share."""
+
+    setup: CheckSetup
+    change: Change
+    names: frozenset[str]
+    files: tuple[str, ...]
+    base: str
+    base_spec: SandboxSpec
+    spec: SandboxSpec
+    source: TreeSource
+
+
+async def _bench(deps: Dependencies, task: Task, proposal: Proposal) -> _Bench:
+    setup = await check_setup(deps, deps.project(task.project_id))
+    return await asyncio.to_thread(_made_bench, deps, setup, proposal)
+
+
+def _made_bench(deps: Dependencies, setup: CheckSetup, proposal: Proposal) -> _Bench:
+    private, project = setup.private, setup.project
+    base = private.tree_of(proposal.base_commit)
+    files = private.diff(proposal.base_commit, proposal.tree)
+    change = change_of(files)
+    source, before = TreeSource(private, proposal.tree, project), TreeSource(private, base, project)
+    names: set[str] = set()
+    for path, lines in change.added.items():
+        names |= _bounded(names_around, source, path, lines) or set()
+    change = Change(
+        {
+            path: _bounded(whole_statements, source, path, lines) or lines
+            for path, lines in change.added.items()
+        },
+        {
+            path: _bounded(whole_statements, before, path, lines) or lines
+            for path, lines in change.removed.items()
+        },
+    )
+    learn_withheld(deps.redact, project, private, proposal.tree)
+    return _Bench(
+        setup,
+        change,
+        frozenset(names),
+        tuple(file.new_path for file in files),
+        base,
+        prepare(project, private, base),
+        prepare(project, private, proposal.tree),
+        source,
+    )
+
+
+def _bounded(
+    read: Callable[[str, frozenset[int]], _T], source: TreeSource, path: str, lines: frozenset[int]
+) -> _T | None:
+    """What `read` finds in a file of the tree; None where it cannot be read within the limits."""
+    text = "\n".join(decode_lines(source.read(path) or b"").splitlines())
+    try:
+        return run_bounded(read, text, lines, size=len(text))
+    except WorkerLost:
+        return None
+
+
+async def _prove(deps: Dependencies, task: Task, proposal: Proposal, held: HeldTest, bench: _Bench) -> None:
+    row = held.reproduction
+    runs: list[TestRun] = []
+    made = await _judgement(deps, task, proposal, held, bench, runs)
+    seconds = round(sum(run.seconds for run in runs), 3)
+    told = {"outcome": made.outcome, "reason": made.reason, "failure": made.failure, "seconds": seconds}
+    log.info("%s: the test of finding %d: %s", proposal.id, row.finding + 1, made.reason)
+    with deps.store.transaction() as tx:
+        tx.set_reproduction(proposal.id, held.review_id, row.model_copy(update=told))
+
+
+async def _judgement(
+    deps: Dependencies, task: Task, proposal: Proposal, held: HeldTest, bench: _Bench, runs: list[TestRun]
+) -> Judged:
+    """Read the test, run it, judge it. What settles it early spares the other runs."""
+    row, finding = held.reproduction, held.finding
+    facts = Facts()
+    try:
+        command = one_command(bench.setup.project.check, row.path, row.text, file_reader(bench.source))
+        if command.traced:
+            facts = await asyncio.to_thread(
+                run_bounded, read_test, row.text, bench.names, bench.files, size=len(row.text)
+            )
+    except (NoRunner, WorkerLost) as error:
+        return Judged(_COULD_NOT, str(error))
+    if facts.problem:
+        return Judged(_COULD_NOT, facts.problem)
+    if facts.refusals:
+        return Judged(ReproductionOutcome.NOT_REPRODUCED, facts.refusals[0])
+    watched = watched_files([*bench.change.watched, finding.path])
+    test = TestFile(row.path, row.text, command, watched)
+
+    async def pair(variant: Variant, *, base_first: bool) -> Judged:
+        # The second pair in the other order: what depends on being first is seen as a difference.
+        trees = [(bench.spec, proposal.tree), (bench.base_spec, bench.base)]
+        found: dict[str, TestRun] = {}
+        for spec, tree in reversed(trees) if base_first else trees:
+            found[tree] = await _run(deps, bench.setup, spec, tree, test, variant)
+            runs.append(found[tree])
+            if tree == proposal.tree and (settled := alone(facts, found[tree])) is not None:
+                return settled
+        return judged(
+            facts, bench.change, finding, task.text, row.path, found[bench.base], found[proposal.tree]
+        )
+
+    first = await pair(FIRST, base_first=False)
+    if first.outcome not in PROVED:
+        return first
+    return agreed(first, await pair(AGAIN, base_first=True))
+
+
+async def _run(
+    deps: Dependencies, setup: CheckSetup, spec: SandboxSpec, tree: str, test: TestFile, variant: Variant
+) -> TestRun:
+    async with deps.room_for_check():
+        return await cancellable(
+            partial(
+                run_test,
+                spec,
+                setup.private,
+                tree,
+                test,
+                setup.limits,
+                setup.sandbox,
+                setup.scratch,
+                variant=variant,
+                without=setup.without,
+                redact=deps.redact,
+            )
+        )
+
+
+async def run_again(deps: Dependencies, task: Task, proposal: Proposal) -> tuple[CheckResult, ...]:
+    """The tests of earlier rounds' findings on a revision: which findings it meets, and which regressions are still there.
+
+    Returns:
+        One check, or none where there is no such test.
+    """
+    earlier = _newest_of_each(
+        [
+            held
+            for held in deps.reader.held_tests(task.id, task.attempt)
+            if held.round < proposal.round and held.reproduction.outcome in PROVED
+        ]
+    )
+    if not earlier:
+        return ()
+    setup = await check_setup(deps, deps.project(task.project_id))
+    spec = await asyncio.to_thread(prepare, setup.project, setup.private, proposal.tree)
+    source = TreeSource(setup.private, proposal.tree, setup.project)
+    runs = await asyncio.gather(
+        *(run_kept(deps, setup, spec, source, proposal.tree, held.reproduction) for held in earlier)
+    )
+    outcomes = [revised_outcome(run) for run in runs]
+    with deps.store.transaction() as tx:
+        told = [
+            (held.review_id, held.reproduction.finding, outcome)
+            for held, outcome in zip(earlier, outcomes, strict=True)
+        ]
+        tx.set_revised(told, proposal.id)
+    return (_as_check(earlier, outcomes, runs),)
+
+
+def _newest_of_each(held: Sequence[HeldTest]) -> list[HeldTest]:
+    """Each test once: a finding that was repeated brought its test along."""
+    return list({(one.reproduction.path, one.reproduction.text): one for one in held}.values())
+
+
+async def run_kept(
+    deps: Dependencies,
+    setup: CheckSetup,
+    spec: SandboxSpec,
+    source: TreeSource,
+    tree: str,
+    made: Reproduction,
+) -> TestRun:
+    """A stored test on a tree, once."""
+    if made.path in source.entries:
+        return TestRun(problem=f"{safe_line(made.path)} is now a file of the change")
+    try:
+        command = one_command(setup.project.check, made.path, made.text, file_reader(source))
+    except NoRunner as error:
+        return TestRun(problem=str(error))
+    return await _run(deps, setup, spec, tree, TestFile(made.path, made.text, command), FIRST)
+
+
+def revised_outcome(run: TestRun) -> RevisedOutcome:
+    """What a run of a stored test says."""
+    if run.problem or run.written:
+        return RevisedOutcome.COULD_NOT_RUN
+    return RevisedOutcome.FAILS if run.failed else RevisedOutcome.PASSES
+
+
+def _as_check(
+    held: Sequence[HeldTest], outcomes: Sequence[RevisedOutcome], runs: Sequence[TestRun]
+) -> CheckResult:
+    """A regression that is still there is this change's doing; a requirement that is still not met, the base has too."""
+    lines: list[str] = []
+    worst = CheckOutcome.PASSED
+    for one, outcome, run in zip(held, outcomes, runs, strict=True):
+        made = one.reproduction
+        what = made.outcome.value.replace("_", " ")
+        said = f"{made.path} ({what}, round {one.round}): {outcome.value.replace('_', ' ')}"
+        lines.append(said + (f": {run.problem}" if run.problem else ""))
+        if outcome is not RevisedOutcome.FAILS:
+            continue
+        lines.append(run.failed[0].message)
+        if made.outcome is ReproductionOutcome.REGRESSION:
+            worst = CheckOutcome.FAILED
+        elif worst is CheckOutcome.PASSED:
+            worst = CheckOutcome.FAILED_BEFORE
+    if all(outcome is RevisedOutcome.COULD_NOT_RUN for outcome in outcomes):
+        worst = CheckOutcome.UNTESTED
+    seconds = round(sum(run.seconds for run in runs), 3)
+    return CheckResult(name=NAME, outcome=worst, seconds=seconds, detail="\n".join(lines)[:4_000])

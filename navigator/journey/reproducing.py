@@ -1,0 +1,278 @@
+"""The tests that are to prove a review's findings: asked for while the reviewer is loaded, each in the review's conversation.
+
+The review is stored with one row for each finding before the first test is asked for, and each answer as it comes. After a
+crash only what was not answered is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from navigator.client.errors import BadAnswer, CutByLength, ServingError
+from navigator.edits import marker_length
+from navigator.git.source import TreeSource
+from navigator.journey.calls import Message, call_model, is_tasks_fault
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.prompts.blocks import data_block
+from navigator.journey.reviewing.prompt import OVERHEAD, Reading
+from navigator.journey.reviewing.rereview import is_again
+from navigator.journey.reviewing.test_answer import (
+    NoTest,
+    WrittenTest,
+    read_test_answer,
+    test_folders,
+    to_prove,
+)
+from navigator.model.models import Finding, Project, Proposal, Reproduction, Review, Task
+from navigator.model.states import ReproductionOutcome, Role, Verdict
+from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.sandbox.one_command import FileReading, NoRunner, OneCommand, one_command
+from navigator.sandbox.probe import probe
+from navigator.sandbox.reproducing.facts import read_test
+from navigator.store.reads.verdicts import HeldTest
+
+log = logging.getLogger(__name__)
+
+TEST_TOKENS = 1_500
+"""max_tokens of a test: one file that asserts one thing."""
+
+PURPOSE = "reproduce"
+
+_UNASKED, _PENDING = ReproductionOutcome.UNASKED, ReproductionOutcome.PENDING
+_COULD_NOT = ReproductionOutcome.COULD_NOT_RUN
+
+
+@dataclass(frozen=True)
+class Talk:
+    """One prompt of a review and its answer: where a test for one of its findings is asked for."""
+
+    reading: Reading
+    answer: str
+
+
+async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Review) -> list[Reproduction]:
+    """A row for each finding that a test is to prove; empty where the settings, the project or this machine ask for none."""
+    rules, project = deps.settings.review, deps.project(task.project_id)
+    if not rules.reproduce or review.verdict is not Verdict.REVISE or not project.check.strip():
+        return []
+    if not deps.settings.checks.unsandboxed and not (await asyncio.to_thread(probe)).works:
+        return []
+    places = to_prove(review.findings, len(review.findings))
+    earlier = deps.reader.held_tests(task.id, task.attempt)
+    made = [_row(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
+    return made + [
+        Reproduction(
+            finding=place,
+            outcome=_COULD_NOT,
+            reason=f"no test was asked for: at most {rules.reproduce_most} in a review",
+            model=review.model,
+        )
+        for place in places[rules.reproduce_most :]
+    ]
+
+
+def _row(deps: Dependencies, review: Review, place: int, earlier: Sequence[HeldTest]) -> Reproduction:
+    """The row of one finding: with the test of the finding that it repeats, where there is one."""
+    finding = review.findings[place]
+    known = [
+        held.reproduction for held in earlier if held.reproduction.text and is_again(finding, held.finding)
+    ]
+    told = {"finding": place, "model": review.model}
+    if not known:
+        return Reproduction(**told)
+    again = known[-1]
+    return Reproduction(
+        **told, outcome=_PENDING, path=again.path, text=again.text, prompt_version=again.prompt_version
+    )
+
+
+async def ask_tests(
+    deps: Dependencies, task: Task, proposal: Proposal, held: Sequence[HeldTest], talks: Sequence[Talk]
+) -> None:
+    """Ask for each test that is not there yet, and keep what comes.
+
+    Raises:
+        ServingError: the reviewer did not answer; what it answered before is kept.
+    """
+    due = [one for one in held if one.reproduction.outcome is _UNASKED]
+    if not due:
+        return
+    project = deps.project(task.project_id)
+    async with deps.project_lock(project.id):
+        private = await asyncio.to_thread(deps.private, project)
+        source = TreeSource(private, proposal.tree, project)
+        taken = await asyncio.to_thread(
+            lambda: {*source.entries, *private.tree_entries(proposal.base_commit)}
+        )
+    for one in due:
+        made = await _ask_one(deps, task, one, talks, _Place(project, source, taken))
+        with deps.store.transaction() as tx:
+            tx.set_reproduction(proposal.id, one.review_id, made)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a test may go: the project, the proposal's tree, and every path that is taken."""
+
+    project: Project
+    source: TreeSource
+    taken: Collection[str]
+
+
+async def _ask_one(
+    deps: Dependencies, task: Task, held: HeldTest, talks: Sequence[Talk], place: _Place
+) -> Reproduction:
+    """One test: asked for, and once more where the answer cannot be used."""
+    row, finding = held.reproduction, held.finding
+    talk = next((talk for talk in talks if finding.hunk in talk.reading.labels), None)
+    if talk is None:
+        return _without(row, "its part of the review no longer exists")
+    suffix = PurePosixPath(finding.path).suffix
+    paths = place.source.paths()
+    tests = test_folders(paths, suffix) or test_folders(paths, "")
+    read = file_reader(place.source)
+    try:
+        runner = one_command(place.project.check, _sample(tests, suffix), _SAMPLE_TEXT, read)
+    except NoRunner as error:
+        return _without(row, str(error))
+    marker = marker_length([message["content"] for message in talk.reading.messages])
+    # What a model said is sent back to it without what it should never have known.
+    said = deps.redact(talk.answer)
+    messages: list[Message] = [*talk.reading.messages, {"role": "assistant", "content": said}]
+    problem = ""
+    for attempt in range(2):
+        version, message = _message(deps, place.project, finding, runner, tests, marker, problem)
+        messages.append(message)
+        if not _fits(deps, talk.reading, messages):
+            return row if problem else _without(row, "the context has no room for a test")
+        row = row.model_copy(update={"prompt_version": version})
+        try:
+            answer = await _asked(deps, task, version, messages, 2 * row.finding + attempt)
+        except _NoAnswer as error:
+            return _without(row, f"no test was written: {error}")
+        made = await asyncio.to_thread(_read, deps, answer, marker, place)
+        if isinstance(made, WrittenTest):
+            return row.model_copy(
+                update={"outcome": _PENDING, "reason": "", "path": made.path, "text": made.text}
+            )
+        row = row.model_copy(update={"outcome": made.outcome, "reason": made.reason})
+        if not made.again:
+            break
+        problem = made.reason
+        messages.append({"role": "assistant", "content": deps.redact(answer)})
+    return row
+
+
+class _NoAnswer(Exception):
+    """This request alone got none: asking again later would change nothing."""
+
+
+async def _asked(deps: Dependencies, task: Task, version: str, messages: Sequence[Message], seq: int) -> str:
+    """The answer: the one that was kept before a crash, or a new one.
+
+    Raises:
+        _NoAnswer: it would get none later either. ServingError: the server did not answer.
+    """
+    kept = deps.reader.answers_of(task.id, task.attempt, task.round, PURPOSE).get(seq)
+    if kept is not None:
+        return kept
+    try:
+        answer = await call_model(
+            deps,
+            Role.REVIEWER,
+            task,
+            purpose=PURPOSE,
+            prompt_version=version,
+            messages=messages,
+            max_tokens=min(TEST_TOKENS, deps.settings.server(Role.REVIEWER).max_tokens),
+            seq=seq,
+        )
+    except ServingError as error:
+        if isinstance(error, CutByLength | BadAnswer) or is_tasks_fault(deps, task, error, Role.REVIEWER):
+            raise _NoAnswer(error.message) from error
+        raise
+    return answer.text
+
+
+def _fits(deps: Dependencies, reading: Reading, messages: Sequence[Message]) -> bool:
+    count = deps.counter_for(Role.REVIEWER).count
+    spent = reading.tokens + sum(count(said["content"]) for said in messages[len(reading.messages) :])
+    return spent + OVERHEAD + TEST_TOKENS <= deps.settings.server(Role.REVIEWER).context_tokens
+
+
+def _without(row: Reproduction, reason: str) -> Reproduction:
+    return row.model_copy(update={"outcome": _COULD_NOT, "reason": reason})
+
+
+def _read(deps: Dependencies, text: str, marker: int, place: _Place) -> WrittenTest | NoTest:
+    """What an answer leaves to run; what is only seen to be wrong once the sandbox ran it is not looked for here."""
+    read = read_test_answer(text, marker, place.taken)
+    if isinstance(read, NoTest):
+        return read
+    if deps.redact(read.text) != read.text:
+        return NoTest(_COULD_NOT, "the test holds a secret", again=False)
+    try:
+        one_command(place.project.check, read.path, read.text, file_reader(place.source))
+        if read.path.endswith(".py"):
+            facts = run_bounded(read_test, read.text, size=len(read.text))
+            if facts.problem:
+                return NoTest(_COULD_NOT, facts.problem)
+    except (NoRunner, WorkerLost) as error:
+        return NoTest(_COULD_NOT, str(error))
+    return read
+
+
+def _message(
+    deps: Dependencies,
+    project: Project,
+    finding: Finding,
+    runner: OneCommand,
+    tests: Sequence[str],
+    marker: int,
+    problem: str,
+) -> tuple[str, Message]:
+    told = json.dumps(
+        finding.model_dump(
+            mode="json",
+            include={"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"},
+        ),
+        ensure_ascii=False,
+        indent=1,
+    )
+    key = deps.keys.key_for([told])
+    _, user, version = deps.prompts.render(
+        "reproduce",
+        finding=data_block("finding", key, told),
+        command=project.check.strip(),
+        runner=runner.runner,
+        tests=tests,
+        open="<" * marker,
+        close=">" * marker,
+        problem=problem,
+    )
+    return version, {"role": "user", "content": user}
+
+
+_SAMPLE_TEXT = "func TestSample(t *testing.T) {}\n"
+
+
+def _sample(tests: Sequence[str], suffix: str) -> str:
+    """A path like that of the test to come, to see whether it could be run."""
+    if tests:
+        return tests[0]
+    return {".go": "sample_test.go", ".rs": "tests/sample.rs"}.get(
+        suffix, f"tests/test_sample{suffix or '.py'}"
+    )
+
+
+def file_reader(source: TreeSource) -> FileReading:
+    def read(path: str) -> str | None:
+        content = source.read(path)
+        return None if content is None else content.decode("utf-8", "replace")
+
+    return read

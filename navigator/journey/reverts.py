@@ -1,0 +1,124 @@
+"""Finds out which landed commits were reverted later, and keeps it in the store for the statistics.
+
+The user's repositories are only read, each within limits on time, output and length of history. What a look cannot tell is
+kept as unknown, with the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from navigator.git.facts import (
+    NoCommit,
+    NotARepository,
+    RepoFacts,
+    read_facts,
+    require_same,
+    resolve_base,
+)
+from navigator.git.reverts import Seen, Wanted, look_for_reverts
+from navigator.journey.dependencies import Dependencies
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project, utc_now
+from navigator.model.outcomes import Fate, LandedCommit
+
+log = logging.getLogger(__name__)
+
+OWN_BRANCHES = "refs/heads/navigator/"
+"""Branches that landings make. The user merges them: what becomes of a commit is seen on the project's base."""
+
+_MARGIN = timedelta(days=1)
+"""How far before a landing the history is read: the clocks of committers differ."""
+
+
+async def look_for(deps: Dependencies, project: Project) -> list[Fate]:
+    """Look for one project's landed commits, and keep what was seen."""
+    landed = deps.reader.landed_since_looked(project.id)
+    if not landed:
+        return []
+    fates = await asyncio.to_thread(look_in, project, landed)
+    with deps.store.transaction() as tx:
+        for fate in fates:
+            tx.set_fate(fate)
+    return fates
+
+
+def look_in(project: Project, landed: Sequence[LandedCommit]) -> list[Fate]:
+    """What a project's repository says of its landed commits. Runs git: call it in a thread."""
+    try:
+        facts = read_facts(project.path)
+        require_same(facts, project)
+        fates = _look(project, facts, landed)
+    except NotARepository:
+        return _unknown(landed, "the repository is not at its path")
+    except NavigatorError as error:
+        log.warning("%s: landed commits could not be looked for: %s", project.name, error)
+        return _unknown(landed, "the repository could not be read")
+    return fates
+
+
+def _look(project: Project, facts: RepoFacts, landed: Sequence[LandedCommit]) -> list[Fate]:
+    """Each commit on the project's base; one that is not there, on the branch that it landed on, if that was the user's."""
+    try:
+        base, tip = resolve_base(facts, project.base)
+    except NoCommit:
+        return _unknown(landed, "the project's base branch is gone")
+    fates = _on(facts, base, tip, landed)
+    left = [one for one, fate in zip(landed, fates, strict=True) if fate.fate == "unknown"]
+    own = {one.ref for one in left if not one.ref.startswith(OWN_BRANCHES)} - {base}
+    better: dict[str, Fate] = {}
+    for ref in sorted(own):
+        branch = ref.removeprefix("refs/heads/")
+        if branch in facts.branches:
+            there = [one for one in left if one.ref == ref]
+            tip = resolve_base(facts, ref)[1]
+            better |= {
+                fate.proposal_id: fate for fate in _on(facts, ref, tip, there) if fate.fate != "unknown"
+            }
+    return [better.get(fate.proposal_id, fate) for fate in fates]
+
+
+def _on(facts: RepoFacts, ref: str, tip: str, landed: Sequence[LandedCommit]) -> list[Fate]:
+    """What one branch says of the commits."""
+    wanted = [Wanted(one.commit, one.found_as) for one in landed]
+    seen, whole = look_for_reverts(facts.git(), tip, wanted, since=_since(landed))
+    branch, at = ref.removeprefix("refs/heads/"), utc_now()
+    return [_fate(one, seen.get(one.commit), branch, at, whole=whole) for one in landed]
+
+
+def _fate(one: LandedCommit, seen: Seen | None, branch: str, at: str, *, whole: bool) -> Fate:
+    known = {"proposal_id": one.proposal_id, "commit": one.commit, "branch": branch, "at": at}
+    if seen is None:
+        return Fate(**known, fate="unknown", found_as=one.found_as, reason="not on the base branch")
+    if seen.reverted_by:
+        return Fate(
+            **known, fate="reverted", found_as=seen.found_as, reverted_by=seen.reverted_by, how=seen.how
+        )
+    if not whole:
+        return Fate(**known, fate="unknown", found_as=seen.found_as, reason="too much history since to read")
+    return Fate(**known, fate="kept", found_as=seen.found_as)
+
+
+def _since(landed: Sequence[LandedCommit]) -> str:
+    """From when on commits matter: the last look at each that was found then, the landing of every other."""
+    moments = [one.at if one.fate == "kept" else one.landed for one in landed]
+    oldest = datetime.fromisoformat(min(moments).replace("Z", "+00:00"))
+    return (oldest - _MARGIN).isoformat(timespec="seconds")
+
+
+def _unknown(landed: Sequence[LandedCommit], reason: str) -> list[Fate]:
+    at = utc_now()
+    return [
+        Fate(
+            proposal_id=one.proposal_id,
+            commit=one.commit,
+            fate="unknown",
+            found_as=one.found_as,
+            reason=reason,
+            at=at,
+        )
+        for one in landed
+    ]

@@ -1,0 +1,461 @@
+"""The reviewer's turn on one proposal: read, ground every finding, derive the verdict, say where the task goes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from navigator.client.client import ChatAnswer
+from navigator.client.errors import BadAnswer, CutByLength, ServingError
+from navigator.client.names import same_base
+from navigator.config.settings import ServerSettings, Settings
+from navigator.edits import parse_answer
+from navigator.figures.exam import advice_words, exam_scores
+from navigator.journey.calls import (
+    FAILED_CALLS_A_ROUND,
+    call_model,
+    is_requests_fault,
+    is_tasks_fault,
+    usage_of,
+)
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.moving import move_on
+from navigator.journey.proving import held_of
+from navigator.journey.reproducing import Talk, ask_tests, planned
+from navigator.journey.review_looking import SEQS, look_first
+from navigator.journey.reviewing.answer import RawReview, united
+from navigator.journey.reviewing.answer_schema import review_schema
+from navigator.journey.reviewing.grounding import UnreadableReview, read_review
+from navigator.journey.reviewing.join import Answered, join, unread_of
+from navigator.journey.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
+from navigator.journey.reviewing.rereview import reversals
+from navigator.journey.subject import Subject, gather_subject, leaving_messages
+from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
+from navigator.model.states import Escalation, Role, TaskState, Verdict
+from navigator.process.bounded.run import WorkerLost, run_bounded
+
+if TYPE_CHECKING:
+    from navigator.client.tokens import TokenCounter
+    from navigator.journey.prompts.blocks import KeyRing
+    from navigator.journey.prompts.library import PromptLibrary
+    from navigator.store.writes.writer import Transaction
+
+log = logging.getLogger(__name__)
+
+REVIEW_TOKENS = 2_000
+"""max_tokens of a review: they are 500-1,000 long, and a schema bounds each string. A retry after a cut may take twice that."""
+
+GROUNDING = 30.0
+"""Seconds of processor time in which the quotes of one review are looked for."""
+
+OWN_TOKENS = 800
+"""max_tokens of a generator's reading of its own change, which decides nothing: it is not to cost what a review does."""
+
+AGAIN = "review again"
+"""What it says of the reviewer's second reading of a proposal, which the developer asked for."""
+
+PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final", Role.GENERATOR: "review own"}
+"""What the calls table says of each role's readings."""
+
+EXAM = "exam"
+"""What it says of a reading of an item of the exam."""
+
+
+class Planning(Protocol):
+    """What the prompts of a review are made with."""
+
+    @property
+    def settings(self) -> Settings:
+        """See `Dependencies`."""
+
+    @property
+    def prompts(self) -> PromptLibrary:
+        """See `Dependencies`."""
+
+    @property
+    def keys(self) -> KeyRing:
+        """See `Dependencies`."""
+
+    def counter_for(self, role: Role) -> TokenCounter:
+        """See `Dependencies`."""
+
+
+async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -> None:
+    """Take a task from awaiting_review (or final_review) to its next state.
+
+    The generator's reading of its own change is stored beside the proposal and moves nothing.
+
+    Raises:
+        ServingError: the reviewer did not answer; the task is back in awaiting_review.
+    """
+    task = deps.reader.task(task_id)
+    proposal = deps.reader.open_proposal(task_id)
+    if role is not Role.REVIEWER:
+        await _read_beside(deps, task, proposal, role)
+        return
+    _set(deps, task, TaskState.REVIEWING)
+    again = task.escalated is Escalation.AGAIN
+    try:
+        if again:  # another reading, without tests: those of the first one stand
+            review, _ = await _read(deps, task, proposal, role)
+            _record(deps, task, proposal, review)
+            return
+        held = held_of(deps, task, proposal)
+        if held:  # a crash came between the review and its tests
+            talks = await _talks_again(deps, task, proposal)
+        else:
+            review, talks = await _read(deps, task, proposal, role)
+            rows = await planned(deps, task, proposal, review)
+            _record(deps, task, proposal, review, rows)
+            held = held_of(deps, task, proposal)
+        await ask_tests(deps, task, proposal, held, talks)
+    except ServingError as error:
+        _set(deps, task, TaskState.AWAITING_REVIEW, str(error))
+        raise
+    if held:
+        _set(deps, task, TaskState.CHECKING, "the tests of its findings are run")
+
+
+async def _read_beside(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> None:
+    """The final model's reading, or the writer's own. What was escalated goes back to the developer if there is no answer."""
+    try:
+        review, _ = await _read(deps, task, proposal, role)
+    except ServingError as error:
+        if role is Role.FINAL and task.escalated:
+            reason = f"The final model did not answer: {error}"
+            with deps.store.transaction() as tx:
+                _give_back(tx, task, reason)
+        raise
+    _record(deps, task, proposal, review)
+
+
+def _give_back(tx: Transaction, task: Task, reason: str = "") -> None:
+    """To the developer, unless the developer has taken it back already."""
+    if tx.read.task(task.id).state is TaskState.FINAL_REVIEW:
+        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=reason, escalated=Escalation.NONE)
+
+
+async def _read(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> tuple[Review, list[Talk]]:
+    """One reading of one proposal by `role`'s model, and the conversations that it took; nothing but its calls is stored.
+
+    Raises:
+        ServingError: the model did not answer.
+    """
+    kept = deps.prepared.take(_plan_key(deps, task, proposal)) if role is Role.REVIEWER else None
+    if isinstance(kept, Planned):
+        subject = replace(kept.subject, task=task, proposal=proposal)
+        return await _read_change(deps, subject, role, kept.plan)
+    subject = await gather_subject(deps, task, proposal, role)
+    if role is Role.FINAL:
+        why = subject.guarded
+        if task.escalated and not deps.project(task.project_id).escalate:
+            why = f"{task.project} does not let its proposals leave this machine"
+        if why:
+            return _withheld(deps, subject, why), []
+    return await _read_change(deps, subject, role)
+
+
+async def read_change(deps: Dependencies, subject: Subject, role: Role) -> Review:
+    """One reading of a change by `role`'s model: a proposal's, or that of an item of the exam, asked alike.
+
+    Raises:
+        ServingError: the model did not answer.
+    """
+    return (await _read_change(deps, subject, role))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A proposal as it was read from git, and the prompts of its review."""
+
+    subject: Subject
+    plan: Plan
+
+
+async def prepare_review(deps: Dependencies, task_id: str) -> tuple[Hashable, Planned]:
+    """What the review of a task's proposal begins with, and the key under which it is found; nothing is asked or stored."""
+    task, proposal = deps.reader.task(task_id), deps.reader.open_proposal(task_id)
+    subject = await gather_subject(deps, task, proposal, Role.REVIEWER)
+    plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, Role.REVIEWER))
+    return _plan_key(deps, task, proposal), Planned(subject, plan)
+
+
+def _plan_key(deps: Dependencies, task: Task, proposal: Proposal) -> Hashable:
+    """Everything that a review's prompts depend on and that may change while they are kept."""
+    return task.text, task.note, proposal.id, proposal.checks, deps.prompts.versions
+
+
+async def _read_change(
+    deps: Dependencies, subject: Subject, role: Role, plan: Plan | None = None
+) -> tuple[Review, list[Talk]]:
+    if plan is None:
+        plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
+    answered: list[Answered] = []
+    answers: list[ChatAnswer] = []
+    talks: list[Talk] = []
+    for place, reading in enumerate(plan.readings):
+        before = len(answers)
+        answered.append(await _ask(deps, subject, reading, role, 2 * place, answers))
+        talks += [Talk(reading, answer.text or answer.reasoning) for answer in answers[before:][-1:]]
+    answered += [Answered(None, None, why) for why in plan.too_large]
+    model = answers[-1].model if answers else deps.settings.server(role).model
+    review = await asyncio.to_thread(conclude, subject, plan, answered, answers, model=model, role=role)
+    return review, talks
+
+
+async def _talks_again(deps: Dependencies, task: Task, proposal: Proposal) -> list[Talk]:
+    """The conversations of a review that is stored: the same prompts, and the answers that were kept."""
+    subject = await gather_subject(deps, task, proposal, Role.REVIEWER)
+    asked_by = prompt_dependencies(deps, Role.REVIEWER)
+    plan = await asyncio.to_thread(plan_review, subject, asked_by)
+    name = PURPOSES[Role.REVIEWER]
+    kept = deps.reader.answers_of(task.id, task.attempt, task.round, name)
+    looked = deps.reader.answers_of(task.id, task.attempt, task.round, f"{name} look")
+    return [
+        Talk(reading, text)
+        for place, reading in enumerate(plan.readings)
+        if (text := kept.get(2 * place + 1) or kept.get(2 * place) or _ended(looked, 2 * place))
+    ]
+
+
+def _ended(looked: Mapping[int, str], seq: int) -> str:
+    """The review that ended a prompt's looks; "" where it was asked for after them."""
+    last = max((number for number in looked if number // SEQS == seq), default=-1)
+    text = looked.get(last, "")
+    return "" if parse_answer(text).asks_to_look else text
+
+
+def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
+    """What an answer says, read where it can be ended.
+
+    Raises:
+        UnreadableReview: it is no review. WorkerLost: reading it took too long.
+    """
+    size = len(answer.text) + len(answer.reasoning)
+    return run_bounded(read_review, answer.text, answer.reasoning, reading.asked, size=size)
+
+
+def prompt_dependencies(deps: Planning, role: Role) -> ReviewPromptDependencies:
+    """What reviews by `role` are made of: its tokenizer, and the room that its server's context leaves."""
+    server = deps.settings.server(role)
+    counter = deps.counter_for(role)
+    return ReviewPromptDependencies(
+        deps.prompts,
+        deps.keys,
+        counter.count,
+        counter.exact,
+        server.context_tokens - answer_room(server, role)[0],
+    )
+
+
+def answer_room(server: ServerSettings, role: Role = Role.REVIEWER) -> tuple[int, int]:
+    """max_tokens of a review and of its retry, as far as the context has room for them beside a prompt of any use."""
+    if role is Role.GENERATOR:
+        own = min(OWN_TOKENS, server.max_tokens, max(1, server.context_tokens // 4))
+        return own, own
+    first = min(REVIEW_TOKENS, server.max_tokens, max(1, server.context_tokens // 4))
+    return first, min(2 * first, server.max_tokens)
+
+
+def _withheld(deps: Dependencies, subject: Subject, why: str) -> Review:
+    """The final model may be anywhere: a change that touches what is never shown is not sent to it."""
+    model = deps.settings.final.model
+    return Review(
+        role=Role.FINAL,
+        verdict=Verdict.UNREVIEWED,
+        summary=f"Not sent to the final model. {why}.",
+        prompt_version=prompt_dependencies(deps, Role.FINAL).prompts.get("review").version,
+        model=model,
+        at=utc_now(),
+    )
+
+
+def plan_review(subject: Subject, deps: ReviewPromptDependencies) -> Plan:
+    """The prompts of a review. CPU only, and not little of it: call it in a thread."""
+    return Planner(
+        deps,
+        subject.task,
+        subject.files,
+        subject.around,
+        subject.proposal.checks,
+        subject.earlier,
+        second=bool(subject.earlier),
+        callers=subject.callers,
+    ).plan()
+
+
+async def _ask(
+    deps: Dependencies, subject: Subject, reading: Reading, role: Role, seq: int, answers: list[ChatAnswer]
+) -> Answered:
+    """Ask, and once more if the answer cannot be read; then it counts as unread, never as APPROVE."""
+    task, why = subject.task, ""
+    messages = leaving_messages(deps.redact, reading) if role is Role.FINAL else reading.messages
+    again = role is Role.REVIEWER and task.escalated is Escalation.AGAIN
+    purpose = EXAM if subject.exam_item is not None else AGAIN if again else PURPOSES[role]
+    first, longer = answer_room(deps.settings.server(role), role)
+    room = first
+    if role is Role.REVIEWER:
+        try:
+            looked = await look_first(deps, subject, reading, purpose=purpose, seq=seq, max_tokens=first)
+        except ServingError as error:
+            if not _is_its_fault(deps, subject, error, role):
+                raise
+            return Answered(reading, None, error.message)
+        messages = tuple(looked.messages)
+        answers += looked.asked
+        if looked.answer is not None:
+            try:
+                read = Answered(reading, await asyncio.to_thread(read_answer, looked.answer, reading))
+            except (UnreadableReview, WorkerLost):
+                log.info("%s: the answer after its looks was no review; it is asked for one", task.id)
+            else:
+                answers.append(looked.answer)
+                return read
+    kept: RawReview | None = None
+    for attempt in range(2):
+        try:
+            answer = await call_model(
+                deps,
+                role,
+                task,
+                purpose=purpose,
+                exam_item=subject.exam_item,
+                prompt_version=reading.version,
+                messages=messages,
+                max_tokens=room,
+                schema=review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked),
+                seq=seq + attempt,
+                thinking=False if role is Role.GENERATOR else None,
+            )
+        except (CutByLength, BadAnswer) as error:
+            why = error.message
+            fits = reading.tokens + longer <= deps.settings.server(role).context_tokens
+            room = longer if isinstance(error, CutByLength) and fits else first
+            continue
+        except ServingError as error:
+            if not _is_its_fault(deps, subject, error, role):
+                raise
+            why = error.message
+            break
+        answers.append(answer)
+        try:
+            raw = await asyncio.to_thread(read_answer, answer, reading)
+            read = Answered(reading, raw if kept is None else united(kept, raw))
+            left = unread_of(read)
+            fits = reading.tokens + 2 * room <= deps.settings.server(role).context_tokens
+            if attempt or not left or not fits or role is not Role.REVIEWER:
+                return read
+            kept = raw
+            _, user, _ = deps.prompts.render("review-rest", labels=", ".join(left))
+            messages = (
+                *messages,
+                {"role": "assistant", "content": answer.text},
+                {"role": "user", "content": user},
+            )
+        except (UnreadableReview, WorkerLost) as error:
+            why = str(error)
+            if subject.exam_item is None:
+                with deps.store.transaction() as tx:
+                    about = subject.proposal.id
+                    tx.event("review_unreadable", task_id=task.id, proposal_id=about, data={"why": why})
+    return Answered(reading, kept, "" if kept else why)
+
+
+def _is_its_fault(deps: Dependencies, subject: Subject, error: ServingError, role: Role) -> bool:
+    """Whether asking again later would change nothing; see `is_tasks_fault`."""
+    if subject.exam_item is None:
+        return is_tasks_fault(deps, subject.task, error, role)
+    version = deps.prompts.get("review").version
+    failed = deps.reader.exam_failed_calls(subject.exam_item, version)
+    return is_requests_fault(error) or failed >= FAILED_CALLS_A_ROUND
+
+
+def conclude(
+    subject: Subject,
+    plan: Plan,
+    answered: Sequence[Answered],
+    answers: Sequence[ChatAnswer],
+    *,
+    model: str,
+    role: Role,
+) -> Review:
+    """What the answers come to: one review with its derived verdict. CPU only: call it in a thread."""
+    proposal = subject.proposal
+    size = sum(len(line.text) for file in subject.files for hunk in file.hunks for line in hunk.lines)
+    size += sum(len(finding.quote) for answer in answered if answer.raw for finding in answer.raw.findings)
+    try:
+        joined = run_bounded(
+            join, answered, subject.earlier, bool(subject.earlier), size=size, seconds=GROUNDING
+        )
+    except WorkerLost as error:
+        unread = [Answered(answer.reading, None, error.message) for answer in answered]
+        joined = join(unread, subject.earlier, bool(subject.earlier))
+    return Review(
+        role=role,
+        verdict=joined.verdict,
+        stated_verdict=joined.stated,
+        self_review=is_own(proposal, role, model),
+        summary=joined.summary,
+        findings=joined.findings,
+        addressed=joined.addressed,
+        reversals=reversals(joined.findings, subject.earlier, subject.between, round=proposal.round),
+        parts=max(1, len(plan.readings)),
+        hunks=joined.hunks,
+        unread=joined.unread,
+        prompt_version=plan.version,
+        model=model,
+        usage=usage_of(answers),
+        at=utc_now(),
+    )
+
+
+def is_own(proposal: Proposal, role: Role, model: str) -> bool:
+    """Whether the model that reads is the one that wrote: by its role, or by its name where one model plays both."""
+    named = bool(proposal.model and model)
+    return proposal.written_by is role or (named and same_base(proposal.model, model))
+
+
+def _record(
+    deps: Dependencies, task: Task, proposal: Proposal, review: Review, rows: Sequence[Reproduction] = ()
+) -> None:
+    """Store a review. With `rows`, which are to come with it, the task stays until the tests of its findings were asked for."""
+    role = review.role
+    if role is Role.FINAL:
+        review = review.model_copy(update={"price": deps.settings.final.price(review.usage)})
+    elif deps.strategy.one_base and role is Role.REVIEWER:
+        review = review.model_copy(update={"self_review": True})
+    if role is Role.REVIEWER:
+        review = review.model_copy(update={"block_on": deps.settings.review.block_on})
+    revise = review.verdict is Verdict.REVISE and role is Role.REVIEWER
+    if revise and (advice := _why_advice(deps, review)):
+        review = review.model_copy(update={"advice": advice})
+    with deps.store.transaction() as tx:
+        # A finding quotes what the reviewer was shown; a secret in it is not shown to anyone else.
+        kept = Review.model_validate(deps.redact.data(review.model_dump()))
+        number = tx.add_review(proposal.id, kept)
+        if rows:
+            tx.add_reproductions(proposal.id, number, kept.findings, rows)
+        elif role is Role.REVIEWER:
+            move_on(tx, deps, task, review)
+        elif role is Role.FINAL:
+            _give_back(tx, task)
+
+
+def _set(deps: Dependencies, task: Task, state: TaskState, reason: str = "") -> None:
+    with deps.store.transaction() as tx:
+        tx.set_task_state(task.id, state, reason=reason)
+
+
+def _why_advice(deps: Dependencies, review: Review) -> str:
+    """Why a REVISE sends nothing back; "" where it does.
+
+    A later round has a prompt of its own; the reviewer is examined under that of the first.
+    """
+    if not deps.settings.exam.demote:
+        return ""
+    examined = review.model, deps.prompts.get("review").version
+    counts = [row for row in deps.reader.exam_counts() if (row.model, row.prompt_version) == examined]
+    return next((advice_words(score) for score in exam_scores(counts) if score.no_better_than_chance), "")

@@ -1,0 +1,192 @@
+"""The rules of a later round, kept by code and not by the model's good will.
+
+A rereview asks two things: are the findings of the review before met, and is there a new blocker. Whatever else it
+notices is kept as a remark and cannot cause REVISE; without that rule rounds go on finding new things for ever. A finding
+that is not met counts once more: where the model quotes the revision, or where the old quote is still in the diff.
+
+A reversal is a finding against the very text with which the revision answered the reading before. It is noted, in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from navigator.journey.reviewing.answer import RawFinding, RawReview
+from navigator.journey.reviewing.grounding import BLOCKING, Shown, ground_one
+from navigator.journey.reviewing.quotes import SHORTEST_PART, fold, fold_unicode
+from navigator.model import patterns
+from navigator.model.diff import FileDiff, Hunk
+from navigator.model.models import Finding
+from navigator.model.states import FindingKind, Severity
+
+_LONGEST_WORDS = 60
+_NAMED = patterns.compile(r"`([^`\n]+)`")
+_SHORTEST_NAMED = 6
+
+
+def second_findings(
+    raw: RawReview, findings: Sequence[Finding], earlier: Sequence[Finding], shown: Shown
+) -> tuple[Finding, ...]:
+    """The findings of a rereview, each with the weight it may have; what is not met and not quoted is carried over.
+
+    Args:
+        raw: the answer.
+        findings: its findings, grounded, in the same order.
+        earlier: the findings that the revision had to answer; number 1 is the first.
+        shown: the diff of the revision and what stood beside it.
+    """
+    met = {entry.finding for entry in raw.addressed if entry.met}
+    unmet = {entry.finding for entry in raw.addressed if not entry.met} - met
+    weighed: list[Finding] = []
+    repeated: set[int] = set()
+    for written, finding in zip(raw.findings, findings, strict=True):
+        number = repeats(written, finding, earlier)
+        if number and number not in met:
+            if not finding.anchored:
+                finding = _still_there(earlier[number - 1], shown) or finding
+            if finding.anchored:
+                repeated.add(number)
+        weighed.append(_weighed(finding, number, met, earlier))
+    for number in sorted(unmet - repeated):
+        carried = _still_there(earlier[number - 1], shown) if 1 <= number <= len(earlier) else None
+        if carried is not None:
+            weighed.append(_weighed(carried, number, met, earlier))
+    return tuple(weighed)
+
+
+def repeats(written: RawFinding, finding: Finding, earlier: Sequence[Finding]) -> int:
+    """The number of the earlier finding that this one is again, 0 for a new one: as the model says, else by the same quote or
+    the same words."""
+    if written.earlier and written.earlier <= len(earlier):
+        return written.earlier
+    for number, before in enumerate(earlier, 1):
+        same_words = fold(finding.message) == fold(before.message) != ""
+        same_quote = fold_unicode(finding.quote) == fold_unicode(before.quote) != ""
+        if finding.path in ("", before.path) and (same_words or (same_quote and finding.kind is before.kind)):
+            return number
+    return 0
+
+
+def _weighed(finding: Finding, number: int, met: set[int], earlier: Sequence[Finding]) -> Finding:
+    """A blocker counts; so does what was asked for and is not met. All else is a remark."""
+    if finding.severity is Severity.BLOCKER:
+        return finding
+    asked = number and number not in met
+    grown = asked and finding.severity in BLOCKING and earlier[number - 1].severity not in BLOCKING
+    return finding if asked and not grown else finding.model_copy(update={"remark": True})
+
+
+def _still_there(before: Finding, shown: Shown) -> Finding | None:
+    """An earlier finding in the diff of the revision, where its quote is still found; None where it is not."""
+    own = [file for file in shown.files if before.path in (file.new_path, file.old_path)]
+    if not own and before.kind is FindingKind.MISSING:
+        own = list(shown.files)
+    found = ground_one(
+        RawFinding(
+            kind=before.kind,
+            hunk="",
+            quote=before.quote,
+            line=before.line or 0,
+            severity=before.severity,
+            criterion=before.criterion,
+            trigger=before.trigger,
+            message=before.message,
+        ),
+        replace(shown, files=own),
+    )
+    return found if own and found.anchored else None
+
+
+def reversals(
+    findings: Sequence[Finding], earlier: Sequence[Finding], between: Sequence[FileDiff], *, round: int
+) -> tuple[str, ...]:
+    """In words, where this reading objects to what the reading before had asked for.
+
+    The rule looks at text only. A finding is a reversal of earlier finding n of the same file if it quotes
+
+    - a line that the revision wrote in the place of the line that n quoted, or right beside it;
+    - a removed line, which the revision took away and which n quoted;
+    - a line that the revision wrote and that n's own words name.
+
+    A finding that repeats an earlier one is none. Whether the two really contradict each other is the developer's to see.
+
+    Args:
+        findings: of this reading, grounded and weighed.
+        earlier: of the reading before, as they were sent to the generator.
+        between: the differences from the earlier round's tree to this one's, without context lines.
+        round: of this reading.
+    """
+    said: dict[str, None] = {}
+    for finding in findings:
+        if not finding.anchored or finding.side == "task" or _is_repeat(finding, earlier):
+            continue
+        for number, before in enumerate(earlier, 1):
+            how = _reversed(finding, before, between) if before.path == finding.path else ""
+            if how:
+                said[
+                    f"Round {round} objects to `{_short(finding.quote)}` ({finding.path}:{finding.line}), {how}"
+                    f" finding {number} of round {round - 1}: {_short(before.message)}"
+                ] = None
+                break
+    return tuple(said)
+
+
+def _is_repeat(finding: Finding, earlier: Sequence[Finding]) -> bool:
+    return any(is_again(finding, before) for before in earlier)
+
+
+def is_again(finding: Finding, before: Finding) -> bool:
+    """Whether a finding says once more what an earlier one said: of the same file, with the same words or the same quote."""
+    same_quote = (
+        finding.kind is before.kind and finding.side == before.side and _same(finding.quote, before.quote)
+    )
+    return finding.path == before.path and (fold(finding.message) == fold(before.message) or same_quote)
+
+
+def _reversed(finding: Finding, before: Finding, between: Sequence[FileDiff]) -> str:
+    hunks = [hunk for file in between if file.path == finding.path for hunk in file.hunks]
+    if finding.side == "old":
+        gone = [fold(line.text) for hunk in hunks for line in hunk.lines if line.kind == "-"]
+        if before.side != "old" and _same(finding.quote, before.quote) and fold(before.quote) in gone:
+            return "which the revision took away to answer"
+        return ""
+    hunk = next((hunk for hunk in hunks if _wrote(hunk, finding.line)), None)
+    if hunk is None:
+        return ""
+    if before.anchored and before.side in ("new", "context") and _touches(hunk, before.line):
+        return "which the revision wrote to answer"
+    return "which was asked for by" if _named_in(finding.quote, before) else ""
+
+
+def _wrote(hunk: Hunk, line: int | None) -> bool:
+    return any(shown.kind == "+" and shown.new == line for shown in hunk.lines)
+
+
+def _touches(hunk: Hunk, line: int | None) -> bool:
+    """Whether a line of the earlier round was replaced by this hunk, or is right beside what it only inserts."""
+    if line is None:
+        return False
+    if hunk.old_count:
+        return hunk.old_start <= line < hunk.old_start + hunk.old_count
+    return line in (hunk.old_start, hunk.old_start + 1)
+
+
+def _named_in(quote: str, before: Finding) -> bool:
+    """Whether the words of an earlier finding name this text: the whole of it, or a piece of code in backticks."""
+    text, words = fold(quote), fold(f"{before.trigger} {before.message}")
+    if len(text) >= SHORTEST_PART and text in words:
+        return True
+    named = (fold(match) for match in _NAMED.findall(words))
+    return any(len(name) >= _SHORTEST_NAMED and name in text for name in named) and not _same(
+        quote, before.quote
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    return fold_unicode(one) == fold_unicode(other)
+
+
+def _short(text: str) -> str:
+    line = fold(text)
+    return line if len(line) <= _LONGEST_WORDS else line[: _LONGEST_WORDS - 1].rstrip() + "…"

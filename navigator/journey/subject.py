@@ -1,0 +1,130 @@
+"""What a reviewer reads: a proposal, or an item of the exam, taken from git."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from navigator.context.withheld import learn_withheld
+from navigator.git.diffs import decode_lines
+from navigator.git.source import TreeSource
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.prompts.blocks import with_labels
+from navigator.journey.prompts.material import worth_sending
+from navigator.journey.reviewing.callers import Pieces, callers
+from navigator.model.diff import FileDiff
+from navigator.model.models import Finding, Project, Proposal, Task
+from navigator.model.secrets import Redactor, environment_values, find_secret, secret_in, secret_in_name
+from navigator.model.states import Role
+from navigator.model.text import safe_line
+
+if TYPE_CHECKING:
+    from navigator.git.private import PrivateRepo
+    from navigator.journey.reviewing.prompt import Reading
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A proposal, read from git: the diff, the new text of its files, and what a revision had to answer.
+
+    Attributes:
+        files: the diff against the base, every file with a label to name.
+        around: the new text of changed files, line by line, by path.
+        earlier: the findings that the revision had to answer; empty in round 0.
+        between: the differences from the round before, without context lines; empty in round 0.
+        callers: places in other files that use what the change redefines.
+        guarded: why some of the change may not leave this machine, in words; "" where nothing speaks against it.
+        exam_item: the item of the reviewer's exam that task and proposal were made of; None for work.
+    """
+
+    task: Task
+    proposal: Proposal
+    files: Sequence[FileDiff]
+    around: dict[str, list[str]]
+    earlier: Sequence[Finding] = ()
+    between: Sequence[FileDiff] = ()
+    callers: Pieces = field(default_factory=dict)
+    guarded: str = ""
+    exam_item: int | None = None
+
+
+async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Subject:
+    """Read a proposal from the project's private repository."""
+    project = deps.project(task.project_id)
+    before = None
+    if proposal.round > 0 and role is Role.REVIEWER:
+        before = deps.reader.review_of_round(task.id, task.attempt, proposal.round - 1)
+    earlier = worth_sending(before.findings) if before else []
+    trees = {
+        other.round: other.tree
+        for other in deps.reader.proposals(task_id=task.id)
+        if other.attempt == proposal.attempt
+    }
+    async with deps.project_lock(project.id):
+        private = await asyncio.to_thread(deps.private, project)
+        if role is Role.FINAL:
+            await asyncio.to_thread(learn_leaving, deps.redact, project, private, proposal)
+        return await asyncio.to_thread(
+            read_subject, private, project, task, proposal, earlier, trees.get(proposal.round - 1, "")
+        )
+
+
+def read_subject(
+    private: PrivateRepo,
+    project: Project,
+    task: Task,
+    proposal: Proposal,
+    earlier: Sequence[Finding] = (),
+    tree_before: str = "",
+    exam_item: int | None = None,
+) -> Subject:
+    """The same, from git alone. Runs git: call it in a thread.
+
+    Args:
+        tree_before: the tree of the round before, "" where there is none.
+    """
+    files = with_labels(private.diff(proposal.base_commit, proposal.tree))
+    source = TreeSource(private, proposal.tree, project)
+    around: dict[str, list[str]] = {}
+    for file in files:
+        content = None if file.binary else source.read(file.new_path)
+        # What a model is never shown is in no excerpt either; the change itself has to be read.
+        if content is not None and not source.why_hidden(file.new_path) and not secret_in(content):
+            around[file.new_path] = decode_lines(content).splitlines()
+    between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
+    elsewhere = callers(source, files)
+    guarded = _guarded(TreeSource(private, proposal.base_commit, project), source, files)
+    return Subject(
+        task, proposal, files, around, tuple(earlier), tuple(between), elsewhere, guarded, exam_item
+    )
+
+
+def learn_leaving(redact: Redactor, project: Project, private: PrivateRepo, proposal: Proposal) -> None:
+    """Have `redact` know what must not leave this machine: values of withheld files and of the environment. Blocks."""
+    redact.learn(environment_values(os.environ))
+    for tree in (proposal.base_commit, proposal.tree):
+        learn_withheld(redact, project, private, tree)
+
+
+def leaving_messages(redact: Redactor, reading: Reading) -> list[dict[str, str]]:
+    """A prompt as it is sent to another machine: every secret in it is replaced by a word that says what was there."""
+    return [{name: redact.outgoing(text) for name, text in message.items()} for message in reading.messages]
+
+
+def _guarded(before: TreeSource, after: TreeSource, files: Sequence[FileDiff]) -> str:
+    """Why a change may not be sent to another machine: the first file whose name or lines speak against it."""
+    for file in files:
+        hidden = before.why_hidden(file.old_path) or after.why_hidden(file.new_path)
+        lines = "\n".join(line.text for hunk in file.hunks for line in hunk.lines)
+        found = find_secret(lines.encode("utf-8", "surrogateescape"))
+        # The line would be the diff's, not the file's: only what it is is worth saying.
+        named = secret_in_name(file.old_path) or secret_in_name(file.new_path)
+        if named:
+            return f"One of its files: {named}"
+        why = hidden or (found[0] if found else "")
+        if why:
+            return f"{safe_line(file.path)}: {why}"
+    return ""

@@ -1,0 +1,309 @@
+"""The writing model's turn on one task: write or revise, apply, repair what does not apply, leave a proposal.
+
+One stage covers the states generating and checking, because an answer's checks start as it ends and a repair goes back
+while the generator is resident. Every answer is stored before it is judged: a restart judges it, and does not ask again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+
+from navigator.edits import parse_answer
+from navigator.journey.agent_write import agent_writes, write_with_agent
+from navigator.journey.calls import Message
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.dividing import TOO_LARGE, divide
+from navigator.journey.drafting import (
+    POLICY_CODE,
+    Draft,
+    NoChange,
+    NotApplied,
+    Outcome,
+    TooLarge,
+    draft,
+)
+from navigator.journey.looking import ask_looking, restore_looks
+from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
+from navigator.journey.proposing import no_change, propose
+from navigator.journey.scan import scan
+from navigator.journey.testing import TESTS_FAILED, repair_messages, review_as_is
+from navigator.journey.turn import ask, give_up, keep_report, move, requeue
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Task
+from navigator.model.states import (
+    EITHER_KINDS,
+    REPORT_KINDS,
+    EditCode,
+    TaskKind,
+    TaskState,
+)
+from navigator.model.text import safe_line
+from navigator.store.errors import StoreError
+from navigator.store.reads.ledger import StoredAnswer
+from navigator.store.space import require_space
+
+log = logging.getLogger(__name__)
+
+REPAIRS_A_FILE = 2
+WHOLE_FILE_LINES = 400
+CALLS_A_ROUND = 8
+"""Calls in one round at most, whatever the files: a model that never gets there is stopped."""
+
+REFUSED = "refused"
+"""A call's outcome once its answer was judged and did not apply."""
+
+LOOKING = "looking"
+"""What a proposal says of a writer that asked to be shown more before it wrote it."""
+
+
+async def write(deps: Dependencies, task_id: str) -> None:
+    """Take a task from queued, revising or checking to awaiting_review, or to where it ends.
+
+    Raises:
+        ServingError: the server did not answer; the task is back where it was, for the conductor to try later.
+        StoreError: what happened could not be written down; the task stays where it was last seen.
+    """
+    task = deps.reader.task(task_id)
+    writer = deps.writer_of(task)
+    if agent_writes(deps, task):
+        await write_with_agent(deps, task)
+        return
+    resumed = task.state is TaskState.CHECKING
+    if task.variation.writer == "agent" and task.state is TaskState.QUEUED:
+        move(deps, task, TaskState.GENERATING)
+        give_up(
+            deps, task, "This variant is the agent's, and the settings name none: [generator.agent] command."
+        )
+        return
+    if not resumed:
+        move(deps, task, TaskState.GENERATING)
+    try:
+        material = await gather(deps, task, writer)
+    except StoreError:
+        raise
+    except NavigatorError as error:
+        require_space(deps.paths.root)  # git reports a full disk in many ways: none is the task's fault
+        give_up(deps, task, f"{error}")
+        return
+    if task.kind is TaskKind.SCAN:
+        await scan(deps, material)
+        return
+    if task.kind in REPORT_KINDS:
+        await _report(deps, material)
+        return
+    await _write_change(deps, material, may_call=not resumed)
+
+
+async def _report(deps: Dependencies, material: Material) -> None:
+    """Ask for a report, unless a stored answer is there, and keep it."""
+    task = material.task
+    messages, version = material.asking(deps.prompts, "report", kind=task.kind.value)
+    stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+    text = stored.text if stored else await ask(deps, task, material.writer, "report", version, messages)
+    if text is not None:
+        keep_report(deps, task, text)
+
+
+def _is_report(task: Task, text: str, *, marker: int) -> bool:
+    """Whether the answer to a task that may be either is a report: no edit block, and a Markdown heading first.
+
+    A revision never is one.
+    """
+    if task.kind not in EITHER_KINDS or task.round > 0 or not text.lstrip().startswith("#"):
+        return False
+    answer = parse_answer(text, marker=marker)
+    return not answer.blocks and not answer.problems and answer.no_change is None
+
+
+async def _write_change(deps: Dependencies, material: Material, *, may_call: bool) -> None:
+    """Judge the stored answer, or a new one, until one applies, none is to be asked for, or the task is given up."""
+    task = material.task
+    await restore_looks(deps, material)
+    if await _divide(deps, material, may_call=may_call):
+        return
+    stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+    text = stored.text if stored is not None else await _open(deps, material)
+    if text is not None and _is_report(task, text, marker=material.prompted.marker):
+        keep_report(deps, task, text)
+        return
+    judged = stored is not None and stored.outcome == REFUSED
+    if stored is not None and stored.outcome == TESTS_FAILED:
+        text = await _fix_tests(deps, material, stored.text)
+    while text is not None:
+        outcome = await _judge(deps, material, text, again=judged)
+        if isinstance(outcome, TooLarge):
+            await _divide(deps, material, may_call=may_call)
+        if not isinstance(outcome, NotApplied):
+            return
+        text, judged = await _repaired(deps, material, text, outcome, may_call=may_call), False
+
+
+async def _judge(deps: Dependencies, material: Material, text: str, *, again: bool) -> Outcome:
+    """Apply an answer and act on the result: a proposal, the end without a change, or a recorded refusal.
+
+    Args:
+        again: it was refused, and recorded as that, before a restart.
+    """
+    task = material.task
+    if not again:
+        move(deps, task, TaskState.CHECKING)
+    async with deps.project_lock(task.project_id):
+        outcome = await asyncio.to_thread(_drafted, material, text)
+    if isinstance(outcome, Draft):
+        looked = material.talk is not None and material.talk.turns
+        await propose(deps, material, outcome, way=LOOKING if looked else "blocks")
+    elif isinstance(outcome, NoChange):
+        if not review_as_is(deps, task, f"The {material.writer.value} keeps its change: {outcome.reason}"):
+            no_change(deps, material, outcome.reason)
+    elif isinstance(outcome, TooLarge):
+        answer = _newest(deps, material)
+        assert answer is not None
+        with deps.store.transaction() as tx:
+            tx.judge_call(answer.call_id, TOO_LARGE)
+    elif not again:
+        _record(deps, material, outcome)
+    return outcome
+
+
+async def _divide(deps: Dependencies, material: Material, *, may_call: bool) -> bool:
+    """Go on with a task whose writer called it too large; whether it did."""
+    task = material.task
+    place = (task.id, task.attempt, task.round)
+    large = deps.reader.last_answer(*place, role=material.writer, outcome=TOO_LARGE)
+    if large is None:
+        return False
+    if not may_call:
+        requeue(deps, task, "it is to be divided")
+        return True
+    move(deps, task, TaskState.GENERATING)
+    reason = parse_answer(large.text, marker=material.prompted.marker).too_large or ""
+    await divide(deps, material, _conversation(deps, material, large), large.text, reason)
+    return True
+
+
+def _drafted(material: Material, text: str) -> Outcome:
+    return draft(
+        text,
+        material.source,
+        marker=material.prompted.marker,
+        kind=material.task.kind,
+        shown=material.shown_whole(),
+        divisible=material.talk is not None and material.task.round == 0,
+    )
+
+
+async def _repaired(
+    deps: Dependencies, material: Material, text: str, refused: NotApplied, *, may_call: bool
+) -> str | None:
+    """The next answer after one that did not apply; None where the task left this stage instead."""
+    task = material.task
+    next_step = _repair(deps, material, refused)
+    if isinstance(next_step, str):
+        give_up(deps, task, next_step)
+        return None
+    if not may_call:
+        # Resumed on the CPU alone, perhaps while the reviewer holds the GPU: the repair waits for the writer.
+        requeue(deps, task, "a repair is due")
+        return None
+    move(deps, task, TaskState.GENERATING)
+    version, message = next_step
+    conversation = _conversation(deps, material, _newest(deps, material))
+    messages = [*conversation, {"role": "assistant", "content": text}, *message]
+    return await ask_looking(deps, material, "repair", version, messages)
+
+
+def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Message], str, str]:
+    """The messages that open this round, the version of the prompt that leads it, and its purpose."""
+    task = material.task
+    messages = list(material.prompted.messages)
+    if task.round == 0:
+        return messages, material.prompted.version, "generate"
+    if material.talk is not None:
+        messages += material.talk.messages(*range(task.round))
+    previous = deps.reader.last_answer(task.id, task.attempt, task.round - 1, role=material.writer)
+    review = deps.reader.review_of_round(task.id, task.attempt, task.round - 1)
+    findings = worth_sending(review.findings) if review else []
+    _, user, version = deps.prompts.render(
+        "revise", findings=findings_block("findings", findings, material.prompted.key)
+    )
+    if previous is not None:
+        messages.append({"role": "assistant", "content": previous.text})
+    messages.append({"role": "user", "content": user})
+    return messages, version, "revise"
+
+
+async def _fix_tests(deps: Dependencies, material: Material, text: str) -> str | None:
+    """Ask for the change again, with its test output; None when the task left this stage instead."""
+    asked = repair_messages(deps, material)
+    if asked is None:
+        give_up(deps, material.task, "The test output was not kept.")
+        return None
+    conversation = _conversation(deps, material, _newest(deps, material))
+    messages = [*conversation, {"role": "assistant", "content": text}, *asked[1]]
+    return await ask_looking(deps, material, "repair-tests", asked[0], messages)
+
+
+def _newest(deps: Dependencies, material: Material) -> StoredAnswer | None:
+    task = material.task
+    return deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+
+
+def _conversation(deps: Dependencies, material: Material, answer: StoredAnswer | None) -> list[Message]:
+    """What came before an answer of this round: the opening, and the looks that the answer was written after."""
+    opening = _opening_messages(deps, material)[0]
+    if material.talk is None or answer is None:
+        return opening
+    return [*opening, *material.talk.messages(material.task.round, before=answer.call_id)]
+
+
+async def _open(deps: Dependencies, material: Material) -> str | None:
+    messages, version, purpose = _opening_messages(deps, material)
+    return await ask_looking(deps, material, purpose, version, messages)
+
+
+def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tuple[str, list[Message]] | str:
+    """The next message to the model and its prompt's version, or in words why there is none."""
+    task = material.task
+    codes = ", ".join(sorted({code for code, _ in refused.failures}))
+    where = ", ".join(safe_line(path) for path in refused.paths if path)
+    verdict = f"The edits did not apply ({codes}{' in ' + where if where else ''}): {refused.problems[0]}"
+    tried = Counter(deps.reader.failed_paths(task.id, task.attempt, task.round))
+    if deps.reader.answers_refused(task.id, task.attempt, task.round, material.writer) >= CALLS_A_ROUND:
+        return verdict
+    worst = max(refused.paths, key=lambda path: tried[path])
+    whole = ""
+    if tried[worst] > REPAIRS_A_FILE:
+        code_is_policy = any(code == POLICY_CODE for code, path in refused.failures if path == worst)
+        if tried[worst] > REPAIRS_A_FILE + 1 or code_is_policy or not _fits_whole(material, worst):
+            return verdict
+        whole = worst
+    _, user, version = deps.prompts.render("repair", problems=refused.problems, whole_file=whole)
+    return version, [{"role": "user", "content": user}]
+
+
+def _fits_whole(material: Material, path: str) -> bool:
+    """Whether a file may be asked for whole: it is short, and the model was shown all of it."""
+    if path not in material.shown_whole():
+        return False
+    content = material.source.read(path)
+    return content is not None and content.count(b"\n") <= WHOLE_FILE_LINES
+
+
+def _record(deps: Dependencies, material: Material, refused: NotApplied) -> None:
+    task = material.task
+    with deps.store.transaction() as tx:
+        answer = tx.read.last_answer(task.id, task.attempt, task.round, role=material.writer)
+        assert answer is not None
+        tx.judge_call(answer.call_id, REFUSED)
+        for code, path in refused.failures:
+            tx.add_edit_failure(
+                task.id,
+                task.attempt,
+                task.round,
+                EditCode(code),
+                path,
+                model=answer.model,
+            )
+        tx.event("edits_refused", task_id=task.id, data={"problems": [p[:500] for p in refused.problems]})

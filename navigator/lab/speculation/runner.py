@@ -1,0 +1,260 @@
+"""Run a plan: start the server for each block and method, ask, count, write down, stop it.
+
+Results are lines of JSON, added start by start: a start whose lines are there is not repeated, one that was cut off is repeated
+whole. Servers are children of this process on loopback, ended by their process group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from navigator.config.paths import write_private
+from navigator.lab.speculation.engines import ENGINES, Answer, Server
+from navigator.lab.speculation.plan import Arm, Engine, Plan
+from navigator.model.errors import Conflict, MissingPart, UsageError
+from navigator.model.json_text import read_json
+from navigator.process.runner import Process, start
+from navigator.swap.processes import MARK, send, strays
+
+if TYPE_CHECKING:
+    import httpx
+
+
+_STOP_SECONDS = 20.0
+_WARM_TOKENS = 32
+
+Report = Callable[[str], None]
+
+
+def measure(
+    plan: Plan, texts: dict[str, str], out: Path, report: Report, *, most_starts: int | None = None
+) -> int:
+    """Measure what is missing in `out`; returns how many starts of the plan are still to do.
+
+    Args:
+        plan: what to measure.
+        texts: by kind of prompt.
+        out: the results; continued where they are of this plan.
+        report: told of each start, in one line.
+        most_starts: stop after so many.
+
+    Raises:
+        Conflict: the results are of another plan, or another command writes them right now.
+        MissingPart: the server does not start, or does not answer as its kind does.
+        UsageError: a text is shorter than a wanted prompt.
+    """
+    with _alone(out):
+        return _measure(plan, texts, out, report, most_starts)
+
+
+def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_starts: int | None) -> int:
+    done = finished(out, plan)
+    left = [(block, arm) for block, arm in plan.order() if (block, arm.method, arm.gamma) not in done]
+    for number, (block, arm) in enumerate(left[:most_starts], 1):
+        began = time.monotonic()
+        with _running(plan.engine, arm, out) as server:
+            rows = list(_rows(plan, texts, server, block, arm))
+        _append(out, rows)
+        speed = sum(row["tokens"] for row in rows) / sum(row["seconds"] for row in rows)
+        took = time.monotonic() - began
+        report(
+            f"{len(done) + number} of {len(plan.order())}: block {block + 1}, {arm.name}: {speed:.1f} tok/s ({took:.0f} s)"
+        )
+    return max(0, len(left) - (len(left) if most_starts is None else most_starts))
+
+
+@contextlib.contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Nobody else measures into `out`; servers that were left behind for it are ended before and after.
+
+    A killed command leaves some, and so does one that is interrupted just as it starts one. They would hold the GPU's memory.
+    They are known by a mark in their environment, which their children inherit.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.with_suffix(".lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"Another command measures into {out}.", hint="Wait for it, or end it.") from None
+        _end_strays(out)
+        try:
+            yield
+        finally:
+            _end_strays(out)
+
+
+def _end_strays(out: Path) -> None:
+    for left in strays(str(out.resolve()), ()):
+        send(left, signal.SIGKILL)
+
+
+def finished(out: Path, plan: Plan) -> set[tuple[int, str, int]]:
+    """The starts whose results are all there: block, method, length. Lines of a start that was cut off are removed.
+
+    Raises:
+        Conflict: the results are of another plan.
+    """
+    if not out.exists():
+        return set()
+    text = out.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]  # a crash may have torn the last line
+    try:
+        rows = [read_json(line) for line in whole.splitlines()]
+    except ValueError as error:
+        raise UsageError(f"{out} cannot be read: {error}.", hint="Name another file with --out.") from error
+    if any(not isinstance(row, dict) or row.get("plan") != plan.digest for row in rows):
+        raise Conflict(
+            f"{out} holds the results of another plan, or of this one before it was changed.",
+            hint="Name another file with --out, or move this one away.",
+        )
+    counts = Counter((int(row["block"]), row["draft"], row["gamma"]) for row in rows)
+    done = {start for start, count in counts.items() if count == plan.each}
+    kept = [row for row in rows if (int(row["block"]), row["draft"], row["gamma"]) in done]
+    if len(kept) < len(rows) or whole != text:
+        write_private(out, "".join(json.dumps(row) + "\n" for row in kept).encode())
+    return done
+
+
+def _rows(
+    plan: Plan, texts: dict[str, str], server: Server, block: int, arm: Arm
+) -> Iterator[dict[str, Any]]:
+    prompts = list(_prompts(plan, texts, server))
+    version = server.version()
+    # The first answer pays for what is made once: graphs, caches, page faults.
+    server.answer(prompts[0][2], _WARM_TOKENS)
+    for kind, length, ids in prompts:
+        for repeat in range(plan.design.repeats):
+            answer = server.answer(ids, plan.prompts.answer_tokens)
+            yield _row(plan, arm, answer) | {
+                "prompt": kind,
+                "prompt_tokens": length,
+                "block": str(block),
+                "repeat": repeat,
+                "version": version,
+            }
+
+
+def _prompts(plan: Plan, texts: dict[str, str], server: Server) -> Iterator[tuple[str, int, list[int]]]:
+    for kind, text in texts.items():
+        ids = server.tokenize(text)
+        for length in plan.prompts.lengths:
+            if len(ids) < length:
+                raise UsageError(
+                    f"The text for {kind} has {len(ids)} tokens, fewer than the {length} that the plan wants.",
+                    hint="Give a longer text or a shorter length: a prompt that is not cut has another length than it says.",
+                )
+            yield kind, length, ids[:length]
+
+
+def _row(plan: Plan, arm: Arm, answer: Answer) -> dict[str, Any]:
+    counts = answer.counts
+    drafted = counts.drafted if counts.drafted is not None else counts.drafter_drafted
+    accepted = counts.accepted if counts.accepted is not None else counts.drafter_accepted
+    return {
+        "target": plan.engine.target,
+        "draft": arm.method,
+        "gamma": arm.gamma,
+        "speed": answer.tokens / answer.seconds,
+        "tokens": answer.tokens,
+        "seconds": answer.seconds,
+        "rate": accepted / drafted if arm.gamma and drafted and accepted is not None else None,
+        "drafted": counts.drafted if arm.gamma else None,
+        "accepted": counts.accepted if arm.gamma else None,
+        "drafter_drafted": counts.drafter_drafted if arm.gamma else None,
+        "drafter_accepted": counts.drafter_accepted if arm.gamma else None,
+        "rounds": counts.rounds if arm.gamma else None,
+        "positions": list(counts.positions),
+        "draft_seconds": counts.draft_seconds if arm.gamma else None,
+        "output": hashlib.sha256(json.dumps(answer.ids).encode()).hexdigest()[:16] if answer.ids else None,
+        "engine": plan.engine.kind,
+        "about": plan.engine.about,
+        "random_weights": plan.engine.random_weights,
+        "arguments": list(arm.arguments),
+        "plan": plan.digest,
+        "measured": datetime.now(UTC).isoformat(timespec="seconds"),
+        "status": "ok",
+    }
+
+
+def _append(out: Path, rows: list[dict[str, Any]]) -> None:
+    """All lines of a start at once, on disk when this returns."""
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "ab") as stream:
+        stream.write(text.encode())
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+@contextlib.contextmanager
+def _running(engine: Engine, arm: Arm, out: Path) -> Iterator[Server]:
+    """The server of one method, ready; ended with all its children. Its log lies beside the results."""
+    import httpx
+
+    kind, log = ENGINES[engine.kind], out.with_suffix(".log")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    words = [word.replace("{port}", str(port)) for word in engine.command]
+    with log.open("wb") as stream:
+        try:
+            process = start(
+                [*words, *kind.flags, *arm.arguments],
+                stdout=stream,
+                stderr=stream,
+                env=os.environ | engine.environment | {MARK: str(out.resolve())},
+            )
+        except OSError as error:
+            raise MissingPart(
+                f"{words[0]} cannot be started: {error.strerror}.", hint="Correct the plan."
+            ) from error
+    try:
+        # Loopback: a proxy in the environment has no business here.
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", timeout=engine.answer_seconds, trust_env=False
+        ) as http:
+            _wait(process, http, engine.ready_seconds, log, arm)
+            yield kind(http, log)
+    except httpx.HTTPError as error:
+        raise MissingPart(
+            f"The server for {arm.name} broke off: {error}. Its last words: {_last_words(log)}",
+            hint=f"Its log: {log}. Run the command again: it repeats this start.",
+        ) from error
+    finally:
+        process.end(grace=_STOP_SECONDS)
+
+
+def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: Arm) -> None:
+    import httpx
+
+    deadline = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(httpx.HTTPError):
+            if http.get("/health", timeout=30).status_code == 200:
+                return
+        time.sleep(0.1)
+    why = (
+        f"ended with {process.returncode}"
+        if process.poll() is not None
+        else f"was not ready after {seconds:.0f} s"
+    )
+    raise MissingPart(
+        f"The server for {arm.name} {why}. Its last words: {_last_words(log)}", hint=f"Its log: {log}"
+    )
+
+
+def _last_words(log: Path) -> str:
+    last = log.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["nothing"]
+    return last[0][:300]

@@ -1,0 +1,111 @@
+"""Everything that Navigator made on this machine, and how to remove it: outside of the state folder first, that folder last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from navigator.config.paths import StatePaths, config_path
+from navigator.git.facts import RepoFacts, RepositoryError, read_facts
+from navigator.git.hook import HookRefused, hook_state, remove_hook
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Project
+from navigator.sandbox.folders import SET_ASIDE, remove, used_bytes
+from navigator.setup.install import take_back
+from navigator.setup.places import user_places
+from navigator.store.reads.reader import Reader
+
+KINDS = ("hooks", "branches", "units", "cache", "settings", "state")
+
+_STATE = ("navigator.", "conductor.", "screens.json", SET_ASIDE)
+"""How names of files in the state folder begin."""
+_FOLDERS = ("agents", "backups", "checks", "commits", "lab", "private", "rehearsal")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One thing that Navigator made: what `remove` takes away, unless `kept` says why not."""
+
+    kind: str
+    place: str
+    remove: Callable[[], object]
+    bytes: int = 0
+    kept: str = ""
+
+
+def made_here(paths: StatePaths, reader: Reader | None) -> list[Made]:
+    """All that can be found; `reader` is None where there is no database."""
+    found: list[Made] = []
+    for project in reader.projects(include_removed=True) if reader is not None else ():
+        try:
+            facts = read_facts(project.path)
+        except RepositoryError as error:
+            found.append(Made("hooks", str(project.path), _nothing, kept=error.message))
+            continue
+        found += [
+            *_hook(facts),
+            *_branches(facts, project, reader.landed_commits(project.id) if reader else ()),
+        ]
+    for one in take_back(user_places(), dry_run=True):
+        if one.action != "absent":
+            found.append(Made("units", str(one.path), partial(_unit, one.path), kept=one.reason))
+    for path in sorted(user_cache_path("navigator").glob("sglang-*.json")):
+        found.append(Made("cache", str(path), path.unlink, path.stat().st_size))
+    if (settings := config_path()).exists():
+        found.append(Made("settings", str(settings), settings.unlink, settings.stat().st_size))
+    return found + list(_state(paths))
+
+
+def _unit(path: Path) -> None:
+    """All units at once: a second time there is nothing left."""
+    done = {one.path: one for one in take_back(user_places())}
+    if path in done and done[path].action == "kept":
+        raise NavigatorError(f"It {done[path].reason}.")
+
+
+def _hook(facts: RepoFacts) -> Iterator[Made]:
+    try:
+        state = hook_state(facts)
+    except HookRefused:
+        return
+    if state.installed:
+        yield Made("hooks", str(state.path), partial(remove_hook, facts))
+
+
+def _branches(facts: RepoFacts, project: Project, landed: frozenset[str] | tuple[()]) -> Iterator[Made]:
+    git = facts.git()
+    for name in sorted(name for name in facts.branches if name.startswith("navigator/")):
+        tip = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}", check=False).text
+        held = git.run("merge-base", "--is-ancestor", tip, facts.head_commit, check=False).status == 0
+        kept = "" if held else "it is not merged: `navigator merge`, or `git branch -D`"
+        if tip not in landed:
+            kept = "its last commit is not one that Navigator landed"
+        kept = f"it is checked out in {project.path}" if name in facts.checked_out else kept
+        delete = partial(git.run, "update-ref", "-d", f"refs/heads/{name}", tip)
+        yield Made("branches", f"{facts.path}: {name}", delete, kept=kept)
+
+
+def _state(paths: StatePaths) -> Iterator[Made]:
+    if not paths.root.is_dir():
+        return
+    for path in sorted(set(paths.root.iterdir()) - {paths.lock}):  # which is held meanwhile, and goes last
+        folder = path.is_dir() and not path.is_symlink()
+        if folder and (path.name in _FOLDERS or path.name.startswith(SET_ASIDE)):
+            yield Made("state", str(path), partial(_folder, path), used_bytes(path))
+        elif not folder and path.name.startswith(_STATE):
+            yield Made("state", str(path), partial(path.unlink, missing_ok=True), path.lstat().st_size)
+        else:
+            yield Made("state", str(path), _nothing, kept="not Navigator's")
+
+
+def _nothing() -> None:
+    """What is kept is not removed."""
+
+
+def _folder(path: Path) -> None:
+    if not remove(path):
+        raise NavigatorError("It cannot be removed.")

@@ -1,0 +1,324 @@
+"""What the reviewer's exam says of it, what tests of its findings showed, and whether a writer's uncertainty tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from navigator.figures.exam import (
+    CANNOT_TELL,
+    Estimate,
+    ExamScore,
+    SizeScore,
+    SourceScore,
+    retest,
+    worth_words,
+)
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
+from navigator.figures.reproductions import FindingTests, Proved, finding_tests
+from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
+from navigator.sheet.exam_worth import scores
+from navigator.sheet.statistics.outcomes import exam_repeat_table
+from navigator.sheet.statistics.page import (
+    SHARE_COLUMNS,
+    Column,
+    Question,
+    Row,
+    StatisticsPage,
+    Table,
+    number,
+    percent,
+    rows_of,
+    share_table,
+)
+from navigator.store.reads.reader import Reader
+
+_COLUMNS = SHARE_COLUMNS
+
+
+@dataclass(frozen=True, slots=True)
+class Exam:
+    """Every reviewer that was examined, the newest first, and how many items there are: faulty, clean."""
+
+    scores: tuple[ExamScore, ...]
+    faulty: int
+    clean: int
+
+
+def _read_exam(reader: Reader, question: Question) -> Exam:
+    items = reader.exam_items()
+    faulty = sum(item.faulty for item in items)
+    return Exam(scores(reader, question.since), faulty, len(items) - faulty)
+
+
+def _exam_tables(found: Exam) -> Sequence[Table]:
+    return tuple(table for score in found.scores for table in _score_tables(score))
+
+
+def _score_tables(score: ExamScore) -> Sequence[Table]:
+    version = f"{score.model}, {score.prompt_version}"
+    cost = f"{score.tokens:,} tokens, {number(score.seconds)} s of the reviewer"
+    unread = f", {score.unreviewed} could not be read" if score.unreviewed else ""
+    which = "first answers" if score.retest.agreed.n or score.retest.unread else "answers"
+    verdict = Table(
+        "WHAT IS ITS REVISE WORTH?",
+        _COLUMNS,
+        (
+            *_share_rows(
+                (
+                    ("sensitivity: faulty, caught", score.sensitivity),
+                    ("specificity: clean, passed", score.specificity),
+                    ("caught at the right place", score.named),
+                )
+            ),
+            _estimate("Youden's J", score.youden),
+            _estimate("proposals that are faulty", score.faulty_share, score.reason),
+            _estimate("REVISE that is right", score.genuine_share, score.reason),
+        ),
+        answer=worth_words(score),
+        headline=score.verdict,
+        facts=(
+            ("reviewer", version),
+            ("verdict", f"{score.verdict}. {score.why}"),
+            ("basis", score.basis),
+        ),
+        notes=(f"{score.answers} {which}{unread}: {cost}",),
+    )
+    return (
+        verdict,
+        Table("BY SOURCE", _COLUMNS, _share_rows(map(_source, score.by_source)), about=version),
+        Table("BY CHANGED LINES", _COLUMNS, _share_rows(_sizes(score.by_size)), about=version),
+        *exam_repeat_table(score.retest),
+    )
+
+
+def _estimate(name: str, found: Estimate | None, why: str = "") -> Row:
+    if found is None:
+        return Row(name, note=f"refused: {why}" if why else "none yet")
+    if name == "Youden's J":
+        return Row(name, (f"{found.value:.2f}", f"[{found.low:.2f} to {found.high:.2f}]", ""))
+    return Row(name, (percent(found.value), f"[{100 * found.low:.0f}–{100 * found.high:.0f}]", ""))
+
+
+def _share_rows(named: Iterable[tuple[str, Share]]) -> tuple[Row, ...]:
+    return rows_of(_COLUMNS, named, share=lambda found: found)
+
+
+def _source(row: SourceScore) -> tuple[str, Share]:
+    kind = "caught" if row.faulty else "passed"
+    name = row.source.replace("_", " ")
+    return name if row.source == "clean" else f"{name}, {kind}", row.right
+
+
+def _sizes(rows: Iterable[SizeScore]) -> Iterable[tuple[str, Share]]:
+    for row in rows:
+        pairs = ((f"{row.size}, caught", row.sensitivity), (f"{row.size}, passed", row.specificity))
+        yield from ((label, found) for label, found in pairs if found.n)
+
+
+# The document
+
+
+def _exam_document(found: Exam) -> dict[str, Any]:
+    """The newest reviewer's exam; `reviewers` has all of them."""
+    every = [score_document(score) for score in found.scores]
+    first = every[0] if every else score_document(_NOBODY)
+    return {**first, "prepared": {"faulty": found.faulty, "clean": found.clean}, "reviewers": every}
+
+
+_NOBODY = ExamScore(
+    model="",
+    prompt_version="",
+    answers=0,
+    unreviewed=0,
+    basis="",
+    sensitivity=share(0, 0),
+    specificity=share(0, 0),
+    named=share(0, 0),
+    by_source=(),
+    by_size=(),
+    youden=None,
+    revise=share(0, 0),
+    faulty_share=None,
+    genuine_share=None,
+    reason="no item has been answered",
+    small_better=None,
+    verdict=CANNOT_TELL,
+    why="No item has been answered.",
+    tokens=0,
+    seconds=0.0,
+    newest="",
+    retest=retest(()),
+)
+
+
+def score_document(score: ExamScore) -> dict[str, Any]:
+    """One reviewer's exam as JSON."""
+    return {
+        "model": score.model,
+        "prompt_version": score.prompt_version,
+        "items": score.answers,
+        "unreviewed": score.unreviewed,
+        "counted_from": score.basis,
+        "faulty": {"n": score.sensitivity.n, "caught": score.sensitivity.k},
+        "clean": {"n": score.specificity.n, "passed": score.specificity.k},
+        "sensitivity": _share(score.sensitivity),
+        "specificity": _share(score.specificity),
+        "named": _share(score.named),
+        "by_source": [
+            {"source": row.source, "faulty": row.faulty, **_share(row.right), "named": _share(row.named)}
+            for row in score.by_source
+        ],
+        "by_size": [
+            {
+                "changed_lines": row.size,
+                "sensitivity": _share(row.sensitivity),
+                "specificity": _share(row.specificity),
+            }
+            for row in score.by_size
+        ],
+        "youden": _interval(score.youden),
+        "revise_rate": _share(score.revise),
+        "faulty_share": _interval(score.faulty_share),
+        "genuine_share": _interval(score.genuine_share),
+        "reason": score.reason,
+        "verdict": score.verdict,
+        "why": score.why,
+        "sentence": worth_words(score),
+        "retest": {
+            "n": score.retest.agreed.n,
+            "agreed": _share(score.retest.agreed),
+            "kappa": asdict(score.retest.kappa),
+            "unread": score.retest.unread,
+        },
+        "cost": {"tokens": score.tokens, "seconds": round(score.seconds, 1)},
+    }
+
+
+def _share(found: Share) -> dict[str, Any]:
+    return {
+        "value": found.rate,
+        "low": found.low,
+        "high": found.high,
+        "n": found.n,
+        "note": "anecdotal" if found.n < ANECDOTAL_BELOW else "",
+    }
+
+
+def _interval(found: Estimate | None) -> dict[str, float] | None:
+    return asdict(found) if found is not None else None
+
+
+EXAM: StatisticsPage[Exam] = StatisticsPage(
+    name="exam",
+    title="Exam",
+    help="What the reviewer catches and misses in changes whose right verdict is known, and how often its REVISE is right.",
+    missing="No exam item answered yet. `navigator exam prepare` makes items.",
+    read=_read_exam,
+    tables=_exam_tables,
+    document=_exam_document,
+)
+
+# Findings whose tests were run
+
+_FINDING_COLUMNS = (
+    *(Column(column.name, lambda one, of=column.of: of(one.reproduced)) for column in SHARE_COLUMNS),  # type: ignore[misc]
+    Column("could not run", lambda one: str(one.could_not), wide=True),
+    Column("regression", lambda one: str(one.regressions), wide=True),
+    Column("unmet", lambda one: str(one.unmet), wide=True),
+)
+
+
+def _finding_tables(tests: FindingTests) -> Sequence[Table]:
+    if not tests.all.reproduced.n and not tests.all.could_not:
+        return ()
+
+    def rows(found: Iterable[Proved], *, detail: bool = False) -> tuple[Row, ...]:
+        named = ((one.name, one) for one in found)
+        return rows_of(_FINDING_COLUMNS, named, share=lambda one: one.reproduced, detail=detail)
+
+    notes = ["only findings whose test ran count; a faked proof counts as not reproduced"]
+    if tests.all.could_not:
+        notes.append(f"{tests.all.could_not:,} more had no test that could be run")
+    return (
+        Table(
+            "FINDINGS REPRODUCED",
+            _FINDING_COLUMNS,
+            (*rows([tests.all]), *rows((*tests.by_severity, *tests.by_criterion), detail=True)),
+            about="by a test, in the sandbox",
+            notes=tuple(notes),
+        ),
+        share_table(
+            "WHAT FOLLOWED",
+            (
+                ("passes on the revision", tests.met),
+                ("requirements confirmed", tests.met_unmet),
+                ("approved, one reproduced", tests.approved_proved),
+                ("approved, none reproduced", tests.approved_other),
+            ),
+            "revisions, and your decisions",
+        ),
+    )
+
+
+FINDINGS: StatisticsPage[FindingTests] = StatisticsPage(
+    name="findings",
+    title="Findings",
+    help="How many findings a test reproduced, by severity and criterion, and what followed.",
+    missing="No finding had a test yet.",
+    read=lambda reader, question: finding_tests(
+        reader.reproduction_counts(question.since), reader.reproduced_decisions(question.since)
+    ),
+    tables=_finding_tables,
+)
+
+# Whether the entropy of a change says anything about its verdict
+
+_RELATION_COLUMNS = (
+    Column("n", lambda one: f"{one.n:,}"),
+    Column("AUC", lambda one: number(one.auc, 2)),
+    Column("95 %", lambda one: f"[{one.low:.2f}–{one.high:.2f}]" if one.auc is not None else ""),
+    Column("REVISE", lambda one: number(one.revise_mean, 2)),
+    Column("APPROVE", lambda one: number(one.approve_mean, 2)),
+)
+
+
+def _uncertainty_tables(found: Sequence[Relation]) -> Sequence[Table]:
+    if not found:
+        return ()
+    notes = (
+        "AUC: pairs in which REVISE has the higher entropy; 0.50 says nothing",
+        "REVISE, APPROVE: mean bits a token of changes with that first verdict",
+    )
+    told = [one for one in found if one.verdict is not TOO_FEW]
+    named = ((f"{one.measure} entropy, {one.model}", one) for one in told)
+    rows = rows_of(_RELATION_COLUMNS, named, note=lambda one: one.verdict)
+    answer = sentence(found)
+    return (
+        Table("DOES UNCERTAINTY TELL?", _RELATION_COLUMNS, rows, answer=answer, notes=notes if rows else ()),
+    )
+
+
+def sentence(found: Sequence[Relation]) -> str:
+    """What the mean entropy says, of the writer with the most verdicts."""
+    best = max(found, key=lambda one: (one.measure == "mean", one.n))
+    n = f"{best.n} first verdicts"
+    words = {
+        RELATED: f"Yes: changes that are sent back were written with more uncertainty ({n}).",
+        OPPOSITE: f"The other way round: changes that are sent back were written with less uncertainty ({n}).",
+        NOT_RELATED: f"Not related so far ({n}): it decides nothing but the order within a batch.",
+        TOO_FEW: f"Too few to tell: {n}; {ANECDOTAL_BELOW} with each outcome are needed.",
+    }
+    return words[best.verdict]
+
+
+UNCERTAINTY: StatisticsPage[Sequence[Relation]] = StatisticsPage(
+    name="uncertainty",
+    title="Uncertainty",
+    help="Whether changes that are sent back were written with a higher entropy: AUC with its interval.",
+    missing="No change with a known entropy has a verdict yet. `[generator] logprobs` asks the server for it.",
+    read=lambda reader, question: relations(reader.entropy_ranks(question.since)),
+    tables=_uncertainty_tables,
+    document=lambda found: {"uncertainty": [asdict(row) for row in found]},
+)

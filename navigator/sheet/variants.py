@@ -1,0 +1,195 @@
+"""The variants of one task: which is the best by checks and verdict, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from navigator.model.models import Proposal, Task
+from navigator.model.states import (
+    RETRYABLE_TASK_STATES,
+    CheckOutcome,
+    DecisionKind,
+    ProposalState,
+    TaskState,
+    Verdict,
+)
+from navigator.sheet.effort import Effort, effort_of, effort_of_card
+
+if TYPE_CHECKING:
+    from navigator.store.reads.cards import Card
+    from navigator.store.reads.loop import Predecessor
+    from navigator.store.reads.reader import Reader
+
+
+Rank = tuple[bool, bool, int, int, int, int]
+
+_VERDICTS = {Verdict.APPROVE: 0, Verdict.REVISE: 1, Verdict.UNREVIEWED: 2, None: 2}
+
+
+def _rank(known: Effort, number: int) -> Rank:
+    """What orders variants: no failed check, tests that pass, the verdict, serious findings, lines, the order of writing."""
+    tested = known.tests is CheckOutcome.PASSED
+    return known.failed, not tested, _VERDICTS[known.verdict], known.findings, known.lines, number
+
+
+def _waits(card: Card) -> bool:
+    return bool(card.variant_of and card.open) and card.state is TaskState.AWAITING_APPROVAL
+
+
+def best_first(cards: Iterable[Card]) -> dict[str, list[Card]]:
+    """The waiting variants of each task by the first variant's id, the best first; single ones are left out."""
+    found: dict[str, list[Card]] = {}
+    for card in cards:
+        if _waits(card):
+            found.setdefault(card.variant_of, []).append(card)
+    return {
+        name: sorted(held, key=lambda card: _rank(effort_of_card(card), card.number))
+        for name, held in found.items()
+        if len(held) > 1
+    }
+
+
+def leaders(cards: Sequence[Card], groups: dict[str, list[Card]]) -> list[Card]:
+    """Cards with the best variant alone in place of each group."""
+    behind = {card.task for group in groups.values() for card in group[1:]}
+    return [card for card in cards if card.task not in behind]
+
+
+def spread(cards: Iterable[Card], groups: dict[str, list[Card]]) -> list[Card]:
+    """The same, each best variant followed by the others."""
+    led = {group[0].task: group for group in groups.values()}
+    return [one for card in cards for one in led.get(card.task, [card])]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One variant of a task: how it is written, and how it stands. `proposal` is the newest that was not superseded."""
+
+    task: Task
+    proposal: Proposal | None
+
+    @property
+    def id(self) -> str:
+        """The proposal's, or the task's where there is none."""
+        return self.proposal.id if self.proposal else self.task.id
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it can be decided on."""
+        return self.proposal is not None and self.task.state is TaskState.AWAITING_APPROVAL
+
+    @property
+    def words(self) -> str:
+        """`P7 APPROVE`, `T8 generating`."""
+        if self.proposal is not None and self.waiting:
+            review = self.proposal.review
+            said = review.verdict.value if review else "not reviewed"
+            return f"{self.id} {said}{', a check fails' if self.proposal.failed_checks else ''}"
+        return f"{self.id} {self.task.state.value.replace('_', ' ')}"
+
+    @property
+    def more(self) -> str:
+        """What it is ranked by, or why it ended."""
+        if self.proposal is not None and self.waiting:
+            return effort_of(self.proposal).why
+        return self.task.reason
+
+
+def standings(reader: Reader, first: str) -> list[Standing]:
+    """All variants of a task: those that wait, the best first, then the others."""
+    made = []
+    for task in reader.variants(first) if first else ():
+        kept = [
+            one
+            for one in reader.proposals(task_id=task.id)
+            if one.attempt == task.attempt and one.state is not ProposalState.SUPERSEDED
+        ]
+        made.append(Standing(task, kept[-1] if kept else None))
+
+    waiting = sorted(
+        (
+            (_rank(effort_of(one.proposal), one.task.variant), one)
+            for one in made
+            if one.waiting and one.proposal
+        ),
+        key=lambda ranked: ranked[0],
+    )
+    return [*(one for _, one in waiting), *(one for one in made if not one.waiting)]
+
+
+def variant_words(task: Task) -> str:
+    """`variant 2 of T5: temperature 0.6`; "" for a task that is written once."""
+    return f"variant {task.variant} of {task.variant_of}: {task.variation.words}" if task.variant_of else ""
+
+
+def standing_lines(found: Sequence[Standing]) -> list[str]:
+    """One line per variant: its place, how it stands, and how it was written."""
+    return [
+        f"{one.words} · variant {one.task.variant}, {one.task.variation.words}{f' · {one.more}' if one.more else ''}"
+        for one in found
+    ]
+
+
+def approved_variant(reader: Reader, proposal: Proposal) -> str:
+    """The other variant of a proposal's task that is approved or has landed; "" where none is."""
+    for task in reader.variants(proposal.variant_of) if proposal.variant_of else ():
+        if task.id == proposal.task_id or task.state not in (TaskState.APPROVED, TaskState.LANDED):
+            continue
+        for other in reader.proposals({ProposalState.DECIDED, ProposalState.LANDED}, task_id=task.id):
+            if other.decision is not None and other.decision.kind is DecisionKind.APPROVE:
+                return other.id
+    return ""
+
+
+# Linked tasks: what one comes after, and why it does not start yet, in words.
+
+ENDED = RETRYABLE_TASK_STATES - {TaskState.STALE}
+"""States that a task leaves only when the developer asks for it."""
+
+
+def why_it_waits(task: str, waits: Iterable[tuple[str, TaskState]]) -> str:
+    """Why a queued task does not start, with what helps; "" where nothing holds it up.
+
+    Args:
+        waits: the tasks that hold it up, with their states.
+    """
+    held = list(waits)
+    if not held:
+        return ""
+    said = "; ".join(f"{other} is {state.value.replace('_', ' ')}" for other, state in held)
+    stuck = [other for other, state in held if state in ENDED]
+    if not stuck:
+        have = "has" if len(held) == 1 else "have"
+        return f"It starts when {_names(other for other, _ in held)} {have} landed, or been approved: {said}."
+    return (
+        f"It waits, and will not start by itself: {said}. `navigator task retry {' '.join(stuck)}` tries again; "
+        f"`navigator task after {task}` starts it all the same."
+    )
+
+
+def _names(ids: Iterable[str]) -> str:
+    found = list(ids)
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
+
+
+def predecessor_words(found: Iterable[Predecessor], project: int) -> str:
+    """`T3 (landed), T5 in api (awaiting approval)`."""
+    return ", ".join(
+        f"{one.id}{'' if one.project_id == project else f' in {one.project}'} ({one.state.value.replace('_', ' ')})"
+        for one in found
+    )
+
+
+def changes_before(reader: Reader, task: str) -> list[Proposal]:
+    """The approved changes of the tasks that one comes after; those that ended without a change have none."""
+    made = []
+    for one in reader.predecessors(task):
+        kept = [
+            proposal
+            for proposal in reader.proposals({ProposalState.DECIDED, ProposalState.LANDED}, task_id=one.id)
+            if proposal.decision is not None and proposal.decision.kind is DecisionKind.APPROVE
+        ]
+        made += kept[-1:]
+    return made

@@ -1,0 +1,202 @@
+"""What a writer looked at before it wrote, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from navigator.model.models import CheckResult, Finding, Proposal, Reproduction
+from navigator.model.records import AgentTurn
+from navigator.model.states import CheckOutcome, LookKind, LookOutcome, ReproductionOutcome, RevisedOutcome
+from navigator.model.text import safe_line
+
+if TYPE_CHECKING:
+    from navigator.model.records import Look
+    from navigator.store.reads.loop import RepairCall
+    from navigator.store.reads.reader import Reader
+
+
+_NOT_SHOWN = frozenset({LookOutcome.NOTHING, LookOutcome.REPEATED, LookOutcome.REFUSED, LookOutcome.NO_ROOM})
+
+
+def looks_of(reader: Reader, proposal: Proposal) -> list[Look]:
+    """The looks that a proposal was written after: those of its attempt up to its round. A part was written with its whole."""
+    whole = reader.proposal(proposal.parent) if proposal.parent else proposal
+    looks = reader.looks(whole.task_id, whole.attempt)
+    return [look for look in looks if look.round <= whole.round and look.role is whole.written_by]
+
+
+def looks_words(looks: Sequence[Look]) -> str:
+    """`read 4 files, searched 2 times in 3 looks`; "" where there was no look."""
+    if not looks:
+        return ""
+    shown = [look for look in looks if look.outcome not in _NOT_SHOWN]
+    files = {path for look in shown for path in look.paths}
+    searches = sum(look.kind in (LookKind.SEARCH, LookKind.USES) for look in looks)
+    done = [f"read {_counted(len(files), 'file')}"] if files else []
+    done += [f"searched {_counted(searches, 'time')}"] if searches else []
+    turns = _counted(len({(look.attempt, look.round, look.turn) for look in looks}), "look")
+    return f"{', '.join(done)} in {turns}" if done else f"{turns}, shown nothing"
+
+
+def look_lines(looks: Iterable[Look]) -> list[str]:
+    """Each turn, then what was asked in it and what became of that, a line each."""
+    lines = []
+    for (attempt, round, turn), asked in groupby(
+        looks, key=lambda look: (look.attempt, look.round, look.turn)
+    ):
+        mine = list(asked)
+        tokens = sum(look.tokens for look in mine)
+        lines.append(f"attempt {attempt} round {round} look {turn}: {tokens:,} tokens")
+        lines += [f"  {look.target}  {_became(look)}".rstrip() for look in mine]
+    return lines
+
+
+def looks_document(looks: Iterable[Look]) -> list[dict[str, Any]]:
+    """The same for scripts."""
+    return [look.model_dump(mode="json", exclude={"task_id"}) for look in looks]
+
+
+def _became(look: Look) -> str:
+    return "" if look.outcome is LookOutcome.SHOWN else f"({look.outcome.value.replace('_', ' ')})"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+# What a coding agent did, in words.
+
+
+def turns_of(reader: Reader, proposal: Proposal) -> list[AgentTurn]:
+    """The turns that a proposal came from: those of its round."""
+    if not proposal.way.startswith("agent "):
+        return []
+    return reader.agent_turns(proposal.task_id, proposal.attempt, proposal.round)
+
+
+def agent_words(turns: Sequence[AgentTurn]) -> str:
+    """`Qwen Code 0.24.4: 4 requests in 12 s, read 1 file, sent back 1 time`; "" where no agent wrote."""
+    if not turns:
+        return ""
+    done = [turn for turn in turns if turn.outcome not in ("lost", "started")]
+    said = [
+        f"{_counted(sum(turn.requests for turn in turns), 'request')} in {sum(turn.seconds for turn in turns):.0f} s"
+    ]
+    if files := max((turn.files_read for turn in done), default=0):
+        said.append(f"read {_counted(files, 'file')}")
+    if back := sum(turn.outcome in ("refused", "tests_failed") for turn in done):
+        said.append(f"sent back {_counted(back, 'time')}")
+    if refused := sum(turn.refused for turn in turns):
+        said.append(f"{_counted(refused, 'request')} to anything but the model refused")
+    return f"{turns[-1].agent}: {', '.join(said)}"
+
+
+def agent_lines(turns: Iterable[AgentTurn]) -> list[str]:
+    """One line for each turn, with why it was not taken."""
+    lines = []
+    for turn in turns:
+        tools = ", ".join(f"{kind} {count}" for kind, count in sorted(turn.tools.items()))
+        kept = f" ({turn.replayed} from the store)" if turn.replayed else ""
+        parts = [
+            f"attempt {turn.attempt} round {turn.round} {turn.purpose}: {turn.outcome.replace('_', ' ')}",
+            f"{_counted(turn.requests, 'request')}{kept}",
+            f"{turn.seconds:.1f} s",
+            *([f"tools: {tools}"] if tools else []),
+        ]
+        lines.append(", ".join(parts))
+        if turn.reason:
+            lines.append(f"  {turn.reason.partition(chr(10))[0]}")
+    return lines
+
+
+def agents_document(turns: Iterable[AgentTurn]) -> list[dict[str, Any]]:
+    """Turns as JSON."""
+    return [turn.model_dump(mode="json", exclude={"task_id"}) for turn in turns]
+
+
+# How often a proposal's answer was repaired before its review, from the calls that made it.
+
+_MENDED = (CheckOutcome.PASSED, CheckOutcome.FAILED_BEFORE)
+
+
+def repair_prompts(reader: Reader, proposal: Proposal) -> tuple[str, ...]:
+    """The versions of the prompts that its repairs were asked with, once each, in the order they were first asked."""
+    return tuple(dict.fromkeys(call.prompt_version for call in _repairs(reader, proposal)))
+
+
+def mended_words(reader: Reader, proposal: Proposal) -> str:
+    """`tests failed first, fixed in 2 repairs`; "" where its tests never failed, or no repair was asked for."""
+    made = len({call.seq for call in _repairs(reader, proposal) if call.purpose == "repair-tests"})
+    if not made:
+        return ""
+    repairs = "1 repair" if made == 1 else f"{made} repairs"
+    tests: CheckResult | None = next((check for check in proposal.checks if check.name == "tests"), None)
+    if tests is not None and tests.outcome in _MENDED:
+        return f"tests failed first, fixed in {repairs}"
+    return f"tests failed first, {repairs} did not fix them"
+
+
+def _repairs(reader: Reader, proposal: Proposal) -> list[RepairCall]:
+    """A part was written with the whole that it was taken from."""
+    return reader.repair_calls(reader.proposal(proposal.parent) if proposal.parent else proposal)
+
+
+# How unsure a model was of a change, in words.
+
+
+def uncertainty_words(proposal: Proposal) -> str:
+    """`entropy 0.42 bits a token, at most 3.1`; "" where the server told none."""
+    if proposal.entropy_mean is None or proposal.entropy_peak is None:
+        return ""
+    return f"entropy {proposal.entropy_mean:.2f} bits a token, at most {proposal.entropy_peak:.1f}"
+
+
+# What became of the test of a finding, in words.
+
+_HEADS = {
+    ReproductionOutcome.UNASKED: "its test is still to be written",
+    ReproductionOutcome.PENDING: "its test is still to be run",
+    ReproductionOutcome.REGRESSION: "reproduced: a test passes on the base and fails here",
+    ReproductionOutcome.UNMET: "reproduced: a test fails on the base and here (unmet requirement)",
+}
+
+
+def reproduction_words(finding: Finding) -> str:
+    """`reproduced: a test passes on the base and fails here`; "" where no test was asked for."""
+    made = finding.reproduction
+    if made is None:
+        return ""
+    if made.outcome is ReproductionOutcome.NOT_REPRODUCED:
+        said = f"not reproduced: {made.reason}"
+    elif made.outcome is ReproductionOutcome.COULD_NOT_RUN:
+        said = f"could not be run: {made.reason}"
+    else:
+        said = _HEADS[made.outcome]
+    return f"{said}{_revised(made)}"
+
+
+def reproduction_lines(finding: Finding) -> list[str]:
+    """The same with the test's path, and the first line of what it said when it failed."""
+    made = finding.reproduction
+    words = reproduction_words(finding)
+    if made is None or not words:
+        return []
+    lines = [f"{words} · {safe_line(made.path)}" if made.path else words]
+    error = made.failure.partition("\n")[2].strip().partition("\n")[0]
+    return [*lines, safe_line(error)] if error and made.outcome in _PROVED else lines
+
+
+_PROVED = frozenset({ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET})
+
+
+def _revised(made: Reproduction) -> str:
+    if made.revised is RevisedOutcome.NONE:
+        return ""
+    if made.revised is RevisedOutcome.PASSES:
+        confirmed = "confirmed: " if made.outcome is ReproductionOutcome.UNMET else ""
+        return f"; {confirmed}passes on {made.revised_by}"
+    if made.revised is RevisedOutcome.FAILS:
+        return f"; still fails on {made.revised_by}"
+    return f"; could not be run on {made.revised_by}"

@@ -1,1 +1,0 @@
-"""The lab's runs: progress, decisions, plots; start, stop, go on."""

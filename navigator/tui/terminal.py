@@ -1,0 +1,218 @@
+"""The user's own editor: which one, where it opens, and a file for it to open."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual.app import App, SuspendNotSupported
+from textual.color import Color
+from textual.filter import LineFilter
+
+from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.text import is_unsafe, safe_line
+from navigator.process.runner import foreground
+
+_PLUS = frozenset(
+    {
+        "vi",
+        "vim",
+        "nvim",
+        "view",
+        "gvim",
+        "nano",
+        "pico",
+        "micro",
+        "emacs",
+        "emacsclient",
+        "kak",
+        "joe",
+        "ne",
+        "mg",
+        "jed",
+    }
+)
+"""Editors that take `+LINE FILE`."""
+_COLON = frozenset({"hx", "helix", "subl", "zed", "zeditor"})
+"""Editors that take `FILE:LINE`."""
+_GOTO = frozenset({"code", "codium", "code-insiders", "cursor"})
+"""Editors that take `--goto FILE:LINE`."""
+_WINDOWED = {
+    **dict.fromkeys(_GOTO, "--wait"),
+    "subl": "--wait",
+    "zed": "--wait",
+    "zeditor": "--wait",
+    "gvim": "--nofork",
+}
+"""What makes an editor with a window of its own stay until the file is closed."""
+
+
+def editor_words(environment: Mapping[str, str] | None = None) -> list[str]:
+    """The command of the user's editor: $VISUAL, else $EDITOR.
+
+    Raises:
+        MissingPart: neither is set, or what it names is not here.
+    """
+    known = os.environ if environment is None else environment
+    chosen = known.get("VISUAL", "").strip() or known.get("EDITOR", "").strip()
+    if not chosen:
+        raise MissingPart("No editor is set.", hint="Set $VISUAL or $EDITOR, for example EDITOR=nano.")
+    try:
+        words = shlex.split(chosen)
+    except ValueError as error:
+        raise MissingPart(f"$VISUAL or $EDITOR is not valid: {error}.", hint="Check its quotes.") from error
+    if shutil.which(words[0], path=known.get("PATH")) is None:
+        raise MissingPart(
+            f"The editor {words[0]} is not installed.", hint="Set $VISUAL or $EDITOR to one that is."
+        )
+    return words
+
+
+def editor_command(words: Sequence[str], file: Path, line: int | None = None) -> list[str]:
+    """The whole command that opens `file`, at `line` where the editor is known to take one."""
+    name = PurePosixPath(words[0]).name
+    wait = _WINDOWED.get(name)
+    command = [*words, *([wait] if wait is not None and wait not in words else [])]
+    if not line:
+        return [*command, str(file)]
+    if name in _PLUS:
+        return [*command, f"+{line}", str(file)]
+    if name in _COLON:
+        return [*command, f"{file}:{line}"]
+    if name in _GOTO:
+        return [*command, "--goto", f"{file}:{line}"]
+    return [*command, str(file)]
+
+
+@contextmanager
+def borrowed(name: str, content: bytes, *, writable: bool = False) -> Iterator[Path]:
+    """A copy of a file in a folder of its own, with its own last name so that editors colour it; gone afterwards.
+
+    Args:
+        name: a path of a proposal; only its last part is used, with what could lead elsewhere replaced.
+        content: the bytes.
+        writable: False for a copy to read: what is written there would be lost.
+    """
+    last = "".join(c if c.isalnum() or c in "._- " else "_" for c in name.rpartition("/")[2]).strip(". ")
+    with tempfile.TemporaryDirectory(prefix="navigator-") as folder:
+        file = Path(folder) / (last or "file")
+        file.write_bytes(content)
+        file.chmod(0o600 if writable else 0o400)
+        yield file
+
+
+def run_editor(command: Sequence[str]) -> None:
+    """Run it on this terminal to its end.
+
+    Raises:
+        NavigatorError: it could not be started, or ended with an error.
+    """
+    try:
+        code = foreground(command)
+    except OSError as error:
+        raise NavigatorError(f"{command[0]} could not be started: {error.strerror}.") from error
+    if code:
+        raise NavigatorError(f"{command[0]} ended with exit code {code}.")
+
+
+def open_in_editor(
+    app: App[None], name: str, content: bytes, line: int | None = None, *, writable: bool = False
+) -> bytes:
+    """Lend the terminal to the user's editor on a copy of a file; returns what the file then holds.
+
+    Raises:
+        NavigatorError: there is no editor, or it could not run.
+    """
+    words = editor_words()
+    with borrowed(name, content, writable=writable) as file:
+        try:
+            with app.suspend():
+                run_editor(editor_command(words, file, line))
+        except SuspendNotSupported as error:
+            raise NavigatorError(
+                "The editor cannot open: this terminal does not support suspending."
+            ) from error
+        app.refresh()
+        return file.read_bytes()
+
+
+# What reaches the terminal: the filter that every line passes, and clipboard and notification sequences.
+#
+# Widgets use `safe_text` on what they show, which makes control characters readable. The filter is the last gate: no control,
+# bidi or zero-width character passes, whatever widget let it through. It keeps the width of a line: what was made visible takes
+# its room from the blanks behind it, or from the end of the line.
+
+COPY_LIMIT = 74_994
+"""Bytes of base64 in one OSC 52 that terminals take; longer ones are dropped by some without a word."""
+
+
+def clipboard_sequence(text: str, *, tmux: bool) -> str | None:
+    """OSC 52 that puts `text` on the clipboard, or None where it is too long.
+
+    Inside tmux the sequence is sent twice: as it is, for tmux itself (`set-clipboard on`), and wrapped, for the terminal
+    around it (`allow-passthrough on`).
+    """
+    data = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
+    if len(data) > COPY_LIMIT:
+        return None
+    sequence = f"\x1b]52;c;{data}\x07"
+    return sequence + through_tmux(sequence) if tmux else sequence
+
+
+def notification_sequence(text: str, *, tmux: bool) -> str:
+    """A bell, and OSC 9 with `text` for terminals that show it as a notification."""
+    sequence = f"\x1b]9;{safe_line(text)[:200]}\x07"
+    return "\x07" + (through_tmux(sequence) if tmux else sequence)
+
+
+def through_tmux(sequence: str) -> str:
+    """`sequence` in tmux's passthrough envelope."""
+    doubled = sequence.replace("\x1b", "\x1b\x1b")
+    return f"\x1bPtmux;{doubled}\x1b\\"
+
+
+def inside_tmux() -> bool:
+    """Whether this terminal is a tmux pane."""
+    return bool(os.environ.get("TMUX"))
+
+
+class InertFilter(LineFilter):
+    """Makes every untrusted character of a line inert."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same segments, or new ones where a character was unsafe."""
+        if not any(is_unsafe(segment.text) for segment in segments if not segment.control):
+            return segments
+        width = sum(cell_len(segment.text) for segment in segments if not segment.control)
+        made = [
+            segment if segment.control else Segment(safe_line(segment.text), segment.style)
+            for segment in segments
+        ]
+        excess = sum(cell_len(segment.text) for segment in made if not segment.control) - width
+        return _shortened(made, excess) if excess > 0 else made
+
+
+def _shortened(segments: list[Segment], excess: int) -> list[Segment]:
+    """Take `excess` cells away: trailing blanks of segments first, from the right, then text from the right."""
+    for blanks_only in (True, False):
+        for index in range(len(segments) - 1, -1, -1):
+            segment = segments[index]
+            if excess <= 0:
+                return segments
+            if segment.control:
+                continue
+            length = cell_len(segment.text)
+            spare = length - cell_len(segment.text.rstrip(" ")) if blanks_only else length
+            cut = min(excess, spare)
+            if cut:
+                segments[index] = Segment(set_cell_size(segment.text, length - cut), segment.style)
+                excess -= cut
+    return segments

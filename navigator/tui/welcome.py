@@ -1,0 +1,209 @@
+"""The first run: what Navigator is, what is on this machine, and where to start."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from navigator.config.paths import config_path
+from navigator.model.errors import NavigatorError
+from navigator.model.text import safe_line
+from navigator.setup.servers import USUAL, FoundServer, find_servers
+from navigator.tui.keys.registry import in_group
+from navigator.tui.widgets.cells import Piece, fit
+from navigator.tui.widgets.rows import RowList
+from navigator.tui.widgets.screen import NavScreen
+
+_WHAT = """\
+A fast model writes, a strong one reviews, you decide.
+Only one fits on the GPU: write everything, swap once, review everything.
+Queue tasks across repositories; nothing reaches a branch without your approval."""
+
+
+class FirstRunScreen(NavScreen):
+    """Shown over the deck while there is neither a settings file nor a project."""
+
+    SCOPE = "first_run"
+    TITLE = "welcome"
+    DEFAULT_CSS = """
+    FirstRunScreen > Vertical { padding: 2 4; align-horizontal: left; }
+    FirstRunScreen Static { width: 100%; max-width: 96; height: auto; margin-bottom: 1; }
+    FirstRunScreen.-narrow > Vertical { padding: 1 2; }
+    FirstRunScreen #what { margin-bottom: 2; }
+    FirstRunScreen #settings { color: $muted; margin-top: 1; }
+    """
+
+    def compose_body(self) -> ComposeResult:
+        """What Navigator is, the servers, what to do next."""
+        with Vertical():
+            yield Static(Content(_WHAT), id="what")
+            yield Static(id="servers")
+            yield Static(self._ways(), id="ways")
+            yield Static(
+                Content(
+                    f"Settings file: {safe_line(str(config_path()))} (not found; using the defaults)\n"
+                    "`navigator setup` writes it. One model is enough: it can write and review."
+                ),
+                id="settings",
+            )
+
+    def on_mount(self) -> None:
+        """Look for servers in the background."""
+        self.action_look_again()
+
+    def _ways(self) -> Content:
+        keys = self.app.keymap
+        return Content("\n").join(
+            Content.assemble((f"{keys.shown(action.id):>7}", "$accent bold"), f"   {action.help}")
+            for action in in_group("first_run")
+        )
+
+    @work(exclusive=True)
+    async def action_look_again(self) -> None:
+        """Look for servers at their usual ports."""
+        place = self.query_one("#servers", Static)
+        place.update(Content.styled("Looking for model servers on this machine …", "$muted"))
+        place.update(_servers(await find_servers()))
+
+    def action_setup(self) -> None:
+        """Leave the screens for the questions in the terminal."""
+        self.app.leave_for("setup")
+
+    def action_demo(self) -> None:
+        """Leave the screens for the demo, which opens them again over its own state."""
+        self.app.leave_for("demo")
+
+    def action_scan(self) -> None:
+        """Find repositories."""
+
+        self.app.push_screen(AddProjectsScreen(), lambda _: self._leave_if_done())
+
+    def _leave_if_done(self) -> None:
+        if self.app.snapshot.projects and self.is_current:
+            self.dismiss(None)
+
+    def action_go_on(self) -> None:
+        """To the deck."""
+        self.dismiss(None)
+
+
+def _servers(found: tuple[FoundServer, ...]) -> Content:
+    if not found:
+        usual = ", ".join(f"{name} {port}" for port, name in USUAL)
+        return Content.assemble(
+            ("○ ", "$muted"),
+            "No model server is running on this machine ",
+            (f"({usual}).", "$muted"),
+            "\n  The demo needs none.",
+        )
+    servers = "1 server" if len(found) == 1 else f"{len(found)} servers"
+    lines = [Content.assemble(("● ", "$success"), (f"{servers} found on this machine", "bold"))]
+    for server in found:
+        models = ", ".join(map(safe_line, server.models[:3])) or server.problem or "no model loaded"
+        more = f" and {len(server.models) - 3} more" if len(server.models) > 3 else ""
+        lines.append(
+            Content.assemble(f"  {server.name:<11}", (f"{server.url:<26}", "$muted"), f"{models}{more}")
+        )
+    return Content("\n").join(lines)
+
+
+# Find git repositories under a folder, and take those the user chooses into care.
+
+
+class AddProjectsScreen(NavScreen):
+    """Over any screen; esc leaves it. Nothing in a repository is touched by adding it."""
+
+    SCOPE = "add_projects"
+    TITLE = "add projects"
+    DEFAULT_CSS = """
+    AddProjectsScreen #folder { border: none; height: 1; padding: 0 1; margin: 1 2 0 2; background: $panel; }
+    AddProjectsScreen #folder:focus { border: none; }
+    AddProjectsScreen #said { height: 1; margin: 1 2; color: $muted; }
+    AddProjectsScreen RowList { height: 1fr; margin: 0 1; }
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        super().__init__()
+        self._folder = folder or Path.home()
+        self._known: frozenset[str] = frozenset()
+
+    def compose_body(self) -> ComposeResult:
+        """Where to look, what was said, what was found."""
+        yield Input(str(self._folder), placeholder="a folder", id="folder")
+        yield Static("enter searches this folder for git repositories; only names are read", id="said")
+        yield RowList[Path](str, self._draw, selectable=True, id="found")
+
+    def on_mount(self) -> None:
+        """The folder first."""
+        self.query_one("#folder", Input).focus()
+
+    def _draw(self, place: Path, width: int) -> list[Piece]:
+        here = str(place) in self._known
+        name = min(28, width // 3)
+        return [
+            (fit(place.name, name), "muted" if here else ""),
+            (fit(str(place.parent), width - name - (14 if here else 0)), "muted"),
+            ("  already added" if here else "", "faint"),
+        ]
+
+    def _say(self, text: str) -> None:
+        self.query_one("#said", Static).update(safe_line(text).replace("[", "\\["))
+
+    @on(Input.Submitted, "#folder")
+    def _submitted(self, event: Input.Submitted) -> None:
+        self._look(Path(event.value.strip() or "~").expanduser())
+
+    @work(exclusive=True)
+    async def _look(self, folder: Path) -> None:
+        from navigator.git.discover import find_repositories
+
+        if not folder.is_dir():
+            self._say(f"{folder} is not a folder.")
+            return
+        self._say(f"searching {folder} …")
+        found = await asyncio.to_thread(find_repositories, folder)
+        self._known = frozenset(row.project.path for row in self.app.snapshot.projects)
+        rows = self.query_one("#found", RowList)
+        rows.set_rows(found)
+        self._say(
+            f"{len(found)} found. space selects, ctrl+a all, enter adds."
+            if found
+            else "No git repositories found."
+        )
+        if found:
+            rows.focus()
+
+    def action_search(self) -> None:
+        """Another folder."""
+        self.query_one("#folder", Input).focus()
+
+    @work(exclusive=True, group="add")
+    async def action_add(self) -> None:
+        """Add what is selected, or the row under the cursor."""
+        rows = self.query_one("#found", RowList)
+        chosen = rows.selected_rows or ([rows.current] if rows.current is not None else [])
+        chosen = [place for place in chosen if str(place) not in self._known]
+        if not chosen:
+            return
+        added, refused = 0, ""
+        for number, place in enumerate(chosen, 1):
+            self._say(f"adding {number} of {len(chosen)}: {place.name} …")
+            try:
+                await self.app.link.request("project.add", {"path": str(place)})
+                added += 1
+            except NavigatorError as error:
+                refused = refused or str(error)
+        self.app.feed.poke()
+        if refused:
+            self.app.toast(f"{len(chosen) - added} not added. {refused}", "warning")
+        if added:
+            self.app.toast(f"{added} project{'s' if added != 1 else ''} added.")
+            self.dismiss(None)
+        else:
+            self._say("Nothing was added.")

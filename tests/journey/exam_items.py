@@ -1,0 +1,58 @@
+"""Exam items for the tests: made in a project's private repository from files that a test gives."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from navigator.git.source_protocol import FileChange
+from navigator.journey.dependencies import Dependencies
+from navigator.model.exam import ExamItem
+from navigator.model.models import utc_now
+from navigator.model.states import Complexity, ExamSource, TaskKind
+from tests.journey.support import git
+
+
+def add_item(
+    deps: Dependencies,
+    project: str,
+    files: Mapping[str, str],
+    *,
+    faulty: bool,
+    origin: str,
+    source: ExamSource = ExamSource.MUTANT,
+    text: str = "Make double() multiply\n\nBy two.",
+    path: str = "",
+    line: int = 0,
+) -> int:
+    """Keep a change of `files` on the newest commit of the project as an item; returns its number."""
+    found = deps.reader.project(project)
+    base = git(Path(found.path), "rev-parse", "HEAD")
+    private = deps.private(found)
+    private.pin_base(base)
+    changes = {name: FileChange(content.encode()) for name, content in files.items()}
+    tree = private.write_tree(base, changes)
+    private.keep(f"exam-{hashlib.sha256(origin.encode()).hexdigest()[:12]}", tree, base)
+    changed = sum(file.added + file.removed for file in private.diff(base, tree))
+    with deps.store.transaction() as tx:
+        number = tx.add_exam_item(
+            ExamItem(
+                project_id=found.id,
+                source=source if faulty else ExamSource.CLEAN,
+                faulty=faulty,
+                origin=origin,
+                text=text,
+                kind=TaskKind.IMPLEMENT,
+                complexity=Complexity.MEDIUM,
+                base_commit=base,
+                tree=tree,
+                path=path,
+                line=line,
+                end_line=line,
+                changed_lines=changed,
+                created=utc_now(),
+            )
+        )
+    assert number is not None
+    return number

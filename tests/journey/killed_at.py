@@ -1,0 +1,174 @@
+"""Run `navigator WORDS` and die by SIGKILL at one chosen moment: `killed_at.py MOMENT COUNT WORDS…`.
+
+Moments, the COUNT-th of which is the last thing the process does:
+    soon DELAY          an event of any kind was committed, and DELAY milliseconds went by
+    event KIND[=WORD]   an event of the store was committed; WORD must stand among its data's values
+    swap PHASE.STATE    a phase of a swap began or ended
+    before NAME         a function of `navigator.journey.land`, or one named `module:function`, is about to be called
+    after NAME          it has returned, and nothing was done with what it returned
+    git WORD CALL N     the COUNT-th `git WORD` is killed at its N-th system call CALL (one word: "update-ref rename 1"),
+                        and everything with it
+    only-git WORD CALL N    the same, but this process lives and finds its git dead
+    never               nothing: somebody else does the killing
+    whole DELAY         as `soon`, and every git that runs at that moment dies too
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from navigator.cli.main import main
+from navigator.engine.server import SocketServer
+from navigator.git import runner
+from navigator.journey import land
+from navigator.store.writes.writer import Store, Transaction
+
+GIT_DIED = "git was killed"
+"""Said on standard error when a git was killed and this process was not."""
+
+
+def countdown(count: int) -> Callable[[], None]:
+    left = count
+
+    def tick() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return tick
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def later(
+    count: int, delay: float, end: Callable[[], None] = die
+) -> tuple[Callable[[], None], threading.Event]:
+    """As `countdown`, but death comes `delay` seconds after, from another thread. The event says that it is on its way."""
+    coming = threading.Event()
+    left = count
+
+    def tick() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            coming.set()
+            threading.Timer(delay, end).start()
+
+    return tick, coming
+
+
+def arm(moment: str, what: str, tick: Callable[[], None]) -> None:
+    if moment == "event":
+        at_event(what, tick)
+    elif moment == "swap":
+        at_phase(what, tick)
+    else:
+        at_call(moment, what, tick)
+
+
+def at_event(what: str, tick: Callable[[], None]) -> None:
+    kind, _, word = what.partition("=")
+    transaction = Store.transaction
+
+    @contextmanager
+    def watched(self: Store) -> Iterator[Transaction]:
+        with transaction(self) as tx:
+            yield tx
+        for event in tx.events:
+            if kind in ("", event.kind) and (not word or word in map(str, event.data.values())):
+                tick()
+
+    Store.transaction = watched  # type: ignore[method-assign]
+
+
+def at_phase(what: str, tick: Callable[[], None]) -> None:
+    phase, _, state = what.partition(".")
+    published = SocketServer.publish_live
+
+    def watched(self: SocketServer, progress: dict[str, Any]) -> None:
+        published(self, progress)
+        swap = progress.get("swap", {})
+        if swap.get("phase") == phase and swap.get("state") == state:
+            tick()
+
+    SocketServer.publish_live = watched  # type: ignore[method-assign]
+
+
+def at_call(moment: str, name: str, tick: Callable[[], None]) -> None:
+    module, _, word = name.rpartition(":")
+    place = importlib.import_module(module) if module else land
+    function = getattr(place, word)
+
+    def watched(*args: Any, **options: Any) -> Any:
+        if moment == "before":
+            tick()
+        result = function(*args, **options)
+        if moment == "after":
+            tick()
+        return result
+
+    setattr(place, word, watched)
+
+
+def in_git(what: str, count: int, *, together: bool) -> None:
+    """Have the `count`-th git of a subcommand killed by strace as it enters a system call for the N-th time."""
+    word, call, number = what.split()
+    trace = ["-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={number}"]
+    run = runner.run
+    seen = 0
+
+    def watched(command: Any, *args: Any, **options: Any) -> Any:
+        nonlocal seen
+        if word in command:
+            seen += 1
+            if seen == count:
+                command = ["/usr/bin/strace", "-f", "-qq", "-o", os.devnull, *trace, *command]
+        result = run(command, *args, **options)
+        if result.code == -signal.SIGKILL:
+            if together:
+                os.kill(os.getpid(), signal.SIGKILL)
+            print(GIT_DIED, file=sys.stderr, flush=True)
+        return result
+
+    runner.run = watched
+
+
+def die_with_every_git() -> None:
+    """SIGKILL for this process and each git below it, as a power cut or the kernel's memory killer would have it."""
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):
+            for child in (task / "children").read_text().split():
+                with suppress(OSError):
+                    if Path(f"/proc/{child}/comm").read_text().strip() == "git":
+                        os.kill(int(child), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    moment, what, count, *words = sys.argv[1:]
+    coming = threading.Event()
+    if moment in ("soon", "whole"):
+        end = die_with_every_git if moment == "whole" else die
+        tick, coming = later(int(count), int(what) / 1000, end)
+        at_event("", tick)
+    elif moment in ("git", "only-git"):
+        in_git(what, int(count), together=moment == "git")
+    elif moment != "never":
+        arm(moment, what, countdown(int(count)))
+    sys.argv = ["navigator", *words]
+    try:
+        main()
+    finally:
+        if coming.is_set():
+            signal.pause()  # however fast the session was: death comes

@@ -1,0 +1,181 @@
+"""A state folder with proposals of several hunks that wait for the developer, made without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.actions.registry import perform
+from navigator.checks.policy import check_policy
+from navigator.cli.session import locked_dependencies
+from navigator.edits import FileChange
+from navigator.journey.check_dispatch import check
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.land import land
+from navigator.journey.recovery import recover
+from navigator.model.models import AppliedEdit, Finding, Project, Proposal, Review, Task
+from navigator.model.states import Criterion, FindingKind, Role, Rung, Severity, TaskState, Verdict
+from tests.journey.support import Desk, git, make_repository
+
+BATCH = "2026-01-01-a"
+NUMBERS = "".join(f"{n}\n" for n in range(1, 61)).encode()
+CODE = b"def one():\n    return 1\n" + b"\n# filler\n" * 8 + b"def two():\n    return 2\n"
+FILES = {"n.txt": NUMBERS, "code.py": CODE, "README.md": b"# Code\n", "other.txt": b"other\n"}
+
+CHANGED = {
+    "code.py": CODE.replace(b"return 1", b"return helper()").replace(
+        b"def two():\n    return 2\n", b"def two():\n    return 2\n\n\ndef helper():\n    return 1\n"
+    ),
+    "n.txt": NUMBERS.replace(b"\n5\n", b"\nfive\n").replace(b"\n30\n", b"\nthirty\n"),
+}
+"""Four hunks: H1 and H2 of code.py, H3 and H4 of n.txt."""
+
+THIRTY = NUMBERS.replace(b"\n30\n", b"\nthirty\n")
+FIVE = NUMBERS.replace(b"\n5\n", b"\nfive\n")
+
+
+class SplitBench:
+    """One repository, one project, and words for what a test does with them."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, *, landing: str = "branch", check: str = ""
+    ) -> None:
+        self.desk = Desk.make(folder / "desk", '[swap]\nstrategy = "rehearsal"\n')
+        monkeypatch.setenv("NAVIGATOR_CONFIG", str(self.desk.config))
+        monkeypatch.setenv("NAVIGATOR_STATE", str(self.desk.root))
+        self.repository = make_repository(folder / "code", FILES)
+        self.act("project.add", path=str(self.repository), name="code", landing=landing, check=check)
+
+    def world(self, *, alone: bool = True) -> Any:
+        return locked_dependencies(self.desk.paths, conducting=not alone)
+
+    def act(self, op: str, *, alone: bool = True, **args: Any) -> dict[str, Any]:
+        """One command in this process; not `alone`: as the conductor does it, which takes up the rest later."""
+        with self.world(alone=alone) as world:
+            return asyncio.run(perform(world, op, args))
+
+    def waiting(self, changes: Mapping[str, bytes | None] = CHANGED, **more: Any) -> str:
+        """A new task with a reviewed proposal on the base branch's tip. Returns the proposal's id."""
+        with self.world() as world:
+            project = world.reader.project("code")
+            with world.store.transaction() as tx:
+                task = tx.add_task(project.id, "Change the numbers\n\nAnd the code.", files=("n.txt",))
+            return propose(world, project, task, changes, **more)
+
+    def answer(self, task: str, changes: Mapping[str, bytes | None], **more: Any) -> str:
+        """What the loop makes of a queued task: a reviewed proposal on the base it was given, else on the tip."""
+        with self.world() as world:
+            return propose(world, world.reader.project("code"), world.reader.task(task), changes, **more)
+
+    def split(self, identifier: str, *hunks: str, **more: Any) -> dict[str, Any]:
+        """With a note, as a rest that is written again has one; `note=""` keeps the rest as it is."""
+        more = {"note": "Write the rest again."} | more
+        return self.act("split", proposal=identifier, hunks=list(hunks), **more)
+
+    def approve(self, identifier: str, **more: Any) -> dict[str, Any]:
+        return dict(self.act("approve", proposals=[{"id": identifier}], **more)["decisions"][0])
+
+    def decide(self, kind: str, identifier: str, **more: Any) -> dict[str, Any]:
+        return dict(self.act(kind.replace("_", "-"), proposals=[{"id": identifier}], **more)["decisions"][0])
+
+    def undo(self, identifier: str) -> dict[str, Any]:
+        return dict(self.act("undo", ids=[identifier])["undone"][0])
+
+    def recover(self) -> None:
+        """What the next conductor does first, and the checks it then takes up."""
+        with self.world() as world:
+            asyncio.run(recover(world))
+            for task in world.reader.tasks({TaskState.CHECKING}):
+                asyncio.run(check(world, task.id))
+
+    def land_again(self, task: str) -> None:
+        with self.world() as world:
+            asyncio.run(land(world, task))
+
+    def proposal(self, identifier: str) -> Proposal:
+        with self.desk.reading() as store:
+            return store.proposal(identifier)
+
+    def task(self, identifier: str) -> Task:
+        with self.desk.reading() as store:
+            return store.task(identifier)
+
+    def content(self, tree: str, path: str) -> bytes:
+        with self.world() as world:
+            private = world.private(world.reader.project("code"))
+            return bytes(private.read_blob(private.tree_entries(tree)[path].sha))
+
+    def on_branch(self, path: str, branch: str = "navigator/2026-01-01") -> str:
+        return git(self.repository, "show", f"{branch}:{path}")
+
+
+def propose(
+    world: Dependencies,
+    project: Project,
+    task: Task,
+    changes: Mapping[str, bytes | None],
+    *,
+    verdict: Verdict = Verdict.REVISE,
+    batch: str = BATCH,
+    policed: bool = False,
+) -> str:
+    """Take a queued task to where its proposal waits for the developer."""
+    private = world.private(project)
+    base = task.base_commit or private.facts.head_commit
+    private.pin_base(base)
+    tree = private.write_tree(base, {path: FileChange(content) for path, content in changes.items()})
+    files = private.diff(base, tree)
+    paths = private.tree_entries(base).keys()
+    raw = private.raw_diff(base, tree)
+    policy = check_policy(raw, paths, private.read_blob, project=project) if policed else ()
+    with world.store.transaction() as tx:
+        tx.set_task_base(task.id, base)
+        for state in (TaskState.GENERATING, TaskState.CHECKING):
+            tx.set_task_state(task.id, state)
+        made = tx.add_proposal(
+            Proposal(
+                id="",
+                task_id=task.id,
+                project_id=project.id,
+                project=project.name,
+                attempt=task.attempt,
+                round=0,
+                base_commit=base,
+                tree=tree,
+                batch=batch,
+                title="Change the numbers",
+                policy=policy,
+                edits=tuple(AppliedEdit(path=path, rung=Rung.INDENT) for path in changes),
+                added=sum(file.added for file in files),
+                removed=sum(file.removed for file in files),
+                model="scripted/writer",
+                prompt_version="generate@1",
+            )
+        )
+        private.keep(f"{task.id}-{task.attempt}-0", tree, base)
+        for state in (TaskState.AWAITING_REVIEW, TaskState.REVIEWING):
+            tx.set_task_state(task.id, state)
+        review = Review(role=Role.REVIEWER, verdict=verdict, findings=_findings(verdict))
+        tx.add_review(made.id, review)
+        tx.end_call(tx.begin_call(Role.GENERATOR, task.id, task.attempt, 0, "generate"))
+        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
+    return made.id
+
+
+def _findings(verdict: Verdict) -> tuple[Finding, ...]:
+    if verdict is Verdict.APPROVE:
+        return ()
+    return (
+        Finding(
+            kind=FindingKind.WRONG,
+            hunk="H3",
+            severity=Severity.MAJOR,
+            criterion=Criterion.CORRECTNESS,
+            message="five is no number",
+            anchored=True,
+        ),
+    )

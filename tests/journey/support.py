@@ -1,0 +1,223 @@
+"""What the whole-session tests share: a state folder driven by real processes, repositories, fingerprints."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.client.retry import RetryPolicy
+from navigator.config.paths import StatePaths
+from navigator.engine import conductor_state as live
+from navigator.model.models import Proposal
+from navigator.sheet.marks import Facts, left_out
+from navigator.store.database import open_reader
+from navigator.store.reads.reader import Reader
+from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
+
+REHEARSAL = """
+[generator]
+model = "rehearsal/Qwen3.5-35B-A3B"
+[reviewer]
+model = "rehearsal/Qwen3.5-122B-A10B"
+[swap]
+strategy = "rehearsal"
+"""
+
+PATIENCE = 240.0
+"""Seconds after which a process counts as hung; no test depends on being faster."""
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch, retries: int | None = None) -> None:
+    """Have the conductor and the client try again at once; at most `retries` times where that is given."""
+    monkeypatch.setattr(live, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(live, "_LONGEST_PAUSE", 0.002)
+
+    def delay(policy: RetryPolicy, attempt: int, wanted: object) -> float | None:
+        most = policy.retries if retries is None else min(retries, policy.retries)
+        return 0.001 if attempt < most else None
+
+    monkeypatch.setattr(RetryPolicy, "delay", delay)
+
+
+def why_left_out(proposal: Proposal, confirmed: tuple[str, ...] = ()) -> str:
+    """Why a batch approval leaves out a proposal that was looked at; "" where it covers it."""
+    mark = left_out(Facts.of(proposal), confirmed, unseen=True)
+    return mark.words if mark else ""
+
+
+Print = tuple[str, int, int, str]
+"""Kind of entry, mode, mtime in nanoseconds, digest of the bytes (or the target of a link)."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One state folder with its settings, and the command that works on it."""
+
+    root: Path
+    config: Path
+
+    @classmethod
+    def make(cls, folder: Path, settings: str = REHEARSAL) -> Desk:
+        folder.mkdir(parents=True, exist_ok=True)
+        config = folder / "config.toml"
+        config.write_text(settings, encoding="utf-8")
+        state = folder / "state"
+        state.mkdir(mode=0o700)
+        return cls(state, config)
+
+    @property
+    def paths(self) -> StatePaths:
+        return StatePaths(self.root)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("GIT_", "NAVIGATOR_", "PYTEST_")) or name == MODULE_VARIABLE
+        }
+        return kept | {
+            "NAVIGATOR_STATE": str(self.root),
+            "NAVIGATOR_CONFIG": str(self.config),
+            "NAVIGATOR_TIME_SCALE": "0",
+            "NO_COLOR": "1",
+        }
+
+    def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+        """Begin `navigator WORDS` and leave it running."""
+        return self.python("-m", "navigator", *words, **options)
+
+    def python(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+        """Begin a Python process in the desk's environment."""
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen([sys.executable, *words], env=self.environment, **(pipes | options))
+
+    def run(self, *words: str, codes: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[bytes]:
+        """`navigator WORDS` to its end; its exit code must be one of `codes`."""
+        child = self.start(*words)
+        out, err = child.communicate(timeout=PATIENCE)
+        said = f"{' '.join(words)} -> {child.returncode}\n{out.decode()[-4000:]}\n{err.decode()[-4000:]}"
+        assert child.returncode in codes, said
+        return subprocess.CompletedProcess(words, child.returncode, out, err)
+
+    def json(self, *words: str, codes: tuple[int, ...] = (0,)) -> dict[str, Any]:
+        """The one document that `navigator WORDS --json` prints."""
+        document = json.loads(self.run(*words, "--json", codes=codes).stdout)
+        assert isinstance(document, dict)
+        return document
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """The store, read-only."""
+        connection = open_reader(self.paths.database)
+        try:
+            yield Reader(connection)
+        finally:
+            connection.close()
+
+
+def git(folder: Path, *words: str, input: bytes | None = None) -> str:
+    """Plain git, apart from the machine's settings; its output, stripped."""
+    identity = {
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        **{
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", "A Developer"), ("EMAIL", "dev@example.invalid"))
+        },
+    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words], input=input, env=kept | identity, capture_output=True, check=False
+    )
+    assert done.returncode == 0, f"git {' '.join(words)}: {done.stderr.decode()}"
+    return done.stdout.decode("utf-8", "surrogateescape").strip()
+
+
+def make_repository(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """A repository with one commit of `files` on main, and an identity of its own."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "--quiet", "--template=", "--initial-branch=main")
+    git(folder, "config", "user.name", "A Developer")
+    git(folder, "config", "user.email", "dev@example.invalid")
+    git(folder, "config", "navigator.sample", "true")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "-m", "As it was")
+    return folder
+
+
+def without_identity(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """From here on git knows nobody but whom a repository names."""
+    config = folder / "nobody.gitconfig"
+    config.write_text("[user]\n\tuseConfigOnly = true\n", encoding="utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+
+
+def package_files(name: str, *, largest: int = 1_000_000) -> dict[str, bytes]:
+    """The installed files of a distribution, without importing it: no caches, no metadata, nothing outside its folders."""
+    found: dict[str, bytes] = {}
+    for file in importlib.metadata.files(name) or []:
+        path = Path(str(file.locate()))
+        outside = ".." in file.parts or file.parts[0].endswith((".dist-info", ".pth"))
+        if outside or "__pycache__" in file.parts or not path.is_file() or path.stat().st_size > largest:
+            continue
+        found[file.as_posix()] = path.read_bytes()
+    return found
+
+
+def fingerprint(root: Path) -> dict[str, Print]:
+    """Every entry below `root`, `.git` included: kind, mode, mtime, and a digest of its bytes."""
+    found: dict[str, Print] = {}
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                kind, digest = "file", ""
+                if entry.is_symlink():
+                    kind, digest = "link", str(Path(entry.path).readlink())
+                elif entry.is_dir(follow_symlinks=False):
+                    kind = "folder"
+                    waiting.append(Path(entry.path))
+                elif stat.S_ISREG(status.st_mode):
+                    digest = hashlib.sha256(Path(entry.path).read_bytes()).hexdigest()
+                else:
+                    kind = "other"
+                name = str(Path(entry.path).relative_to(root))
+                found[name] = (kind, stat.S_IMODE(status.st_mode), status.st_mtime_ns, digest)
+    return found
+
+
+def differences(before: Mapping[str, Print], after: Mapping[str, Print]) -> list[str]:
+    """Names that came, went or changed."""
+    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+def commits_of_proposals(repository: Path) -> list[str]:
+    """The `Navigator-Proposal` trailer of every commit on any branch, one entry a commit."""
+    log = git(
+        repository,
+        "log",
+        "--branches",
+        "--format=%(trailers:key=Navigator-Proposal,valueonly,separator=%x2C)",
+    )
+    return [line for line in log.splitlines() if line]

@@ -1,0 +1,101 @@
+"""What is made under a swap is what the stage would have made, is used once, and is left when anything about it changed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.cli.session import locked_dependencies
+from navigator.engine.ahead import Ahead
+from navigator.engine.conductor import Conductor, RunOptions
+from navigator.journey import review
+from navigator.journey.prompts import material
+from navigator.journey.prompts.material import gather
+from navigator.journey.storage_faults import Storage
+from navigator.model.snapshot import SchedulerSnapshot, TaskView
+from navigator.model.states import Role, TaskState
+from tests.journey.support import REHEARSAL, Desk, git, make_repository
+
+FILES = {"app.py": b"def load(path, found=[]):\n    return found\n"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    desk = Desk.make(tmp_path, REHEARSAL)
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(desk.config))
+    desk.json("project", "add", str(make_repository(tmp_path / "code", FILES)), "--check", "true")
+    for number in range(2):
+        desk.json("task", "add", "code", f"Remove mutable default arguments from app.py ({number})")
+    return desk
+
+
+QUEUED = SchedulerSnapshot(
+    tasks=tuple(TaskView(f"T{n}", 1, TaskState.QUEUED, 0, n, 1, 0, 0.0) for n in (1, 2)),
+    capacity={Role.GENERATOR: 1},
+)
+
+
+@pytest.mark.parametrize("change", ["nothing", "the note", "the base"])
+def test_a_prompt_is_used_for_what_it_was_made_of_and_for_nothing_else(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    made: Counter[str] = Counter()
+    plain = material.prompt_for
+
+    def counted(deps: Any, source: Any, task: Any, *rest: Any, **named: Any) -> Any:
+        made[task.id] += 1
+        return plain(deps, source, task, *rest, **named)
+
+    monkeypatch.setattr(material, "prompt_for", counted)
+    with locked_dependencies(desk.paths, time_scale=0.0) as deps:
+        ahead = Ahead(deps, Storage(deps, lambda reason: None))
+        asyncio.run(ahead.fill(Role.GENERATOR, QUEUED, time.monotonic()))
+        assert (ahead.prompts, ahead.baselines) == (2, 1)
+        assert made == {"T1": 1, "T2": 1}
+        assert deps.reader.task("T1").base_commit == "", "nothing is pinned ahead"
+        assert deps.reader.newest_baseline(1) is not None
+        task = deps.reader.task("T1")
+        if change == "the note":
+            task = task.model_copy(update={"note": "Mind the tests."})
+        elif change == "the base":
+            (tmp_path / "code" / "app.py").write_text("def load(path):\n    return path\n")
+            git(tmp_path / "code", "commit", "-qam", "Change")
+        gathered = asyncio.run(gather(deps, task))
+        assert made["T1"] == (1 if change == "nothing" else 2)
+        again = asyncio.run(gather(deps, deps.reader.task("T1").model_copy(update={"note": task.note})))
+        assert made["T1"] == (2 if change == "nothing" else 3), "it is taken once"
+        assert again.prompted.messages == gathered.prompted.messages
+
+
+def test_a_session_reads_each_proposal_once_and_its_first_reviews_are_ready(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[str] = []
+    plain = review.plan_review
+    monkeypatch.setattr(
+        review,
+        "plan_review",
+        lambda subject, deps: planned.append(subject.proposal.id) or plain(subject, deps),
+    )
+    taken: list[object] = []
+
+    async def run(deps: Any) -> Any:
+        conductor = Conductor(deps, RunOptions(until="reviewed"))
+        take = deps.prepared.take
+        monkeypatch.setattr(deps.prepared, "take", lambda key: taken.append(take(key)) or taken[-1])
+        await conductor.run()
+        return conductor._status()["ahead"]
+
+    with locked_dependencies(desk.paths, time_scale=0.0) as deps:
+        told = asyncio.run(run(deps))
+        reviews = [one.id for one in deps.reader.proposals() if one.review is not None]
+        (back, *_) = [swap for swap in deps.reader.swaps(9) if swap.to_role is Role.REVIEWER]
+    assert sorted(planned) == sorted(reviews)
+    assert told["prompts"] == len(reviews) > 0
+    assert sum(isinstance(one, review.Planned) for one in taken) == len(reviews)
+    assert back.filled_with["prompts"] > 0

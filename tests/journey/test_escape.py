@@ -1,0 +1,262 @@
+"""A generator that tries to get out of its proposal, and a reviewer who approves of everything."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
+from tests.journey.support import Desk, Print, differences, fingerprint, git, make_repository
+from tests.journey.test_real_code import toml_of
+
+NASTY = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u200b"
+"""A title, a cleared screen, a C1 sequence, a reversed line, a character without width."""
+
+
+def new_file(path: str, content: str = "owned = True") -> str:
+    return f"{path}\n<<<<<<< SEARCH\n=======\n{content}\n>>>>>>> REPLACE\n"
+
+
+def whole(path: str, content: str = "owned = True") -> str:
+    return f"{path}\n<<<<<<< WHOLE\n{content}\n>>>>>>> WHOLE\n"
+
+
+def edit(path: str, old: str, new: str) -> str:
+    return f"{path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+
+
+def rename(path: str, to: str) -> str:
+    return f"{path}\n<<<<<<< RENAME\n{to}\n>>>>>>> RENAME\n"
+
+
+def delete(path: str) -> str:
+    return f"{path}\n<<<<<<< DELETE\n>>>>>>> DELETE\n"
+
+
+@dataclass(frozen=True)
+class Escape:
+    """One answer; `why` is what the task's reason must say, as a pattern."""
+
+    answer: str
+    why: str
+
+
+OUT = r"outside|climbs|root|absolute"
+DOT_GIT = r"\.git|git's own"
+ESCAPES = {
+    "parent": Escape(new_file("../owned.py"), OUT),
+    "parent-inside": Escape(new_file("src/../../owned.py"), OUT),
+    "parent-whole": Escape(whole("../outside/kept.txt"), OUT),
+    "absolute": Escape(new_file("{outside}/owned.py"), OUT),
+    "absolute-whole": Escape(whole("{outside}/kept.txt"), OUT),
+    "home": Escape(new_file("~/.bashrc"), OUT),
+    "backslashes": Escape(new_file("..\\owned.py"), r"backslash"),
+    "drive": Escape(new_file("C:/owned.py"), OUT),
+    "git-config": Escape(whole(".git/config", "[core]\n\tfsmonitor = touch owned"), DOT_GIT),
+    "git-hook": Escape(new_file(".git/hooks/post-checkout", "touch owned"), DOT_GIT),
+    "git-upper": Escape(whole(".GIT/config"), DOT_GIT),
+    "git-dot": Escape(new_file(".git./config"), DOT_GIT),
+    "git-blank": Escape(new_file(".git /config"), DOT_GIT),
+    "git-short": Escape(new_file("GIT~1/config"), DOT_GIT),
+    "git-stream": Escape(new_file(".git::$INDEX_ALLOCATION/config"), DOT_GIT),
+    "git-below": Escape(new_file("src/.git/config"), DOT_GIT),
+    "git-hidden": Escape(new_file(".g\u200cit/config"), r"invisible|characters"),
+    "through-link": Escape(new_file("link/owned.py"), r"link"),
+    "through-link-whole": Escape(whole("link/kept.txt"), r"link"),
+    "link-itself": Escape(whole("link"), r"link"),
+    "link-edited": Escape(edit("link", "../outside", "/etc"), r"link"),
+    "link-renamed": Escape(rename("link", "other"), r"link"),
+    "renamed-out": Escape(rename("README.md", "../README.md"), OUT),
+    "renamed-to-hook": Escape(rename("README.md", ".git/hooks/pre-commit"), DOT_GIT),
+    "deleted-out": Escape(delete("../outside/kept.txt"), OUT),
+    "deleted-git": Escape(delete(".git/config"), DOT_GIT),
+    "bidi": Escape(new_file("src/a\u202egpj.py"), r"bidirectional|characters"),
+    "bell": Escape(new_file("src/a\x07b.py"), r"control|characters"),
+    "escape": Escape(new_file("src/\x1b[2Jb.py"), r"control|characters"),
+    "stream": Escape(new_file("src/app.py:owned"), r"file system|':'|reads like"),
+    "device": Escape(new_file("src/aux.py"), r"file system"),
+    "device-bare": Escape(new_file("CON"), r"file system"),
+    "last-dot": Escape(new_file("src/owned.py."), r"file system|sentence"),
+    "case": Escape(new_file("Readme.MD"), r"case|README"),
+    "case-folder": Escape(new_file("SRC/owned.py"), r"case|src"),
+    "file-as-folder": Escape(new_file("README.md/owned.py"), r"README"),
+    "folder-as-file": Escape(new_file("src"), r"src|folder"),
+    "nul": Escape(new_file("src/data.bin", "a\0b"), r"NUL|binary"),
+    "ten-megabytes": Escape(new_file("src/big.txt", "0123456789abcde\n" * 655_360), r"large|MiB|bytes|long"),
+    "submodule": Escape(new_file("vendored/.git", "gitdir: ../../outside"), DOT_GIT),
+    "endless-path": Escape(new_file("a/" * 3000 + "b.py"), r"long"),
+    "nothing-inside": Escape("<<<<<<< SEARCH\n=======\nowned\n>>>>>>> REPLACE\n", r"path|PATH"),
+    "half-a-block": Escape("README.md\n<<<<<<< SEARCH\n# Hello\n=======\nowned", r"MARKER"),
+}
+"""Case -> answer. None of these may become a proposal."""
+
+SHOWN = {
+    "content": (new_file("notes.txt", f"plain {NASTY} text"), approval()),
+    "prose": (f"I did it {NASTY}.\n\n{new_file('more.txt', 'plain')}", approval(summary=f"Good {NASTY}")),
+    "review": (
+        new_file("third.txt", "the line"),
+        approval(
+            findings=[objection("the line", severity="minor", trigger=NASTY, message=f"Hm {NASTY}")],
+            summary=NASTY,
+        ),
+    ),
+    "unanchored": (
+        new_file("fourth.txt", "x"),
+        approval(findings=[objection(f"not there {NASTY}", message=NASTY)]),
+    ),
+    "refusal": (f"NO_CHANGE: {NASTY} nothing to do\n", approval()),
+    "path": (new_file(f"src/{NASTY}.py"), approval()),
+}
+"""Case -> answer and review that carry characters which a terminal would obey."""
+
+
+def case_of(messages: Messages) -> str:
+    """The case that a conversation is about: its task's first line names it."""
+    found = re.search(r"case <([\w-]+)>", messages[1]["content"])
+    assert found is not None
+    return found[1]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything after one session with the escaping model."""
+
+    desk: Desk
+    repository: Path
+    before: dict[str, Print]
+    after: dict[str, Print]
+    tasks: dict[str, dict[str, Any]]
+    approved: dict[str, Any]
+    everything: Path
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    folder = tmp_path_factory.mktemp("escape")
+    outside = folder / "outside"
+    outside.mkdir()
+    (outside / "kept.txt").write_text("kept\n")
+    repository = folder / "code"
+    repository.mkdir()
+    (repository / "link").symlink_to("../outside")
+    make_repository(
+        repository,
+        {"README.md": b"# Hello\n", "src/app.py": b"def main():\n    return 1\n", "src/__init__.py": b""},
+    )
+    answers = {name: escape.answer.replace("{outside}", str(outside)) for name, escape in ESCAPES.items()}
+    answers |= {name: answer for name, (answer, _) in SHOWN.items()}
+
+    def write(messages: Messages) -> str:
+        return answers[case_of(messages)]
+
+    def read(messages: Messages) -> str:
+        return SHOWN.get(case_of(messages), ("", approval()))[1]
+
+    with speaking(Models(write, read)) as models:
+        desk = Desk.make(folder / "desk", models.settings)
+        desk.run("project", "add", str(repository), "--name", "code")
+        queue = folder / "tasks.toml"
+        queue.write_text(
+            toml_of(
+                [{"project": "code", "text": f"Rename, move or delete: case <{name}>"} for name in answers]
+            ),
+            encoding="utf-8",
+        )
+        desk.run("task", "add", "--from", str(queue))
+        before = around(folder)
+        desk.run("run", "--until", "idle", codes=(0, 1))
+    tasks = {
+        re.search(r"<([\w-]+)>", task["text"])[1]: task  # type: ignore[index]
+        for task in desk.json("task", "list")["tasks"]
+    }
+    after = around(folder)
+    approved = desk.json("approve", "--all-reviewed", "--include-unseen", "--yes", codes=(0, 1))
+    yield Scene(desk, repository, before, after, tasks, approved, folder)
+
+
+def around(folder: Path) -> dict[str, Print]:
+    """The user's repository and everything beside the state folder."""
+    return {name: seen for name, seen in fingerprint(folder).items() if not name.startswith("desk/state")}
+
+
+@pytest.mark.slow
+def test_nothing_outside_the_state_folder_changes(scene: Scene) -> None:
+    assert differences(scene.before, scene.after) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ESCAPES)
+def test_an_escape_ends_failed_and_says_why(scene: Scene, name: str) -> None:
+    task = scene.tasks[name]
+    assert task["state"] == "failed", task["reason"]
+    assert re.search(ESCAPES[name].why, task["reason"], re.IGNORECASE), task["reason"]
+    assert not [character for character in task["reason"] if ord(character) < 32]
+
+
+@pytest.mark.slow
+def test_the_escapes_left_no_proposal_and_no_landed_path(scene: Scene) -> None:
+    with scene.desk.reading() as store:
+        proposals = store.proposals()
+    assert {proposal.task_id for proposal in proposals} <= {scene.tasks[name]["id"] for name in SHOWN}
+    assert {path for proposal in proposals for path in proposal.paths} <= {
+        "notes.txt",
+        "more.txt",
+        "third.txt",
+        "fourth.txt",
+    }
+    branches = git(scene.repository, "for-each-ref", "--format=%(refname)", "refs/heads").splitlines()
+    landed = {
+        path
+        for branch in branches
+        for path in git(scene.repository, "ls-tree", "-r", "--name-only", branch).splitlines()
+    }
+    assert landed <= {"README.md", "link", "src/__init__.py", "src/app.py"} | {
+        path for proposal in proposals for path in proposal.paths
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHOWN)
+def test_no_character_that_a_terminal_obeys_gets_there_raw(scene: Scene, name: str) -> None:
+    task = scene.tasks[name]
+    with scene.desk.reading() as store:
+        proposals = [proposal.id for proposal in store.proposals(task_id=task["id"])]
+    assert bool(proposals) == (name not in ("refusal", "path"))
+    commands = [
+        ("task", "show", task["id"]),
+        ("task", "list"),
+        ("proposals",),
+        ("status",),
+        *(("diff", identifier) for identifier in proposals),
+        *((command, task["id"], "--json") for command in ("task show",)),
+    ]
+    for command in commands:
+        words = [word for part in command for word in part.split()]
+        said = scene.desk.run(*words)
+        for text in (said.stdout.decode(), said.stderr.decode()):
+            assert obeyed(text) == [], words
+    if proposals:
+        assert "U+202E" in scene.desk.run("diff", *proposals).stdout.decode() or name == "prose"
+
+
+@pytest.mark.slow
+def test_the_session_itself_shows_nothing_raw(scene: Scene) -> None:
+    for words in (
+        ("task", "list", "--json"),
+        ("proposals", "--json"),
+        ("approve", "--all-reviewed", "--include-unseen", "--yes"),
+    ):
+        said = scene.desk.run(*words, codes=(0, 1))
+        assert obeyed(said.stdout.decode() + said.stderr.decode()) == []
+
+
+def obeyed(text: str) -> list[str]:
+    """Characters that steer a terminal or hide in it, all but the newline."""
+    steering = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return [hex(ord(char)) for char in text if char != "\n" and unicodedata.category(char) in steering]

@@ -1,0 +1,513 @@
+"""Preparing the exam on a real repository with real tests in the real sandbox: what becomes an item, what does not, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.actions.registry import perform
+from navigator.cli.session import locked_dependencies
+from navigator.config.paths import StatePaths
+from navigator.exam import background
+from navigator.exam import candidates as trials
+from navigator.exam import prepare as preparing
+from navigator.exam.background import keep_preparing
+from navigator.exam.candidates import neutral_words
+from navigator.exam.making import keep_name
+from navigator.exam.prepare import ACCEPTED, prepare_project
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.storage_faults import Storage
+from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.exam import ExamItem, PreparedProject
+from navigator.model.models import Decision, Project, Proposal
+from navigator.model.outcomes import Fate
+from navigator.model.states import DecisionKind, ExamSource
+from navigator.sandbox.probe import Sandbox
+from tests.journey.support import Desk, fingerprint, git, make_repository
+from tests.sandbox.support import needs_sandbox
+
+CHECK = "python3 -m unittest"
+
+START = """def half(x):
+    return x / 2
+
+
+def middle(items):
+    return items[len(items) // 2]
+
+
+def label(x):
+    if x > 0:
+        return "more"
+    return "less"
+"""
+FIXED = START.replace(
+    "    return items[len", '    if not items:\n        raise ValueError("no items")\n    return items[len'
+)
+FEATURE = (
+    FIXED.replace("def half(x):\n", "def half(x, whole=False):\n    if whole:\n        return x // 2\n")
+    + "\n\ndef both(x):\n    return half(x, True) + 1, label(x)\n"
+)
+RENAMED = FEATURE.replace("def label(x):\n    if x > 0:", "def label(value):\n    if value > 0:")
+ABOVE = "import unittest\n\nimport app\n\n\nclass App(unittest.TestCase):\n"
+T_START = (
+    ABOVE + "    def test_half(self):\n        self.assertEqual(app.half(8), 4)\n\n"
+    "    def test_label(self):\n        self.assertEqual([app.label(1), app.label(0)], ['more', 'less'])\n\n"
+    "    def test_middle(self):\n        self.assertEqual(app.middle([1, 2, 3]), 2)\n"
+)
+T_FIXED = T_START + (
+    "\n    def test_middle_of_nothing(self):\n        with self.assertRaises(ValueError):\n            app.middle([])\n"
+)
+T_FEATURE = T_FIXED + "\n    def test_both(self):\n        self.assertEqual(app.both(9), (5, 'more'))\n"
+
+HISTORY: tuple[tuple[str, dict[str, str]], ...] = (
+    ("Fix middle() of an empty list\n\nSecret plan.", {"app.py": FIXED, "test_app.py": T_FIXED}),
+    ("Add both() and whole halves", {"app.py": FEATURE, "test_app.py": T_FEATURE}),
+    ("Refactor label(): rename its argument", {"app.py": RENAMED}),
+    ("Fix the wording of the manual", {"manual.md": "Read it.\n"}),
+)
+
+
+class Room:
+    """A state folder and one repository with a history."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str = "") -> None:
+        self.desk = Desk.make(folder / "desk")
+        with self.desk.config.open("a") as config:
+            config.write(settings)
+        monkeypatch.setenv("NAVIGATOR_CONFIG", str(self.desk.config))
+        monkeypatch.setenv("NAVIGATOR_STATE", str(self.desk.root))
+        self.paths = StatePaths(self.desk.root).ensure()
+        self.path = make_repository(
+            folder / "code", {"app.py": START.encode(), "test_app.py": T_START.encode()}
+        )
+        for message, files in HISTORY:
+            self.commit(message, files)
+
+    def commit(self, message: str, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            (self.path / name).write_text(text)
+        git(self.path, "add", "--all")
+        git(self.path, "commit", "--quiet", "-m", message)
+
+    @contextmanager
+    def working(self) -> Iterator[Dependencies]:
+        with locked_dependencies(self.paths) as deps:
+            yield deps
+
+    def act(self, op: str, **args: Any) -> dict[str, Any]:
+        with self.working() as deps:
+            return asyncio.run(perform(deps, op, args))
+
+    def add(self, check: str = CHECK) -> None:
+        self.act("project.add", path=str(self.path), name="code", check=check)
+
+    def prepare(self, **args: Any) -> PreparedProject:
+        (found,) = self.act("exam.prepare", **args)["projects"]
+        return PreparedProject.model_validate(found)
+
+    def items(self, *, retired: bool = False) -> list[ExamItem]:
+        with self.desk.reading() as reader:
+            return reader.exam_items(retired=retired)
+
+    def diff(self, item: ExamItem) -> list[FileDiff]:
+        with self.working() as deps:
+            private = deps.private(deps.project(item.project_id))
+            return private.diff(item.base_commit, item.tree)
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    return Room(tmp_path, monkeypatch)
+
+
+def of(items: list[ExamItem], source: ExamSource) -> ExamItem:
+    (found,) = [item for item in items if item.source is source]
+    return found
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_items_are_made_of_a_history_and_proved_by_its_tests(room: Room) -> None:
+    room.add()
+    before = fingerprint(room.path)
+    made = room.prepare()
+    items = room.items()
+    assert fingerprint(room.path) == before, "the user's repository is not touched"
+    assert (made.problem, made.ended) == ("", "no candidates are left")
+    faulty = [item for item in items if item.faulty]
+    clean = [item for item in items if not item.faulty]
+    assert {item.source for item in faulty} >= {ExamSource.REVERSED_FIX}
+    assert len(faulty) == len(clean) == made.faulty == made.clean
+    assert {item.control_of for item in clean} == {item.id for item in faulty}
+    fix = of(faulty, ExamSource.REVERSED_FIX)
+    (file,) = room.diff(fix)
+    assert [line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == "-"] == [
+        "if not items:",
+        'raise ValueError("no items")',
+    ]
+    assert (fix.path, fix.changed_lines) == ("app.py", 2)
+    assert any("test_middle_of_nothing" in name for name in fix.evidence["failing"])
+    # The refactoring of label() is taken back in the same way: that alone tells nothing.
+    control = next(item for item in clean if item.control_of == fix.id)
+    assert control.evidence["form"] == "taken back" and control.kind is fix.kind
+    for item in (fix, control):
+        assert "Fix" not in item.text + item.title and "Secret plan" not in item.text
+    with room.working() as deps:
+        private = deps.private(deps.reader.project("code"))
+        held = private.kept()
+        assert {keep_name(item.origin): (item.tree, item.base_commit) for item in items} == held
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_mutants_differ_from_their_control_only_in_the_fault(room: Room) -> None:
+    room.add()
+    room.prepare(sources=["mutant"])
+    items = {item.id: item for item in room.items()}
+    pairs = [(items[item.control_of], item) for item in items.values() if item.control_of]
+    assert {wrong.source for wrong, _ in pairs} == {ExamSource.MUTANT}
+    for wrong, right in pairs:
+        same = {"text", "title", "summary", "kind", "complexity", "base_commit", "project_id"}
+        assert wrong.model_dump(include=same) == right.model_dump(include=same)
+        assert wrong.tree != right.tree and wrong.evidence["failing"]
+        assert wrong.path == "app.py" and wrong.line >= 1 and not right.path
+        with room.working() as deps:
+            private = deps.private(deps.project(wrong.project_id))
+            (fault,) = private.diff(right.tree, wrong.tree, 0)
+            assert fault.hunks and min(hunk.new_start for hunk in fault.hunks) in (wrong.line, wrong.line - 1)
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_what_was_tried_is_not_tried_again_until_the_project_changes(room: Room) -> None:
+    room.add()
+    first = room.prepare()
+    again = room.prepare()
+    assert first.runs > 0 and again.runs == 0
+    assert all(count.tried == 0 and count.known == count.found for count in again.sources.values())
+    room.commit("Add a file", {"more.py": "x = 1\n"})
+    later = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
+    # The fix is an item already; only the candidates that a new HEAD may decide otherwise are tried.
+    assert later.tried == later.found - later.known and later.kept == 0
+    room.act("project.set", name="code", check="python3 -m unittest -q")
+    retried = room.prepare(sources=["mutant"]).sources["mutant"]
+    with room.desk.reading() as reader:
+        held = reader.newest_baseline(1)
+    assert held is not None and held.tree == git(room.path, "rev-parse", "HEAD^{tree}"), (
+        "no trial is a baseline"
+    )
+    assert retried.tried == again.sources["mutant"].found - len(room.items()) // 2 > 0, "all but the items"
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_the_bound_on_time_ends_it_and_the_next_run_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room(tmp_path, monkeypatch)
+    room.add()
+    with room.working() as deps:
+        project = deps.reader.project("code")
+        none = asyncio.run(prepare_project(deps, project, seconds=0.0))
+        assert none.ended.startswith("the time is used up") and none.faulty == 0
+        assert not [trial for trial in deps.reader.exam_trials(project.id) if trial.runs]
+    assert room.prepare(limit=1).ended == "there are enough items"
+    assert room.prepare().faulty > 1
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_check_of_a_task_ends_the_trial_which_runs_again_afterwards(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.add()
+    began: list[str] = []
+    cut: list[str] = []
+    real = trials.run_tree
+
+    async def watched(deps: Dependencies, setup: Any, tree: str, spec: Any) -> Any:
+        began.append(tree)
+        if len(began) == 1:
+            deps.checks_wanted += 1  # a task's check arrives while the trial runs
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cut.append(tree)
+                deps.checks_wanted -= 1
+                raise
+        return await real(deps, setup, tree, spec)
+
+    monkeypatch.setattr(trials, "run_tree", watched)
+    made = room.prepare(sources=["reversed_fix"], limit=1)
+    assert cut == began[:1] and began[1] == cut[0], "the same tree is run again, from its beginning"
+    assert made.faulty == 1
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_failure_that_does_not_repeat_proves_nothing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.add()
+    seen: list[str] = []
+    real = trials.run_tree
+
+    async def second_time_lucky(deps: Dependencies, setup: Any, tree: str, spec: Any) -> Any:
+        run = await real(deps, setup, tree, spec)
+        if tree in seen:
+            head = setup.private.tree_of(git(room.path, "rev-parse", "HEAD"))
+            return await real(deps, setup, head, spec)
+        seen.append(tree)
+        return run
+
+    monkeypatch.setattr(trials, "run_tree", second_time_lucky)
+    made = room.prepare(sources=["reversed_fix"])
+    assert made.faulty == 0
+    assert "the failure does not repeat" in made.sources["reversed_fix"].rejected
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_fault_that_hangs_is_ended_and_proves_nothing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = "\n\ndef last(x):\n    while x > 1:\n        x -= {0}\n    return x\n"
+    test = "\n    def test_last(self):\n        self.assertEqual(app.last(3), 1)\n"
+    room.commit("Add last()", {"app.py": RENAMED + loop.format(0), "test_app.py": T_FEATURE})
+    room.commit("Fix last()", {"app.py": RENAMED + loop.format(1), "test_app.py": T_FEATURE + test})
+    room.add()
+    monkeypatch.setattr(preparing, "_PATIENCE", 1.0)
+    found = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
+    assert found.rejected == {"the tests run into a limit": 1}
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: Room) -> None:
+    room.add()
+
+    class Crash(BaseException):
+        pass
+
+    with room.working() as deps:
+        original = deps.store.transaction
+
+        def crashing() -> Any:
+            private = deps.private(deps.reader.project("code"))
+            if private.kept():
+                raise Crash
+            return original()
+
+        deps.store.transaction = crashing  # type: ignore[method-assign]
+        with pytest.raises(Crash):
+            asyncio.run(prepare_project(deps, deps.reader.project("code"), sources=[ExamSource.REVERSED_FIX]))
+    assert room.items() == []
+    assert room.prepare(sources=["reversed_fix"]).faulty == 1, "the next run makes the item"
+    with room.working() as deps:
+        private = deps.private(deps.reader.project("code"))
+        item = of(room.items(), ExamSource.REVERSED_FIX)
+        private.keep("exam-left-by-a-crash", item.tree, item.base_commit)
+    assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 1
+    with room.working() as deps:
+        held = deps.private(deps.reader.project("code")).kept()
+    assert set(held) == {keep_name(item.origin) for item in room.items()}
+    assert room.diff(item), "what is asked can still be read"
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_removed_project_has_no_items_and_gc_frees_them(room: Room) -> None:
+    room.add()
+    room.prepare(limit=1)
+    assert len(room.items()) == 2
+    room.act("project.remove", names=["code"])
+    assert room.items() == []
+    assert {item.retired for item in room.items(retired=True)} == {"its project was removed"}
+    assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 2
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.add()
+    monkeypatch.setattr(background, "_FIRST", 0.0)
+
+    async def both(deps: Dependencies) -> dict[str, Any]:
+        beside = asyncio.create_task(
+            keep_preparing(deps, Storage(deps, lambda reason: None), asyncio.Event())
+        )
+        with deps.store.transaction() as tx:
+            tx.set_meta(ACCEPTED, True)
+        while not deps.reader.exam_trials(1):
+            await asyncio.sleep(0.01)
+        assert deps.exam_lock.locked(), "the background is at work"
+        found = await perform(deps, "exam.prepare", {})
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)
+        return found
+
+    with room.working() as deps:
+        (made,) = asyncio.run(both(deps))["projects"]
+    assert made["ended"] == "no candidates are left" and made["faulty"] == made["clean"] > 0
+    assert sum(count["known"] for count in made["sources"].values()) > 0, "what the background tried is known"
+    items = room.items()
+    assert len({item.origin for item in items}) == len(items) == 2 * made["faulty"]
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam(
+    room: Room, monkeypatch: pytest.MonkeyPatch, accepted: bool
+) -> None:
+    monkeypatch.setattr(background, "_FIRST", 0.0)
+    asked: list[str] = []
+
+    async def prepare(deps: Dependencies, project: Project, **_: Any) -> PreparedProject:
+        asked.append(project.name)
+        return PreparedProject(project=project.name)
+
+    room.add()
+    if accepted:
+        room.act("exam.prepare", limit=1)
+    monkeypatch.setattr(background, "prepare_project", prepare)
+    with room.working() as deps:
+
+        async def one_round() -> None:
+            class Swapped(asyncio.Event):
+                async def wait(self) -> Any:
+                    over.set()  # it went through all projects
+                    return await super().wait()
+
+            over = asyncio.Event()
+            looking = asyncio.create_task(keep_preparing(deps, Storage(deps, lambda reason: None), Swapped()))
+            await over.wait()
+            looking.cancel()
+
+        asyncio.run(one_round())
+    assert bool(asked) is accepted
+
+
+def test_without_a_share_nothing_is_prepared_in_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = Room(tmp_path, monkeypatch, "[exam]\nshare = 0.0\n")
+    room.add()
+    with room.working() as deps:
+        asyncio.run(keep_preparing(deps, Storage(deps, lambda reason: None), asyncio.Event()))
+        assert deps.reader.exam_trials(1) == [] and deps.reader.exam_items() == []
+
+
+def approve(room: Room, base: str, after: str, text: str) -> str:
+    """An approved proposal that makes what the commit `after` made of `base`."""
+    with room.working() as deps:
+        project = deps.reader.project("code")
+        private = deps.private(project)
+        private.pin_base(base)
+        tree = private.place(base, private.raw_diff(base, after))
+        with deps.store.transaction() as tx:
+            task = tx.add_task(project.id, text)
+            proposal = tx.add_proposal(
+                Proposal(
+                    id="",
+                    task_id=task.id,
+                    project_id=project.id,
+                    project="code",
+                    attempt=0,
+                    round=0,
+                    base_commit=base,
+                    tree=tree,
+                    title="Halves",
+                    added=9,
+                    removed=1,
+                )
+            )
+            private.keep(proposal.id, tree, base)
+            tx.add_decision(proposal.id, Decision(kind=DecisionKind.APPROVE, tree=tree))
+        return proposal.id
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_approved_proposals_come_first_unless_they_were_reverted(room: Room) -> None:
+    room.add()
+    feature = git(room.path, "rev-parse", "HEAD~2")
+    mine = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Add whole halves")
+    other = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Was reverted")
+    with room.working() as deps, deps.store.transaction() as tx:
+        tx.set_fate(Fate(proposal_id=other, commit="c" * 40, fate="reverted"))
+    room.prepare(sources=["mutant"], limit=1)
+    wrong, right = room.items()
+    for item in (wrong, right):
+        assert (item.text, item.title) == ("Add whole halves", "Halves")
+        assert item.evidence["accepted"] is True and item.origin.split(":")[2] == mine
+    assert [trial for trial in changes_tried(room) if trial == other] == []
+
+
+def changes_tried(room: Room) -> list[str]:
+    with room.desk.reading() as reader:
+        return [trial.change for trial in reader.exam_trials(1)]
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_what_later_commits_corrected_is_no_clean_change(room: Room) -> None:
+    room.commit("Add third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 4\n"})
+    room.commit("Fix third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 3\n"})
+    room.add()
+    made = room.prepare(sources=["mutant"])
+    assert made.sources["mutant"].rejected["a later fix changed what it added"] >= 1
+    assert not any("Add third()" in item.title for item in room.items())
+
+
+def test_without_a_test_command_it_says_what_to_do(room: Room) -> None:
+    room.add(check="")
+    made = room.prepare()
+    assert "no test command" in made.problem and "project check code" in made.hint
+    assert room.desk.run("exam", "prepare", codes=(3,)).stdout.count(b"Nothing was prepared") == 1
+
+
+def test_without_a_sandbox_nothing_is_run(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.add(check="touch /tmp/never")
+    monkeypatch.setattr(
+        "navigator.journey.checking.probe", lambda: Sandbox(reason="no bubblewrap", hint="Install it.")
+    )
+    made = room.prepare()
+    assert made.problem == "There is no sandbox: no bubblewrap." and made.hint == "Install it."
+
+
+def test_planted_faults_never_run_unsandboxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Room(tmp_path, monkeypatch, "[checks]\nunsandboxed = true\n")
+    room.add(check="touch ran")
+    assert "switched off" in room.prepare().problem
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_where_todays_tests_fail_nothing_is_prepared(room: Room) -> None:
+    room.commit("Break it", {"app.py": RENAMED.replace("x / 2", "x / 3")})
+    room.add()
+    made = room.prepare()
+    assert "do not pass" in made.problem and "Repair them first" in made.hint and made.faulty == 0
+
+
+# Words
+
+
+def file_diff(path: str, sign: str, section: str) -> FileDiff:
+    line = DiffLine(kind="+" if sign == "+" else "-", text="x", old=1, new=1)
+    return FileDiff(
+        status="M", old_path=path, new_path=path, hunks=(Hunk("H1", 1, 1, 1, 1, section, (line,)),)
+    )
+
+
+@given(st.lists(st.from_regex(r"[a-z]{1,8}/[a-z]{1,8}\.py", fullmatch=True), min_size=1, max_size=4))
+def test_a_change_and_its_opposite_get_the_same_words(paths: list[str]) -> None:
+    away, back = ([file_diff(path, sign, "def parse(self, text):") for path in paths] for sign in ("-", "+"))
+    assert neutral_words(away) == neutral_words(back)
+    assert "`parse`" in neutral_words(away)[0]

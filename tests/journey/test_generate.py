@@ -1,0 +1,454 @@
+"""Who writes, what a scan proposes, what is a report, and a writer that reads its own change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.cli.session import locked_dependencies
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Suggestion
+from navigator.model.states import (
+    Complexity,
+    DecisionKind,
+    ProposalState,
+    Role,
+    TaskKind,
+    TaskState,
+    Verdict,
+)
+from tests.journey import test_conductor
+from tests.journey.scripted_models import READER, WRITER, Messages, Models, Refusal, Said, approval, objection
+from tests.journey.support import REHEARSAL, Desk, make_repository
+from tests.journey.test_conductor import Room, edit
+
+models = test_conductor.models
+room = test_conductor.room
+
+LINE = "    return x + x"
+
+
+def suggestion(title: str = "Multiply in double", **fields: Any) -> dict[str, Any]:
+    return {
+        "title": title,
+        "text": "It adds where it should multiply.",
+        "kind": "fix",
+        "complexity": "simple",
+        "files": ["app.py"],
+        "new_files": [],
+        "why": "Nobody else writes it so.",
+        "evidence": {"path": "app.py", "line": 2, "quote": LINE},
+    } | fields
+
+
+def listing(*found: dict[str, Any]) -> str:
+    return json.dumps({"suggestions": list(found)})
+
+
+def write_settings(room: Room, more: str) -> None:
+    room.config.write_text(room.models.settings + more, encoding="utf-8")
+
+
+def is_reading(messages: Messages) -> bool:
+    return "You review" in messages[0]["content"]
+
+
+def scan(room: Room, answer: Any, **fields: Any) -> str:
+    room.models.write = answer if callable(answer) else lambda messages: answer
+    identifier = room.queue("What is worth a task?", kind="scan", **fields)
+    room.work()
+    return identifier
+
+
+def found(room: Room, identifier: str) -> list[Suggestion]:
+    return room.read().suggestions(identifier)
+
+
+# Scans
+
+
+def test_a_scan_ends_with_the_suggestions_that_hold_up(room: Room) -> None:
+    identifier = scan(room, listing(suggestion("Write the guide", kind="docs", evidence={}), suggestion()))
+    task = room.task(identifier)
+    assert (task.state, task.reason) == (TaskState.AWAITING_APPROVAL, "2 suggestions")
+    assert [(one.text.partition("\n")[0], one.grounded) for one in found(room, identifier)] == [
+        ("Multiply in double", True),
+        ("Write the guide", False),
+    ]
+    assert task.report.startswith("# 2 suggestions")
+    assert room.read().calls()[0].purpose == "scan"
+    assert not room.proposals()
+    assert not room.models.read_by
+
+
+def test_a_scan_is_not_told_how_to_change_files(room: Room) -> None:
+    scan(room, listing())
+    room.queue("Which modules can we remove or move?", kind="scan")
+    room.work()
+    for messages in room.models.written:
+        assert not any("<<<<<<<" in message["content"] for message in messages)
+
+
+def test_what_is_accepted_is_written_and_reviewed_like_any_task(room: Room) -> None:
+    identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
+    room.models.write = lambda messages: edit("return x * 2")
+    made = room.act("suggestions.accept", task=identifier, ranks=[1])["tasks"]
+    room.work()
+    (proposal,) = room.proposals()
+    assert proposal.task_id == made[0]["id"]
+    task = room.task(proposal.task_id)
+    assert (task.origin, task.kind, task.complexity) == (identifier, TaskKind.FIX, Complexity.SIMPLE)
+    assert proposal.review is not None
+    assert not proposal.review.self_review
+    done = room.act("suggestions.dismiss", task=identifier, everything=True)
+    assert done["scan"]["state"] == "done"
+    assert [one.state for one in found(room, identifier)] == ["accepted", "dismissed"]
+
+
+def test_a_second_scan_does_not_say_it_again(room: Room) -> None:
+    first = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
+    room.act("suggestions.accept", task=first, ranks=[1])
+    room.act("task.done", ids=[first])
+    room.queue("Name the package")
+    second = scan(
+        room,
+        lambda messages: (
+            listing(
+                suggestion("multiply, in DOUBLE"),
+                suggestion("Say what `double` does", kind="docs"),
+                suggestion("Name the package", files=[]),
+                suggestion("Test double", kind="test"),
+            )
+            if "propose tasks" in messages[0]["content"]
+            else edit("return x * 2")
+        ),
+    )
+    assert [one.text.partition("\n")[0] for one in found(room, second)] == ["Test double"]
+    report = room.task(second).report
+    assert f"“Say what `double` does” says what a suggestion of {first} (dismissed) says." in report
+    assert "“Name the package” says what T" in report
+
+
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more(room: Room) -> None:
+    answers = iter(["I would multiply.", listing(suggestion())])
+    identifier = scan(room, lambda messages: next(answers))
+    assert len(found(room, identifier)) == 1
+    assert [call.outcome for call in room.read().calls(task_id=identifier)] == ["refused", "ok"]
+    assert room.read().call_counts()["repeated"] == 0
+
+
+def test_twice_unreadable_goes_to_the_developer_as_it_came(room: Room) -> None:
+    identifier = scan(room, "I would \x1b[31mmultiply.")
+    task = room.task(identifier)
+    assert task.state is TaskState.AWAITING_APPROVAL
+    assert "could not be read" in task.report
+    assert "I would \x1b[31mmultiply." in task.report
+    assert len(room.models.written) == 2
+    with pytest.raises(NavigatorError, match="has no suggestion 1"):
+        room.act("suggestions.accept", task=identifier, ranks=[1])
+
+
+def test_what_a_server_puts_beside_the_answer_is_read(room: Room) -> None:
+    """With thinking off, some servers put what a schema constrains into the reasoning channel."""
+    identifier = scan(room, Said("", reasoning=listing(suggestion())))
+    assert len(found(room, identifier)) == 1
+
+
+def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
+    """As a process leaves it that died between the answer and its reading."""
+    identifier = room.queue("What is worth a task?", kind="scan")
+    with locked_dependencies(room.paths) as world, world.store.transaction() as tx:
+        tx.set_task_state(identifier, TaskState.GENERATING)
+        call = tx.begin_call(Role.GENERATOR, identifier, purpose="scan", model=WRITER)
+        tx.end_call(call, answer=listing(suggestion()))
+    room.work()
+    assert len(found(room, identifier)) == 1
+    assert not room.models.written
+
+
+def test_a_scan_sent_back_runs_again_with_the_note(room: Room) -> None:
+    identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
+    room.act("suggestions.accept", task=identifier, ranks=[1])
+    room.act("task.cancel", ids=["T2"])
+    room.act("send-back", proposals=[], tasks=[identifier], note="Only tests, please.")
+    room.models.write = lambda messages: listing(
+        suggestion(), suggestion("Say what double does", kind="docs"), suggestion("Test double", kind="test")
+    )
+    room.work()
+    assert "Only tests, please." in room.models.written[-1][1]["content"]
+    assert [one.text.partition("\n")[0] for one in found(room, identifier)] == [
+        "Test double",
+        "Say what double does",
+    ]
+    assert [one.state for one in room.read().suggestions(identifier, attempt=0)] == ["accepted", "dismissed"]
+    with pytest.raises(NavigatorError, match="newer attempt"):
+        room.act("suggestions.accept", task=identifier, ranks=[1], attempt=0)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"ranks": [9]}, "no suggestion 9"),
+        ({}, "Name suggestions"),
+        ({"ranks": [1], "everything": True}, "Name suggestions"),
+    ],
+)
+def test_a_choice_that_means_nothing_changes_nothing(room: Room, args: dict[str, Any], said: str) -> None:
+    identifier = scan(room, listing(suggestion()))
+    for op in ("suggestions.accept", "suggestions.dismiss"):
+        with pytest.raises(NavigatorError, match=said):
+            room.act(op, task=identifier, **args)
+    assert found(room, identifier)[0].state == "open"
+    assert len(room.read().tasks()) == 1
+
+
+def test_all_or_none_are_accepted(room: Room) -> None:
+    identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
+    room.act("suggestions.accept", task=identifier, ranks=[1])
+    with pytest.raises(NavigatorError, match="accepted already, as T2"):
+        room.act("suggestions.accept", task=identifier, ranks=[2, 1])
+    assert found(room, identifier)[1].state == "open"
+    room.act("suggestions.dismiss", task=identifier, ranks=[2])
+    assert room.task(identifier).state is TaskState.DONE
+    late = room.act("suggestions.accept", task=identifier, ranks=[2])
+    assert late["tasks"][0]["origin"] == identifier
+
+
+# Reports
+
+
+def test_a_security_task_is_what_its_answer_is(room: Room) -> None:
+    room.models.write = lambda messages: "# What reaches double\n\nOnly numbers: `app.py:1`.\n"
+    asked = room.queue("What reaches double from outside?", kind="security")
+    room.work()
+    room.models.write = lambda messages: edit("return x * 2")
+    told = room.queue("Multiply in double", kind="security")
+    room.work()
+    assert room.task(asked).report.startswith("# What reaches double")
+    assert room.task(asked).state is TaskState.AWAITING_APPROVAL
+    assert [proposal.task_id for proposal in room.proposals()] == [told]
+    assert "answer with a report instead" in room.models.written[0][1]["content"]
+
+
+def test_a_change_is_never_taken_for_a_report(room: Room) -> None:
+    """Prose with a heading before the blocks, or a heading where the kind wants a change."""
+    room.models.write = lambda messages: "# Why\n\n" + edit("return x * 2")
+    told = room.queue(kind="security")
+    room.work()
+    assert [proposal.task_id for proposal in room.proposals()] == [told]
+    room.models.write = lambda messages: "# Nothing to do\n\nIt is fine.\n"
+    failed = room.queue(kind="fix")
+    room.work()
+    assert room.task(failed).state is TaskState.FAILED
+    assert not any("report instead" in message["content"] for message in room.models.written[-1])
+
+
+def test_a_report_goes_back_only_with_a_note_and_only_while_it_waits(room: Room) -> None:
+    room.models.write = lambda messages: "All in one module."
+    identifier = room.queue("How does it hang together?", kind="architecture")
+    with pytest.raises(NavigatorError, match="is not waiting"):
+        room.act("send-back", proposals=[], tasks=[identifier], note="more")
+    room.work()
+    with pytest.raises(NavigatorError, match="says what to do differently"):
+        room.act("send-back", proposals=[], tasks=[identifier], note="  ")
+    room.act("send-back", proposals=[], tasks=[identifier], note="Name the lines.")
+    assert room.task(identifier).attempt == 1
+    room.models.write = lambda messages: edit("return x * 2")
+    change = room.queue()
+    room.work()
+    with pytest.raises(NavigatorError, match="has a proposal"):
+        room.act("send-back", proposals=[], tasks=[change], note="more")
+
+
+# Who writes
+
+
+def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_nowhere(room: Room) -> None:
+    verdicts = iter([approval(findings=[objection("    return x * 3")], verdict="REVISE"), approval()])
+
+    def read(messages: Messages) -> str:
+        if is_reading(messages):
+            return next(verdicts)
+        return edit("return x * 2" if len(messages) > 2 else "return x * 3")
+
+    room.models.read = read
+    write_settings(room, '[routing]\nreviewer = ["fix"]\n')
+    identifier = room.queue(kind="fix")
+    room.work()
+    first, second = room.proposals()
+    assert [made.written_by for made in (first, second)] == [Role.REVIEWER, Role.REVIEWER]
+    assert [made.model for made in (first, second)] == [READER, READER]
+    assert second.usage.seconds > 0
+    assert first.review is not None
+    assert second.review is not None
+    assert first.review.self_review
+    assert second.review.self_review
+    assert not room.models.written
+    from navigator.figures.outcomes import outcomes
+    from navigator.figures.rates import revise_rate
+
+    read_back = room.read()
+    tables = revise_rate(read_back.verdict_counts())
+    assert not tables.rows
+    assert tables.excluded == {"self_review": 1}
+    room.decide(DecisionKind.REJECT.value, second)
+    counted = outcomes([], room.read().decision_counts())
+    assert counted.rejected_after_approve.n == 0
+    assert counted.not_counted == 1
+    assert room.task(identifier).round == 1
+
+
+def test_an_attempt_continues_with_the_model_that_began_it(room: Room) -> None:
+    """Settings that change between two sessions are followed where a task begins anew."""
+    room.models.read = lambda messages: approval(findings=[objection("    return x * 3")], verdict="REVISE")
+    room.models.write = lambda messages: edit("return x * 3")
+    identifier = room.queue(kind="fix")
+    room.work(until="reviewed")
+    write_settings(room, '[routing]\nreviewer = ["fix"]\n')
+    room.models.write = lambda messages: edit("return x * 2")
+    room.work()
+    assert {made.written_by for made in room.proposals()} == {Role.GENERATOR}
+    room.act("send-back", proposals=[{"id": room.proposals()[-1].id}], note="Multiply, please.")
+    room.models.read = lambda messages: approval() if is_reading(messages) else edit("return x * 2")
+    room.work()
+    assert room.task(identifier).attempt == 1
+    assert room.proposals()[-1].written_by is Role.REVIEWER
+
+
+def test_a_scan_and_a_report_can_be_routed_too(room: Room) -> None:
+    room.models.read = lambda messages: (
+        listing(suggestion()) if "propose tasks" in messages[0]["content"] else "# One module"
+    )
+    write_settings(room, '[routing]\nreviewer = ["scan"]\ncomplex_tasks = "reviewer"\n')
+    asked = room.queue("What is worth a task?", kind="scan")
+    report = room.queue("How does it hang together?", kind="architecture", complexity="complex")
+    room.work()
+    assert len(found(room, asked)) == 1
+    assert room.task(report).report == "# One module"
+    assert {call.role for call in room.read().calls()} == {Role.REVIEWER}
+    assert room.read().round_cost(asked, 0, 0, Role.REVIEWER).model == READER
+
+
+@pytest.mark.slow
+def test_a_session_with_two_writers_keeps_the_bound_on_swaps(tmp_path: Path) -> None:
+    """With the rehearsal and real swaps: what the reviewer writes is written and revised while it is loaded."""
+    routing = '[routing]\nreviewer = ["fix", "scan"]\n'
+    desk = Desk.make(tmp_path / "desk", REHEARSAL + routing)
+    code = (
+        "def load(path, seen=[]):\n    if path == None:\n        return None\n    return open(path).read()\n"
+    )
+    for number in range(3):
+        files = {"a.py": code.encode(), "b.py": code.replace("load", "read").encode()}
+        repository = make_repository(tmp_path / f"code{number}", files)
+        desk.run("project", "add", str(repository))
+    for kind, text, file in (
+        ("fix", "Compare with None by identity", "a.py"),
+        ("implement", "Mutable default arguments: make them None with a guard", "b.py"),
+        ("scan", "What is worth a task?", "a.py"),
+    ):
+        desk.run("task", "add", "--all", "--kind", kind, "--file", file, text)
+    session = desk.json("run", "--until", "idle")
+    with desk.reading() as store:
+        made = {
+            task.kind: {proposal.written_by for proposal in store.proposals(task_id=task.id)}
+            for task in store.tasks()
+        }
+        largest = max(proposal.round for proposal in store.proposals())
+        assert all(task.state is TaskState.AWAITING_APPROVAL for task in store.tasks())
+        readings = [proposal.review for proposal in store.proposals()]
+        assert all(
+            review.self_review is (proposal.written_by is Role.REVIEWER)
+            for proposal, review in zip(store.proposals(), readings, strict=True)
+            if review is not None
+        )
+        scans = [task.id for task in store.tasks() if task.kind is TaskKind.SCAN]
+        assert all(store.suggestions(identifier) for identifier in scans)
+    assert made == {
+        TaskKind.FIX: {Role.REVIEWER},
+        TaskKind.IMPLEMENT: {Role.GENERATOR},
+        TaskKind.SCAN: set(),
+    }
+    assert session["swaps"] <= 2 * largest + 1
+
+
+# A writer's reading of its own change
+
+
+def own(room: Room, *answers: str | Refusal) -> None:
+    """Have the generator read its own changes with these answers."""
+    readings = iter(answers)
+    room.models.write = lambda messages: next(readings) if is_reading(messages) else edit("return x * 3")
+    server = room.models.settings.replace("[reviewer]", "self_review = true\nthinking = true\n[reviewer]", 1)
+    room.config.write_text(server, encoding="utf-8")
+
+
+def test_a_writer_reads_its_own_change_and_nothing_follows_from_it(room: Room) -> None:
+    own(room, approval(findings=[objection("    return x * 3")], verdict="REVISE"))
+    identifier = room.queue()
+    room.work()
+    (proposal,) = room.proposals()
+    assert proposal.round == 0
+    assert proposal.review is not None
+    assert proposal.own_review is not None
+    assert (proposal.own_review.verdict, proposal.review.verdict) == (Verdict.REVISE, Verdict.APPROVE)
+    assert proposal.own_review.self_review
+    assert proposal.own_review.role is Role.GENERATOR
+    assert proposal.own_review.model == WRITER
+    assert not proposal.review.self_review
+    assert room.task(identifier).state is TaskState.AWAITING_APPROVAL
+    assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]
+
+
+def test_own_readings_are_short_and_without_thinking(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies: list[dict[str, Any]] = []
+    answer = Models.answer
+
+    def heard(self: Models, body: dict[str, Any]) -> Any:
+        bodies.append(body)
+        return answer(self, body)
+
+    monkeypatch.setattr(Models, "answer", heard)
+    own(room, approval())
+    room.queue()
+    room.work()
+    (reading,) = (body for body in bodies if body["model"] == WRITER and is_reading(body["messages"]))
+    (writing,) = (body for body in bodies if body["model"] == WRITER and not is_reading(body["messages"]))
+    assert reading["max_tokens"] <= 800 < writing["max_tokens"]
+    assert reading["chat_template_kwargs"]["enable_thinking"] is False
+    assert writing["chat_template_kwargs"]["enable_thinking"] is True
+    assert reading["response_format"]["type"] == "json_schema"
+
+
+@pytest.mark.parametrize("answer", ["no JSON at all", Refusal(400), Refusal(500)])
+def test_a_failed_self_review_delays_nothing(room: Room, answer: str | Refusal) -> None:
+    own(room, *[answer] * 9)
+    identifier = room.queue()
+    room.work()
+    (proposal,) = room.proposals()
+    assert room.task(identifier).state is TaskState.AWAITING_APPROVAL
+    assert proposal.review is not None
+    assert proposal.review.verdict is Verdict.APPROVE
+    if proposal.own_review is not None:
+        assert proposal.own_review.verdict is Verdict.UNREVIEWED
+
+
+def test_what_the_reviewer_wrote_is_not_read_by_the_generator(room: Room) -> None:
+    own(room)
+    room.config.write_text(room.config.read_text() + '[routing]\nreviewer = ["fix"]\n', encoding="utf-8")
+    room.models.read = lambda messages: approval() if is_reading(messages) else edit("return x * 2")
+    room.queue(kind="fix")
+    room.work()
+    (proposal,) = room.proposals()
+    assert proposal.own_review is None
+    assert not room.models.written
+    assert proposal.state is ProposalState.OPEN
+
+
+def test_no_self_review_unless_the_settings_ask_for_it(room: Room) -> None:
+    room.queue()
+    room.work()
+    assert room.proposals()[0].own_review is None
+    assert len(room.models.written) == 1

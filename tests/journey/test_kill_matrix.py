@@ -1,0 +1,266 @@
+"""`kill -9` at every named step of a landing and of an undo, and at system calls inside them: nothing lost or done twice.
+
+A bounded sample runs by default; `NAVIGATOR_KILLS=200` runs as many moments as that, and prints what was seen.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from navigator.landing import land as landing
+from navigator.landing.plan import LandingRefused
+from navigator.model.states import LandingState
+from tests.journey.killed_at import GIT_DIED
+from tests.journey.landing_bench import LandingBench
+from tests.journey.support import PATIENCE, git
+from tests.journey.test_killed import ENDED, RUN, Scene
+
+KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
+STRACE = shutil.which("strace")
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "20"))
+
+LAND = "navigator.journey.land"
+LANDED = "navigator.landing"
+BOTH = (
+    ("before", f"{LAND}:read_facts"),
+    ("event", "journal_opened"),
+    ("before", f"{LAND}:execute_landing"),
+    ("before", f"{LANDED}.land:move_ref"),
+    ("after", f"{LANDED}.land:move_ref"),
+    ("after", f"{LAND}:execute_landing"),
+    ("event", "journal_closed"),
+)
+LANDING = (
+    *BOTH,
+    ("event", "decision_added"),
+    ("event", "task_state=approved"),
+    ("before", f"{LAND}:recover_landings"),
+    ("before", f"{LAND}:prepare_landing"),
+    ("after", f"{LAND}:prepare_landing"),
+    ("before", f"{LANDED}.land:_copy_objects"),
+    ("after", f"{LANDED}.land:_copy_objects"),
+    ("event", "landing_set=landed"),
+    ("event", "task_state=landed"),
+)
+UNDOING = (
+    *BOTH,
+    ("before", f"{LAND}:prepare_undo"),
+    ("after", f"{LAND}:prepare_undo"),
+    ("event", "landing_set=undone"),
+    ("event", "task_state=undone"),
+)
+CHECKOUT = (
+    ("before", f"{LANDED}.checkout:_mark"),
+    ("after", "os:link"),
+    ("before", f"{LANDED}.checkout:_require_either"),
+    ("before", f"{LANDED}.checkout:_write"),
+    ("after", f"{LANDED}.checkout:_write"),
+    ("before", f"{LANDED}.checkout:_write_index"),
+    ("after", f"{LANDED}.checkout:_write_index"),
+)
+IN_GIT = {
+    "commit-tree": ("write", "rename", "link", "unlink", "close"),
+    "pack-objects": ("write", "close"),
+    "unpack-objects": ("mkdir", "write", "fsync", "link", "unlink", "rename", "close"),
+    "update-ref": ("mkdir", "write", "fsync", "rename", "unlink", "rmdir", "close", "openat"),
+    "update-index": ("write", "rename", "close"),
+}
+"""System calls of the git commands that a landing runs, at each of which one can be cut off."""
+
+IN_PYTHON = ("rename", "link", "unlink", "fsync", "fdatasync", "mkdir", "pwrite64", "ftruncate", "rmdir")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where one command dies. `tracing`: strace kills any process of it at its `count`-th call of that name."""
+
+    undo: bool
+    how: str
+    what: str
+    count: int
+    tracing: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The row of the table that it belongs to."""
+        word = "undo" if self.undo else "land"
+        if self.tracing:
+            return f"{word}: a system call of any process"
+        return {
+            "git": f"{word}: a system call of git, and Navigator with it",
+            "only-git": f"{word}: a system call of git alone",
+            "whole": f"{word}: random, Navigator and its gits",
+            "soon": f"{word}: random, Navigator alone",
+        }.get(self.how, f"{word}: a named step")
+
+
+def moments(landing: str, undo: bool, chance: random.Random) -> list[Moment]:
+    """Every moment that is known: the named steps and the others, mixed alike."""
+    steps = [*(UNDOING if undo else LANDING), *(CHECKOUT if landing == "current" else ())]
+    named = [Moment(undo, how, what, 1) for how, what in steps]
+    others = [
+        Moment(undo, how, str(delay), 1 + delay % 5) for how in ("soon", "whole") for delay in range(0, 60, 6)
+    ]
+    if STRACE:
+        for word, calls in IN_GIT.items():
+            for call in calls:
+                deep = 24 if call == "openat" else 6
+                others += [
+                    Moment(undo, how, f"{word} {call} {number}", 1)
+                    for how in ("git", "only-git")
+                    for number in range(1, deep + 1)
+                ]
+        others += [
+            Moment(undo, "never", "-", number, call)
+            for call in IN_PYTHON
+            for number in range(1, 30 if call in ("pwrite64", "fdatasync") else 8)
+        ]
+    chance.shuffle(named)
+    chance.shuffle(others)
+    mixed = [one for pair in zip(named, others, strict=False) for one in pair]
+    return [*mixed, *others[len(named) :]]
+
+
+def died(bench: LandingBench, moment: Moment, *words: str) -> bool:
+    """Run `navigator WORDS` and have it die at the moment; False where the command never came to it."""
+    command = [KILLED_AT, moment.how, moment.what, str(moment.count), *words]
+    if moment.tracing:
+        call, number = moment.tracing, moment.count
+        injected = f"inject={call}:signal=SIGKILL:when={number}"
+        traced = ["-f", "-qq", "-o", os.devnull, "-e", f"trace={call}", "-e", injected]
+        command = ["-c", TRACED, STRACE or "strace", *traced, *command]
+    child = bench.desk.python(*command)
+    out, err = child.communicate(timeout=PATIENCE)
+    said = err.decode()
+    if child.returncode == -signal.SIGKILL or GIT_DIED in said:
+        return True
+    if moment.tracing and child.returncode == 1:
+        return True  # a git below was killed: the command says that its landing failed
+    assert child.returncode == 0, f"{moment}: {child.returncode}\n{out.decode()}\n{said}"
+    return False
+
+
+TRACED = """
+import os, sys
+at = next(number for number, word in enumerate(sys.argv) if word.endswith(".py"))
+os.execv(sys.argv[1], [*sys.argv[1:at], sys.executable, *sys.argv[at:]])
+"""
+"""Becomes strace, with this same Python as what it traces."""
+
+
+def end_landing(bench: LandingBench, identifier: str) -> None:
+    """What the developer does next: the same word again. Then the next conductor looks the state over."""
+    bench.approve(identifier)
+    bench.recover()
+    landing = bench.proposal(identifier).landing
+    assert landing is not None
+    assert landing.state is LandingState.LANDED, landing
+    assert bench.landed(identifier) == 1
+
+
+def end_undo(bench: LandingBench, identifier: str, refs: str) -> None:
+    row = bench.undo(identifier)
+    landing = bench.proposal(identifier).landing
+    assert landing is not None
+    assert landing.state is LandingState.UNDONE, row
+    assert bench.landed(identifier) == 0
+    assert git(bench.repository, "for-each-ref", "refs/heads") == refs
+
+
+def kill_often(bench: LandingBench, seed: int, wanted: int) -> Counter[str]:
+    """Land, and land and undo, until `wanted` commands died: as many at named steps as elsewhere, while there are any."""
+    chance = random.Random(seed)
+    landings, undoings = (moments(bench.landing, undo, chance) for undo in (False, True))
+    seen: Counter[str] = Counter()
+    for moment in (one for pair in zip(landings, undoings, strict=False) for one in pair):
+        if not bench.waiting or seen.total() >= wanted:
+            break
+        identifier = bench.waiting.pop()
+        if moment.undo:
+            refs = git(bench.repository, "for-each-ref", "refs/heads")
+            assert bench.approve(identifier)["landing"] == "landed"
+            killed = died(bench, moment, "undo", "--yes", identifier)
+            check_at_once(bench)
+            end_undo(bench, identifier, refs)
+        else:
+            killed = died(bench, moment, "approve", "--yes", "--confirm", "unseen", identifier)
+            check_at_once(bench)
+            end_landing(bench, identifier)
+        if killed:
+            seen[moment.kind] += 1
+        bench.assert_sound()
+    return seen
+
+
+def check_at_once(bench: LandingBench) -> None:
+    """Before anything of Navigator's has run again: the developer's repository reads, and is whole."""
+    git(bench.repository, "fsck", "--strict", "--no-dangling")
+    if bench.landing == "branch":
+        assert git(bench.repository, "status", "--porcelain") == ""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("landing", ["branch", "current"])
+def test_killed_in_the_middle_of_a_landing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, landing: str
+) -> None:
+    wanted = KILLS // 2
+    bench = LandingBench(tmp_path, monkeypatch, landing=landing, proposals=3 * wanted + 40)
+    seen = kill_often(bench, 7, wanted)
+    for kind, count in sorted(seen.items()):
+        print(f"{landing}: {kind}: {count}")
+    assert seen.total() >= wanted
+
+
+def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=2)
+    first, second = bench.waiting
+    cut = Moment(undo=False, how="before", what=f"{LANDED}.checkout:_require_either", count=1)
+    assert died(bench, cut, "approve", "--yes", "--confirm", "unseen", first)
+
+    def full(*_: object) -> None:
+        raise LandingRefused("No space left on device.")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(landing, "_copy_objects", full)
+        bench.recover()
+        assert bench.approve(second)["landing"] == "refused"
+    end_landing(bench, first)
+    end_landing(bench, second)
+    bench.assert_sound()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_whole_sessions_killed_with_every_git(tmp_path: Path) -> None:
+    wanted = max(3, KILLS // 5)
+    chance = random.Random(41)
+    kills = seed = 0
+    while kills < wanted:
+        seed += 1
+        scene = Scene(tmp_path / str(seed), projects=3, tasks=12, seed=seed)
+        while kills < wanted and scene.killed_soon(
+            chance.randint(2, 30), chance.randint(0, 40), *RUN, moment="whole"
+        ):
+            kills += 1
+            scene.assert_nothing_twice()
+        scene.desk.json(*RUN[:-1], codes=(0, 1))
+        assert set(scene.states()) <= ENDED, scene.states()
+        with scene.desk.reading() as store:
+            reasons = [task.reason for task in store.tasks() if "Navigator could not go on" in task.reason]
+        assert reasons == []
+        scene.assert_nothing_twice()
+        scene.assert_all_let_go()
+        assert not [path for path in scene.desk.paths.private.rglob("*.lock") if "refs" in path.parts]
+    print(f"whole sessions: random, Navigator and its gits: {kills}")

@@ -1,0 +1,265 @@
+"""A writer that looks before it writes: what it is shown, what is kept, where it ends, and what a restart does."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from navigator.engine import conductor as conducting
+from navigator.model.states import LookOutcome, Role, TaskState, Verdict
+from tests.journey import test_conductor
+from tests.journey.scripted_models import Messages, Refusal, approval, objection
+from tests.journey.support import git
+from tests.journey.test_conductor import Room, text_of
+
+models = test_conductor.models
+room = test_conductor.room
+
+FAR = "".join(f"# line {n}\n" for n in range(1, 1500)) + "RATE = 2\n" + "# more\n" * 1500
+FILES = {
+    "lib/far.py": FAR,
+    "lib/use.py": "from lib.far import RATE\n\n\ndef cost(x):\n    return RATE * x\n",
+    ".env": "TOKEN=hunter2hunter2\n",
+    "lib/keys.py": 'KEY = "' + "-----BEGIN RSA PRIVATE KEY-----" + '"\n',
+}
+CHANGE = "lib/far.py\n<<<<<<< SEARCH\nRATE = 2\n=======\nRATE = 3\n>>>>>>> REPLACE\n"
+
+
+def look(*lines: str) -> str:
+    return "I want to see more.\n\n<<<<<<< LOOK\n" + "\n".join(lines) + "\n>>>>>>> LOOK\n"
+
+
+def turns(messages: Messages) -> int:
+    """How often the writer has looked in this conversation."""
+    return sum("<<<<<<< LOOK" in message["content"] for message in messages if message["role"] == "assistant")
+
+
+@pytest.fixture
+def far(room: Room) -> Room:
+    for name, content in FILES.items():
+        path = room.repository / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    git(room.repository, "add", "-A")
+    git(room.repository, "commit", "-qm", "more")
+    return room
+
+
+def queue(room: Room, **fields: Any) -> str:
+    return room.queue("Triple what things cost", files=[], **fields)
+
+
+def test_what_it_asks_for_is_shown_in_the_same_conversation_and_the_change_is_made(far: Room) -> None:
+    def write(messages: Messages) -> str:
+        return [look("search ^RATE *.py", "uses RATE"), look("read lib/far.py:1600-1602"), CHANGE][
+            turns(messages)
+        ]
+
+    far.models.write = write
+    task = queue(far)
+    far.work()
+    (proposal,) = far.proposals()
+    assert (proposal.way, proposal.paths) == ("looking", ("lib/far.py",))
+    first, second, third = far.models.written
+    assert third[: len(second)] == second
+    assert second[: len(first)] == first, (
+        "a longer conversation begins as the shorter one: the prefix cache serves it"
+    )
+    assert "  1500| RATE = 2" in second[-1]["content"]
+    assert "lib/use.py" in second[-1]["content"]
+    assert "You may look 5 more times" in second[-1]["content"]
+    kept = far.read().looks(task)
+    assert [(one.turn, one.kind, one.outcome) for one in kept] == [
+        (1, "search", LookOutcome.SHOWN),
+        (1, "uses", LookOutcome.SHOWN),
+        (2, "read", LookOutcome.SHOWN),
+    ]
+    assert kept[0].paths == ("lib/far.py",)
+    assert sum(call.outcome == "looked" for call in far.read().calls(task_id=task)) == 2
+    assert not any(call.repeat for call in far.read().calls(task_id=task))
+
+
+def test_withheld_files_are_never_shown_whatever_is_asked(far: Room) -> None:
+    wanted = [
+        "read .env",
+        "search TOKEN",
+        "read lib/keys.py",
+        "search BEGIN",
+        "list .",
+        "read ../../etc/passwd",
+        "read .git/config",
+    ]
+    far.models.write = lambda messages: CHANGE if turns(messages) else look(*wanted)
+    task = queue(far)
+    far.work()
+    said = text_of(far.models.written[-1])
+    assert "hunter2" not in said
+    assert "PRIVATE KEY" not in said
+    assert "repositoryformatversion" not in said
+    outcomes = {one.target: one.outcome for one in far.read().looks(task)}
+    assert outcomes == {
+        "read .env": LookOutcome.REFUSED,
+        "search TOKEN": LookOutcome.NOTHING,
+        "read lib/keys.py": LookOutcome.REFUSED,
+        "search BEGIN": LookOutcome.NOTHING,
+        "list ": LookOutcome.SHOWN,
+        "read ../../etc/passwd": LookOutcome.REFUSED,
+        "read .git/config": LookOutcome.REFUSED,
+    }
+
+
+def test_the_same_look_twice_is_refused_with_words_and_an_edit_beside_a_look_is_an_edit(far: Room) -> None:
+    def write(messages: Messages) -> str:
+        if turns(messages) < 2:
+            return look("definition cost", "read lib/use.py")
+        return look("read README.md") + CHANGE
+
+    far.models.write = write
+    task = queue(far)
+    far.work()
+    assert [one.outcome for one in far.read().looks(task)][2:] == [LookOutcome.REPEATED, LookOutcome.REPEATED]
+    assert "it was answered above" in far.models.written[-1][-1]["content"]
+    (proposal,) = far.proposals()
+    assert "LOOK" not in proposal.summary
+
+
+def test_one_that_never_writes_is_stopped(far: Room) -> None:
+    far.models.write = lambda messages: look(f"read lib/far.py:{len(messages)}-{len(messages) + 3}")
+    task = queue(far)
+    far.work()
+    assert far.task(task).state is TaskState.FAILED
+    assert "no look left" in far.task(task).reason
+    calls = far.read().calls(task_id=task)
+    assert sum(call.outcome == "looked" for call in calls) == 6
+    assert len(calls) < 15
+
+
+def test_a_repair_and_a_revision_look_too_and_see_what_was_seen_before(far: Room) -> None:
+    asked: list[Messages] = []
+
+    def write(messages: Messages) -> str:
+        asked.append(messages)
+        last = messages[-1]["content"]
+        if "Nothing was written" in last:
+            return look("read lib/far.py:1499-1501")
+        if "asks for a revision" in last:
+            return look("read lib/use.py")
+        if turns(messages) == 0:
+            return look("search RATE")
+        if turns(messages) == 1:
+            return CHANGE.replace("RATE = 2", "RATE = 22")
+        return CHANGE if turns(messages) == 2 else CHANGE.replace("RATE = 3", "RATE = 4")
+
+    far.models.write = write
+    rounds = iter([approval(findings=[objection("RATE = 3")], verdict="REVISE")])
+    far.models.read = lambda messages: next(rounds, approval())
+    task = queue(far)
+    far.work()
+    assert [(one.round, one.turn) for one in far.read().looks(task)] == [(0, 1), (0, 2), (1, 1)]
+    newest = far.proposals()[-1]
+    assert (newest.round, newest.way) == (1, "looking")
+    assert turns(asked[-1]) == 3
+    assert sum(call.outcome == "refused" for call in far.read().calls(task_id=task)) == 1
+
+
+def test_what_is_stored_is_not_asked_again(far: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server goes away after the first look; the next session goes on where that one ended."""
+    gone = [True]
+
+    def write(messages: Messages) -> str | Refusal:
+        if gone and turns(messages):
+            return Refusal(401)
+        return (
+            CHANGE if turns(messages) > 1 else look("search RATE", f"read lib/far.py:{1 + turns(messages)}")
+        )
+
+    far.models.write = write
+    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 1)
+    task = queue(far)
+    far.work()
+    assert far.task(task).state is TaskState.QUEUED
+    refused = len(far.models.written)
+    gone.clear()
+    far.work()
+    asked = far.models.written[refused:]
+    assert [turns(messages) for messages in asked] == [1, 2]
+    told = [re.sub(r"[0-9a-f]{12}", "", talk[3]["content"]) for talk in far.models.written if turns(talk)]
+    assert len(set(told)) == 1, (
+        "the answer to a look is the same after a restart, but for the delimiters' key"
+    )
+    assert far.task(task).state is TaskState.AWAITING_APPROVAL
+    assert [one.turn for one in far.read().looks(task)] == [1, 1, 2, 2]
+
+
+def test_without_looks_nothing_is_offered(far: Room) -> None:
+    far.config.write_text(
+        far.models.settings.replace("[reviewer]", "looks = 0\n[reviewer]"), encoding="utf-8"
+    )
+    far.models.write = lambda messages: look("read README.md")
+    task = queue(far)
+    far.work()
+    assert "LOOK" not in far.models.written[0][0]["content"]
+    assert far.task(task).state is TaskState.FAILED
+    assert far.read().looks(task) == []
+
+
+def test_a_task_that_is_too_large_becomes_tasks_to_choose_from(far: Room) -> None:
+    part = {
+        "title": "Triple the rate",
+        "text": "RATE is 2 and shall be 6.",
+        "kind": "implement",
+        "complexity": "simple",
+        "files": ["lib/far.py"],
+        "new_files": [],
+        "why": "One place.",
+        "evidence": {"path": "lib/use.py", "line": 5, "quote": "    return RATE * x"},
+    }
+    answers = iter(
+        [
+            look("read lib/use.py"),
+            "TOO_LARGE: one task for each folder",
+            "no list",
+            json.dumps({"suggestions": [part]}),
+        ]
+    )
+    far.models.write = lambda messages: next(answers)
+    task = queue(far)
+    far.work()
+    ended = far.task(task)
+    assert (ended.state, ended.reason) == (TaskState.AWAITING_APPROVAL, "1 suggestion")
+    assert ended.report.startswith(
+        "The task is too large for one change: one task for each folder\n\n# 1 suggestion"
+    )
+    assert not far.proposals()
+    assert [one.quote_path for one in far.read().suggestions(task)] == ["lib/use.py"]
+    assert turns(far.models.written[-1]) == 1, "the division is asked for where the looks are"
+    assert [call.outcome for call in far.read().calls(task_id=task)] == [
+        "looked",
+        "too_large",
+        "refused",
+        "ok",
+    ]
+    made = far.act("suggestions.accept", task=task, ranks=[1])["tasks"]
+    assert far.task(made[0]["id"]).files == ("lib/far.py",)
+
+
+def test_a_reviewer_may_look_at_the_proposed_tree_where_the_settings_say_so(far: Room) -> None:
+    far.config.write_text(f"{far.models.settings}\n".replace("[swap]", "looks = 2\n[swap]"), encoding="utf-8")
+    far.models.write = lambda messages: CHANGE
+    far.models.read = lambda messages: approval() if turns(messages) else look("search RATE", "read .env")
+    task = queue(far, complexity="simple")
+    far.work()
+    (proposal,) = far.proposals()
+    assert proposal.review is not None
+    assert proposal.review.verdict is Verdict.APPROVE
+    first, second = far.models.read_by
+    assert "look at the repository as it is with the change" in first[-1]["content"]
+    assert "RATE = 3" in second[-1]["content"]
+    assert "hunter2" not in text_of(second)
+    assert [(one.role, one.turn) for one in far.read().looks(task)] == [(Role.REVIEWER, 1)] * 2
+    assert proposal.way == "blocks", "the way is the writer's"
+    purposes = [(call.purpose, call.outcome) for call in far.read().calls(task_id=task)]
+    assert purposes == [("generate", "ok"), ("review look", "looked"), ("review look", "ok")]

@@ -1,0 +1,241 @@
+"""Swaps measured to and fro: only without work, ended by work, and back on the role that it began with."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from navigator.cli.main import cli
+from navigator.cli.session import locked_dependencies
+from navigator.engine import conductor as conducting
+from navigator.engine.conductor import Conductor, RunOptions
+from navigator.engine.measuring import COMPLETE, ENDED, NEW_WORK
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.states import TaskState
+from tests.journey.scripted_models import Models, speaking
+from tests.journey.support import PATIENCE, Desk, hurry
+from tests.journey.test_conductor import Room, edit
+from tests.journey.test_reconcile import asked, room_queue, settings, staying, swapping, until
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Iterator[Models]:
+    holds = tmp_path / "loaded"
+    holds.write_text("generator")
+    with speaking(Models(lambda messages: edit("return x * 2"), holds=holds)) as models:
+        yield models
+
+
+@pytest.fixture
+def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
+    hurry(monkeypatch, retries=2)
+    monkeypatch.setattr(conducting, "_HEARTBEAT", 0.05)
+    swapping(tmp_path)
+    made = Room(tmp_path, models, monkeypatch)
+    made.config.write_text(settings(tmp_path, models.url))
+    return made
+
+
+def ended(room: Room) -> list[dict[str, Any]]:
+    return [event.data for event in room.read().events(0, limit=100_000) if event.kind == ENDED]
+
+
+def loaded(ask: Any) -> str:
+    return str(ask("status")["resident"])
+
+
+def command(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["swap", "measure", "--yes", *words])
+
+
+def test_it_swaps_to_and_fro_and_ends_where_it_began(room: Room, tmp_path: Path) -> None:
+    def meanwhile(ask: Any) -> None:
+        until(lambda: loaded(ask) == "generator", "the generator")
+        assert ask("swap.measure", round_trips=3) == {"swaps": 6}
+        with pytest.raises(NavigatorError, match="swapped already"):
+            ask("swap.measure", round_trips=3)
+        until(lambda: ended(room), "the end")
+        assert loaded(ask) == "generator"
+
+    staying(room, meanwhile)
+    assert asked(tmp_path) == ["reviewer", "generator"] * 3
+    assert ended(room) == [{"reason": COMPLETE, "swaps": 6}]
+    assert {swap.session > 0 for swap in room.read().swaps()} == {True}
+
+
+def test_new_work_ends_it_and_is_done(room: Room, tmp_path: Path) -> None:
+    first, go_on = tmp_path / "first", tmp_path / "go_on"
+    swapping(
+        tmp_path,
+        f'echo "$1" > loaded; [ "$1" = reviewer ] && touch "{first}" && while [ ! -e "{go_on}" ]; do sleep 0.02; done; true',
+    )
+
+    def meanwhile(ask: Any) -> None:
+        until(lambda: loaded(ask) == "generator", "the generator")
+        ask("swap.measure", round_trips=30)
+        until(first.exists, "the first swap")
+        task = room_queue(ask)
+        go_on.touch()
+        until(lambda: room.task(task).state is TaskState.AWAITING_APPROVAL, "the task")
+
+    staying(room, meanwhile)
+    assert ended(room) == [{"reason": NEW_WORK, "swaps": 1}]
+    assert asked(tmp_path) == [
+        "reviewer",
+        "generator",
+        "reviewer",
+    ]  # measured; for the task's writing; for its review
+
+
+def test_it_is_refused_while_a_task_waits(room: Room, models: Models) -> None:
+    writing, written = threading.Event(), threading.Event()
+
+    def write(messages: Any) -> str:
+        writing.set()
+        assert written.wait(60)
+        return edit("return x * 2")
+
+    models.write = write
+
+    def meanwhile(ask: Any) -> None:
+        task = room_queue(ask)
+        assert writing.wait(60)
+        with pytest.raises(NavigatorError, match="1 task waits or runs"):
+            ask("swap.measure", round_trips=3)
+        written.set()
+        until(lambda: room.task(task).state is TaskState.AWAITING_APPROVAL, "the task")
+
+    staying(room, meanwhile)
+    room.queue("another", files=[])
+    done = command("-n", "2")
+    assert done.exit_code == 1
+    assert "1 task waits or runs" in str(done.exception)
+
+
+def test_stopped_it_goes_back_to_the_role_that_it_began_with(room: Room, tmp_path: Path) -> None:
+    first, go_on = tmp_path / "first", tmp_path / "go_on"
+    swapping(
+        tmp_path,
+        f'echo "$1" > loaded; [ "$1" = reviewer ] && touch "{first}" && while [ ! -e "{go_on}" ]; do sleep 0.02; done; true',
+    )
+
+    def meanwhile(ask: Any) -> None:
+        until(lambda: loaded(ask) == "generator", "the generator")
+        assert ask("swap.measure.stop") == {"was_running": False}
+        ask("swap.measure", round_trips=30)
+        until(first.exists, "the first swap")
+        assert ask("swap.measure.stop") == {"was_running": True}
+        go_on.touch()
+        until(lambda: ended(room), "the end")
+        assert loaded(ask) == "generator"
+
+    staying(room, meanwhile)
+    assert asked(tmp_path) == ["reviewer", "generator"]
+    assert ended(room) == [{"reason": "you stopped it", "swaps": 2}]
+
+
+def test_a_model_that_a_person_asks_for_meanwhile_stays(room: Room, tmp_path: Path) -> None:
+    def meanwhile(ask: Any) -> None:
+        until(lambda: loaded(ask) == "generator", "the generator")
+        ask("swap.measure", round_trips=1000)
+        ask("swap.to", role="reviewer")
+        until(lambda: ended(room), "the end")
+        until(lambda: loaded(ask) == "reviewer", "the reviewer")
+
+    staying(room, meanwhile)
+    assert asked(tmp_path)[-1] == "reviewer"
+
+
+def test_a_swap_that_fails_ends_it(room: Room, tmp_path: Path) -> None:
+    swapping(tmp_path, '[ "$1" = reviewer ] && echo "CUDA out of memory" >&2 && exit 1; echo "$1" > loaded')
+
+    def meanwhile(ask: Any) -> None:
+        until(lambda: loaded(ask) == "generator", "the generator")
+        ask("swap.measure", round_trips=3)
+        until(lambda: ended(room), "the end")
+        assert loaded(ask) == "generator"
+
+    staying(room, meanwhile)
+    (data,) = ended(room)
+    assert "out of memory" in data["reason"] and data["swaps"] == 1
+
+
+def test_a_session_with_few_swaps_left_refuses(room: Room) -> None:
+    async def session() -> None:
+        with locked_dependencies(room.paths) as world:
+            await Conductor(world, RunOptions(max_swaps=3, measure=2)).run()
+
+    with pytest.raises(Conflict, match="3 more swaps, and 4"):
+        asyncio.run(session())
+
+
+def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_path: Path) -> None:
+    done = command("-n", "3", "--json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert (document["ended"], document["swaps"], document["resident"]) == (COMPLETE, 6, "generator")
+    assert [row["seconds"]["n"] for row in document["directions"]] == [3, 3]
+    (trip,) = document["round_trips"]
+    means = sum(row["seconds"]["mean"] for row in document["directions"])
+    assert trip["seconds"]["n"] == 3
+    assert trip["seconds"]["mean"] == pytest.approx(means)
+    assert asked(tmp_path) == ["reviewer", "generator"] * 3
+
+
+def test_the_command_through_a_running_conductor(room: Room) -> None:
+    def meanwhile(ask: Any) -> None:
+        until(lambda: loaded(ask) == "generator", "the generator")
+        child = Desk(room.paths.root, room.config).run("swap", "measure", "-n", "2", "--yes")
+        assert b"round trip" in child.stdout and b"Ended: complete. Loaded: generator." in child.stdout
+
+    staying(room, meanwhile)
+
+
+def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_path: Path) -> None:
+    child = Desk(room.paths.root, room.config).start("swap", "measure", "-n", "1000", "--yes")
+    until(lambda: len(asked(tmp_path)) >= 3, "the third swap")
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 0, err
+    assert b"Ended: you stopped it. Loaded: generator." in out
+    assert (tmp_path / "loaded").read_text() == "generator\n"
+
+
+def test_where_both_models_stay_loaded_there_is_nothing_to_measure(room: Room, models: Models) -> None:
+    room.config.write_text(models.settings)
+    done = command()
+    assert done.exit_code == 1
+    assert "there is no swap to measure" in str(done.exception)
+
+
+def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: Room) -> None:
+    for number in range(2):
+        room.queue(f"Make double() multiply, {number}", files=[])
+    room.work()
+    figures = json.loads(CliRunner().invoke(cli, ["forecast", "--json"]).stdout)["figures"]
+    assert (figures["revise_rate"], figures["revise_n"]) == (0.0, 2)
+    assert "0% [0–66], n = 2 first verdicts, anecdotal" in CliRunner().invoke(cli, ["forecast"]).stdout
+    words = [
+        "--revise-rate",
+        "0.3",
+        "--revisions",
+        "2",
+        "--proposal-tokens",
+        "2000",
+        "--generator-speed",
+        "184",
+    ]
+    words += ["--review-tokens", "500", "--reviewer-speed", "48", "--single-speed", "38"]
+    given = CliRunner().invoke(cli, ["forecast", *words, "--json"])
+    document = json.loads(given.stdout)
+    assert (document["figures"]["revise_rate"], document["figures"]["revise_n"]) == (0.3, 0)
+    assert len(document["one_task"]["steps"]) == 11
+    assert document["best_batch"] > 1 and document["break_even"]["batch"] is not None

@@ -1,0 +1,133 @@
+"""What the conductor does about the page cache: read ahead while a role is resident, and keep how warm a swap began."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from navigator.cli.session import locked_dependencies
+from navigator.config.paths import StatePaths
+from navigator.config.settings import ReadAheadSettings, load_settings
+from navigator.engine.batches import Batches
+from navigator.engine.conductor_state import ConductorState
+from navigator.engine.read_ahead import WeightReadAhead
+from navigator.engine.residency import Residency
+from navigator.engine.summary import Session
+from navigator.journey.storage_faults import Storage
+from navigator.model.states import Role
+from navigator.swap import page_cache, strategy_class
+from navigator.swap.base import PhaseLog, SwapStrategy
+from navigator.swap.page_cache import MIB
+
+SIZE = 16 * MIB
+
+
+class Switch(SwapStrategy):
+    """A strategy that swaps at once."""
+
+    name = "command"
+    about = "a switch"
+
+    def __init__(self, name: str = "command") -> None:
+        super().__init__(load_settings())
+        self.reads_weights = strategy_class(name).reads_weights  # type: ignore[misc]
+        self.holds: Role | None = Role.GENERATOR
+
+    async def resident(self) -> Role | None:
+        return self.holds
+
+    async def _change(self, to: Role, previous: Role | None, log: PhaseLog, detail: str) -> None:
+        self.holds = to
+
+
+@pytest.fixture
+def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The reviewer's two weight files, cold, and settings that name their folder."""
+    folder = tmp_path / "reviewer"
+    folder.mkdir()
+    files = [folder / f"model-{number}.safetensors" for number in (1, 2)]
+    for path in files:
+        path.write_bytes(os.urandom(SIZE))
+    page_cache.forget(files)
+    if page_cache.residency(files).resident:
+        pytest.skip("page cache: this file system does not empty it when asked")
+    config = tmp_path / "config.toml"
+    config.write_text(f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n')
+    monkeypatch.setattr(ReadAheadSettings, "floor_mb", 0)
+    monkeypatch.setattr(ReadAheadSettings, "rate_mb_s", 0)
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
+    return files
+
+
+async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> None:
+    warmth = WeightReadAhead(load_settings(), Switch())
+    await warmth.rest(Role.GENERATOR)
+    assert warmth._ahead is not None
+    await warmth._ahead.wait()
+    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 2 * SIZE)
+    await warmth.close()
+
+
+async def test_a_resident_reviewer_does_not_warm_itself(weights: list[Path]) -> None:
+    warmth = WeightReadAhead(load_settings(), Switch())
+    await warmth.rest(Role.REVIEWER)
+    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 0)
+
+
+async def test_a_swap_stops_the_reading_before_it_begins(
+    weights: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReadAheadSettings, "rate_mb_s", 1)
+    warmth = WeightReadAhead(load_settings(), Switch())
+    await warmth.rest(Role.GENERATOR)
+    measuring = await warmth.before(Role.REVIEWER)
+    assert warmth._ahead is not None and (report := warmth._ahead.report()) is not None
+    assert report.ended == "stopped"
+    total, warm = await warmth.measured(measuring)
+    assert total == 2 * SIZE and warm < total
+
+
+@pytest.mark.parametrize("name", ["rehearsal", "resident", "sleep", "adapter"])
+async def test_strategies_that_read_no_files_are_left_alone(weights: list[Path], name: str) -> None:
+    warmth = WeightReadAhead(load_settings(), Switch(name))
+    await warmth.rest(Role.GENERATOR)
+    assert await warmth.before(Role.REVIEWER) is None
+    assert await warmth.measured(None) == (0, 0)
+    assert page_cache.residency(weights).resident == 0
+
+
+async def test_it_can_be_switched_off_and_still_measures(weights: list[Path]) -> None:
+    settings = load_settings()
+    off = settings.swap.read_ahead.model_copy(update={"enabled": False})
+    swap = settings.swap.model_copy(update={"read_ahead": off})
+    warmth = WeightReadAhead(settings.model_copy(update={"swap": swap}), Switch())
+    await warmth.rest(Role.GENERATOR)
+    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 0)
+
+
+def test_a_swap_is_kept_with_how_warm_it_began(weights: list[Path], tmp_path: Path) -> None:
+    weights[0].read_bytes()
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    with locked_dependencies(StatePaths(state).ensure()) as world:
+        world.__dict__["strategy"] = Switch()
+
+        async def swap() -> None:
+            live = ConductorState()
+            hand = Residency(
+                world,
+                live,
+                Session(world),
+                Storage(world, lambda reason: None),
+                Batches(world),
+                lambda: None,
+            )
+            await hand.swap(Role.REVIEWER)
+            await hand.warmth.close()
+
+        asyncio.run(swap())
+        made = world.reader.swaps(1)[0]
+    assert (made.weight_bytes, made.warm_bytes) == (2 * SIZE, SIZE)

@@ -1,0 +1,134 @@
+"""What became of landed commits, from real landings to the statistics."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from navigator.actions.registry import perform
+from navigator.engine import idle
+from navigator.engine.idle import Idle
+from navigator.journey.storage_faults import Storage
+from tests.journey.landing_bench import LandingBench
+from tests.journey.support import differences, fingerprint, git, make_repository
+
+
+def fates(bench: LandingBench) -> dict[str, tuple[str, str, str]]:
+    """Fate, how and reason by proposal, after a look that left the repository as it was."""
+    before = fingerprint(bench.repository) if bench.repository.exists() else {}
+    bench.act("reverts.look")
+    if before:
+        assert differences(before, fingerprint(bench.repository)) == []
+    return stored(bench)
+
+
+def stored(bench: LandingBench) -> dict[str, tuple[str, str, str]]:
+    with bench.desk.reading() as store:
+        rows = store.export_rows("fates")
+        return {f"P{row['proposal_id']}": (row["fate"], row["how"], row["reason"]) for row in rows}
+
+
+def test_commits_on_the_current_branch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=4)
+    kept, reverted, undone, waiting = bench.waiting
+    landed = {identifier: bench.approve(identifier)["commit"] for identifier in (kept, reverted, undone)}
+    bench.undo(undone)
+    git(bench.repository, "revert", "--no-edit", landed[reverted])
+    assert fates(bench) == {kept: ("kept", "", ""), reverted: ("reverted", "named", "")}
+    assert waiting not in landed
+    found = bench.desk.json("stats", "outcomes")["landed"]
+    assert (found["reverted"]["k"], found["reverted"]["n"]) == (2, 3)
+    assert found["how"] == {"named": 1, "undone": 1}
+    # The one that was reverted is not looked for again; the other one is, from its last look on.
+    assert bench.act("reverts.look")["projects"][0]["commits"] == 1
+    git(bench.repository, "revert", "--no-edit", landed[kept])
+    assert fates(bench)[kept] == ("reverted", "named", "")
+    assert bench.act("reverts.look") == {"projects": []}
+
+
+def test_commits_on_a_branch_of_their_own_count_once_they_are_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
+    one, other = bench.waiting
+    branch = bench.approve(one)["ref"].removeprefix("refs/heads/")
+    bench.approve(other)
+    assert fates(bench) == {
+        one: ("unknown", "", "not on the base branch"),
+        other: ("unknown", "", "not on the base branch"),
+    }
+    git(bench.repository, "merge", "--no-ff", "--quiet", "-m", "Take both", branch)
+    assert fates(bench) == {one: ("kept", "", ""), other: ("kept", "", "")}
+    git(bench.repository, "revert", "--no-edit", "-m", "1", "HEAD")
+    assert fates(bench) == {one: ("reverted", "named", ""), other: ("reverted", "named", "")}
+
+
+def test_a_branch_that_the_developer_left_is_looked_at_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=1)
+    git(bench.repository, "switch", "--quiet", "-c", "feature")
+    landed = bench.approve(bench.waiting[0])["commit"]
+    git(bench.repository, "switch", "--quiet", "main")
+    assert fates(bench) == {bench.waiting[0]: ("kept", "", "")}
+    git(bench.repository, "cherry-pick", landed)
+    git(bench.repository, "branch", "--quiet", "-D", "feature")
+    assert fates(bench) == {bench.waiting[0]: ("kept", "", "")}
+    git(bench.repository, "revert", "--no-edit", "HEAD")
+    assert fates(bench) == {bench.waiting[0]: ("reverted", "named", "")}
+
+
+def test_a_repository_that_is_gone_or_another_one_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=1)
+    bench.approve(bench.waiting[0])
+    shutil.move(bench.repository, tmp_path / "moved")
+    assert fates(bench) == {bench.waiting[0]: ("unknown", "", "the repository is not at its path")}
+    make_repository(bench.repository, {"other.txt": b"another history\n"})
+    assert fates(bench) == {bench.waiting[0]: ("unknown", "", "the repository could not be read")}
+    found = bench.desk.json("stats", "outcomes")["landed"]
+    assert found["reverted"]["n"] == 0
+    assert found["unknown"] == {"the repository could not be read": 1}
+
+
+def test_the_command_looks_only_when_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=1)
+    git(bench.repository, "revert", "--no-edit", bench.approve(bench.waiting[0])["commit"])
+    assert bench.desk.json("stats", "outcomes")["landed"]["unknown"] == {"not looked at yet": 1}
+    done = bench.desk.run("stats", "outcomes", "--look")
+    assert b"code 1 landed commit looked for: 1 reverted, 0 not known." in done.stderr
+    assert b"reverted later 1 of 1" in done.stdout
+
+
+async def test_an_idle_conductor_looks_and_not_again_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = await asyncio.to_thread(LandingBench, tmp_path, monkeypatch, landing="current", proposals=1)
+    with bench.world() as world:
+        await perform(world, "approve", {"proposals": [{"id": bench.waiting[0]}]})
+        monkeypatch.setattr(idle, "_PAUSE", 0.01)
+        resting = False
+        looks: list[bool] = []
+
+        def at_rest() -> bool:
+            looks.append(resting)
+            return resting
+
+        running = asyncio.create_task(Idle(world, Storage(world, lambda reason: None), at_rest).run())
+        while len(looks) < 3:
+            await asyncio.sleep(0.01)
+        assert stored(bench) == {}
+        resting = True
+        while not stored(bench):
+            await asyncio.sleep(0.01)
+        assert stored(bench) == {bench.waiting[0]: ("kept", "", "")}
+        seen, looked = len(looks), world.reader.meta(idle.LOOKED, str)
+        while len(looks) < seen + 3:
+            await asyncio.sleep(0.01)
+        assert world.reader.meta(idle.LOOKED, str) == looked
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

@@ -1,0 +1,205 @@
+"""The two ends of the conductor's socket, over a real Unix socket."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.actions import wire
+from navigator.actions.deciding import DecideArgs, Pinned, Reject
+from navigator.actions.wire import NoConductor, RemoteError
+from navigator.config.paths import StatePaths
+from navigator.engine.acting import act
+from navigator.engine.client import ConductorClient, request
+from navigator.engine.server import SocketServer
+from navigator.model.errors import Conflict
+from navigator.model.models import Event
+from navigator.store.database import open_writer
+
+
+def event(seq: int) -> Event:
+    return Event(seq=seq, at="2026-01-01T00:00:00.000Z", kind="task_state", task_id=f"T{seq}")
+
+
+PAST = [event(1), event(2), event(3)]
+
+
+async def handle(op: str, args: dict[str, Any]) -> dict[str, Any]:
+    if op == "refuse":
+        raise Conflict("It changed.", hint="Look again.")
+    if op == "break":
+        raise RuntimeError("a defect")
+    if op == "slow":
+        await asyncio.sleep(args["seconds"])
+    return {"op": op, **args}
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[SocketServer]:
+    made = SocketServer(tmp_path / "s.sock", handle, lambda after: [one for one in PAST if one.seq > after])
+    await made.start()
+    yield made
+    await made.close()
+
+
+async def ask(path: Path, op: str, **args: Any) -> dict[str, Any]:
+    return await asyncio.to_thread(request, path, op, args, timeout=10)
+
+
+async def test_only_the_owner_may_open_it(server: SocketServer, tmp_path: Path) -> None:
+    assert (tmp_path / "s.sock").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_request_gets_its_answer(server: SocketServer, tmp_path: Path) -> None:
+    assert await ask(tmp_path / "s.sock", "hello", text="grüße\u2028") == {
+        "op": "hello",
+        "text": "grüße\u2028",
+    }
+
+
+async def test_a_typed_error_crosses_whole(server: SocketServer, tmp_path: Path) -> None:
+    with pytest.raises(RemoteError) as caught:
+        await ask(tmp_path / "s.sock", "refuse")
+    assert (caught.value.message, caught.value.hint) == ("It changed.", "Look again.")
+    assert (caught.value.remote_code, caught.value.remote_exit_code) == ("conflict", 1)
+
+
+async def test_a_defect_in_one_request_is_said_and_the_next_is_answered(
+    server: SocketServer, tmp_path: Path
+) -> None:
+    with pytest.raises(RemoteError, match="a defect"):
+        await ask(tmp_path / "s.sock", "break")
+    assert (await ask(tmp_path / "s.sock", "hello"))["op"] == "hello"
+
+
+async def test_a_socket_without_a_listener_is_no_conductor(tmp_path: Path) -> None:
+    with pytest.raises(NoConductor):
+        await ask(tmp_path / "nothing.sock", "hello")
+
+
+async def test_a_socket_left_behind_by_a_kill_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "s.sock"
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(path))
+    left.close()
+    with pytest.raises(NoConductor):
+        await ask(path, "hello")
+    again = SocketServer(path, handle, lambda after: [])
+    await again.start()
+    try:
+        assert (await ask(path, "hello"))["op"] == "hello"
+    finally:
+        await again.close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"not json\n", b"[1]\n", b'{"id": 1}\n', b'{"id": 1, "op": 3}\n', b'{"id":1,"op":"x","args":[]}\n'],
+)
+async def test_a_broken_line_is_answered_and_harms_nothing(
+    server: SocketServer, tmp_path: Path, line: bytes
+) -> None:
+    reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s.sock"))
+    writer.write(line)
+    answer = wire.decode(await asyncio.wait_for(reader.readline(), 10))
+    assert answer["ok"] is False
+    writer.close()
+    assert (await ask(tmp_path / "s.sock", "hello"))["op"] == "hello"
+
+
+async def test_events_are_replayed_then_streamed_in_order(server: SocketServer, tmp_path: Path) -> None:
+    seen: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    client = ConductorClient(tmp_path / "s.sock", seen.put_nowait)
+    await client.connect(after=1)
+    server.publish(event(4))
+    server.publish_live({"task": "T4", "chars": 7})
+    got = [await asyncio.wait_for(seen.get(), 10) for _ in range(4)]
+    assert [message["event"]["seq"] for message in got[:3]] == [2, 3, 4]
+    assert got[3] == {"live": {"task": "T4", "chars": 7}}
+    await client.close()
+
+
+async def test_requests_of_one_client_do_not_wait_for_each_other(
+    server: SocketServer, tmp_path: Path
+) -> None:
+    client = ConductorClient(tmp_path / "s.sock", lambda message: None)
+    await client.connect()
+    slow = asyncio.create_task(client.request("slow", {"seconds": 30}))
+    assert (await asyncio.wait_for(client.request("hello"), 10))["op"] == "hello"
+    assert not slow.done()
+    await client.close()
+    with pytest.raises(NoConductor):
+        await slow
+
+
+async def test_a_client_is_told_when_the_conductor_goes(server: SocketServer, tmp_path: Path) -> None:
+    lost = asyncio.Event()
+    client = ConductorClient(tmp_path / "s.sock", lambda message: None, lost.set)
+    await client.connect()
+    await server.close()
+    await asyncio.wait_for(lost.wait(), 10)
+    assert not client.connected
+    with pytest.raises(NoConductor):
+        await client.request("hello")
+
+
+async def test_thousands_of_requests_whose_answers_nobody_reads_do_not_keep_the_conductor_from_ending(
+    server: SocketServer, tmp_path: Path
+) -> None:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(str(tmp_path / "s.sock"))
+    connection.setblocking(False)
+    loop = asyncio.get_running_loop()
+    flood = b"".join(
+        wire.encode({"id": n, "op": "hello", "args": {"text": "x" * 500}}) for n in range(30_000)
+    )
+    sending = asyncio.create_task(loop.sock_sendall(connection, flood))
+    try:
+        assert await ask(tmp_path / "s.sock", "hello", text="others are answered") == {
+            "op": "hello",
+            "text": "others are answered",
+        }
+        await asyncio.wait_for(server.quiesce(), 60)
+        await asyncio.wait_for(server.close(), 60)
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+        connection.close()
+
+
+DYING = """
+import socket, sys, time
+from pathlib import Path
+from navigator.config.paths import StatePaths
+from navigator.store.lock import StateLock
+
+paths = StatePaths(Path(sys.argv[1]))
+assert StateLock(paths).acquire()
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(str(paths.socket))
+listening.listen()
+print("ready", flush=True)
+asking, _ = listening.accept()
+listening.close()
+asking.close()
+time.sleep(0.5)
+"""
+
+
+def test_a_conductor_that_dies_over_a_request_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its socket is closed before its lock is free: the command does its work once it is."""
+    paths = StatePaths(tmp_path)
+    open_writer(paths.database, rehearsal=False).close()
+    with subprocess.Popen([sys.executable, "-c", DYING, str(paths.root)], stdout=subprocess.PIPE) as dying:
+        assert dying.stdout is not None and dying.stdout.readline() == b"ready\n"
+        (row,) = act(paths, Reject(), DecideArgs(proposals=(Pinned(id="P1"),))).decisions
+        assert "P1" in row.reason and dying.poll() == 0

@@ -1,0 +1,359 @@
+"""Some hunks taken: what becomes of them, of the rest, and of both when they land, are refused or undone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from navigator.git.hunks import ChoiceRefused
+from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.states import CheckOutcome, LandingState, ProposalState, TaskState, Verdict
+from navigator.sheet.marks import batch_choice, facts_of, marks
+from navigator.sheet.parts import part_at_base
+from tests.journey.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
+from tests.journey.support import git
+from tests.sandbox.support import needs_sandbox
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SplitBench:
+    return SplitBench(tmp_path, monkeypatch)
+
+
+def outcomes(bench: SplitBench, identifier: str) -> dict[str, CheckOutcome]:
+    return {check.name: check.outcome for check in bench.proposal(identifier).checks}
+
+
+# The part
+
+
+def test_a_part_is_a_proposal_of_its_own_that_went_through_the_gates(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    result = bench.split(parent.id, "H4")
+    part = bench.proposal(result["part"]["id"])
+    task = bench.task(part.task_id)
+    assert (part.parent, part.hunks) == (parent.id, ("H4",))
+    assert bench.content(part.tree, "n.txt") == THIRTY
+    assert bench.content(part.tree, "code.py") == CODE
+    assert part.base_commit == parent.base_commit
+    assert (part.model, part.prompt_version, part.batch) == (parent.model, parent.prompt_version, BATCH)
+    assert part.usage.prompt_tokens == 0
+    assert part.review is None
+    assert (part.added, part.removed, part.paths) == (1, 1, ("n.txt",))
+    assert part.title == f"Change the numbers (part of {parent.id})"
+    assert outcomes(bench, part.id)["files parse"] is CheckOutcome.PASSED
+    assert outcomes(bench, part.id)["path policy"] is CheckOutcome.PASSED
+    assert (task.origin, task.state, task.text) == (
+        parent.task_id,
+        TaskState.AWAITING_APPROVAL,
+        bench.task(parent.task_id).text,
+    )
+    hunks = ["H1", "H2", "H3"]
+    assert result["rest"] == {"task": parent.task_id, "state": "queued", "hunks": hunks, "proposal": ""}
+    assert bench.proposal(parent.id).state is ProposalState.SUPERSEDED
+
+
+def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
+    """Nobody writes it again: its hunks, on top of the part whose file they are in, with checks of its own."""
+    parent = bench.proposal(bench.waiting())
+    with bench.desk.reading() as store:
+        asked = store.call_counts()
+    result = bench.split(parent.id, "H4", note="")
+    part, rest = bench.proposal(result["part"]["id"]), bench.proposal(result["rest"]["proposal"])
+    assert (rest.task_id, rest.attempt, rest.parent) == (parent.task_id, 1, parent.id)
+    assert (rest.hunks, rest.tree) == (("H1", "H2", "H3"), parent.tree)
+    assert bench.content(rest.base_commit, "n.txt") == THIRTY
+    assert rest.title == f"Change the numbers (the rest of {parent.id})"
+    assert outcomes(bench, rest.id).keys() == outcomes(bench, part.id).keys()
+    assert bench.task(rest.task_id).state is TaskState.AWAITING_APPROVAL
+    with bench.desk.reading() as store:
+        (known,) = facts_of(store, [rest])
+        assert store.call_counts() == asked, "no model was asked"
+    assert [mark.words for mark in marks(known)][:1] == [
+        f"part of {parent.id}, reviewed as a whole (REVISE there)"
+    ]
+    assert f"written on top of {part.id}" in bench.approve(rest.id)["reason"]
+    assert bench.approve(part.id)["landing"] == bench.approve(rest.id)["landing"] == "landed"
+    assert bench.on_branch("code.py").encode() == bench.content(parent.tree, "code.py").strip()
+
+
+def test_a_rest_in_other_files_lands_without_the_part(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    result = bench.split(parent.id, "H1", "H2", note="")
+    rest = bench.proposal(result["rest"]["proposal"])
+    assert (rest.base_commit, rest.paths) == (parent.base_commit, ("n.txt",))
+    bench.decide("reject", result["part"]["id"])
+    assert bench.approve(rest.id)["landing"] == "landed"
+
+
+def test_a_review_of_a_part_can_be_asked_for(bench: SplitBench) -> None:
+    part = bench.split(bench.waiting(), "H4", note="")["part"]
+    bench.act("escalate", proposals=[{"id": part["id"]}])
+    assert bench.task(part["task_id"]).state is TaskState.AWAITING_REVIEW
+
+
+def test_the_rest_is_a_new_attempt_on_top_of_the_part(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    bench.act(
+        "comment.add", proposal=parent.id, path="n.txt", side="new", line=5, quote="five", text="digits"
+    )
+    bench.act(
+        "comment.add", proposal=parent.id, path="n.txt", side="new", line=30, quote="thirty", text="fine"
+    )
+    part = bench.split(parent.id, "h4", note="Write digits.")["part"]
+    task = bench.task(parent.task_id)
+    assert (task.state, task.attempt, task.round) == (TaskState.QUEUED, 1, 0)
+    assert task.base_commit not in ("", parent.base_commit)
+    assert bench.content(task.base_commit, "n.txt") == THIRTY
+    with bench.desk.reading() as store:
+        ground = part_at_base(store, task.base_commit)
+        assert ground is not None and ground.id == part["id"]
+        unsent = store.comments(task_id=task.id, sent=False)
+    taken, left = task.note.split("These were not taken:")
+    assert "- H4 n.txt, line 30" in taken and part["id"] in taken
+    assert "- H3 n.txt, line 5\n  -5\n  +five" in left
+    assert "- H1 code.py, line 2" in left
+    assert "H4" not in left
+    assert "Write digits." in left and "n.txt:5: five\n  digits" in left
+    assert [comment["text"] for comment in unsent] == ["fine"], "it is about what was taken"
+
+
+def test_the_rest_can_be_dropped(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    result = bench.split(parent.id, "H4", drop_rest=True, note="not needed")
+    decided = bench.proposal(parent.id)
+    assert decided.state is ProposalState.DECIDED
+    assert decided.decision is not None and result["part"]["id"] in decided.decision.note
+    assert "not needed" in decided.decision.note
+    assert bench.task(parent.task_id).state is TaskState.REJECTED
+    assert result["rest"]["state"] == "rejected"
+    assert bench.approve(result["part"]["id"])["landing"] == "landed"
+
+
+def test_a_part_that_needs_another_hunk_shows_its_failed_check(bench: SplitBench) -> None:
+    broken = dict(CHANGED) | {"code.py": CODE.replace(b"def one():\n", b"def one(\n") + b"\n# end\n"}
+    broken["code.py"] = broken["code.py"].replace(
+        b"def two():\n    return 2\n", b"def two():\n    return 3\n"
+    )
+    parent = bench.waiting(broken)
+    part = bench.split(parent, "H1")["part"]
+    assert outcomes(bench, part["id"])["files parse"] is CheckOutcome.FAILED
+    assert "code.py:" in bench.proposal(part["id"]).checks[0].detail
+    assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
+
+
+@pytest.mark.sandbox
+@needs_sandbox
+def test_the_projects_tests_run_on_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = "import code; assert code.one() == 1"  # H1 calls what H2 brings
+    bench = SplitBench(
+        tmp_path, monkeypatch, check=f"cp code.py code2.py && python3 -c '{both.replace('code', 'code2')}'"
+    )
+    part = bench.split(bench.waiting(), "H1", drop_rest=True)["part"]
+    assert outcomes(bench, part["id"])["tests"] is CheckOutcome.FAILED
+    assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
+    with_both = bench.split(bench.waiting(), "H1", "H2", drop_rest=True)["part"]
+    assert outcomes(bench, with_both["id"])["tests"] is CheckOutcome.PASSED
+
+
+def test_what_the_policy_asks_of_a_part_is_asked_again(bench: SplitBench) -> None:
+    parent = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY})
+    assert bench.proposal(bench.split(parent, "H2", drop_rest=True)["part"]["id"]).policy == ()
+    again = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY})
+    part = bench.split(again, "H1")["part"]["id"]
+    assert [item.path for item in bench.proposal(part).policy] == ["Makefile"]
+    assert "confirmed individually" in bench.approve(part)["reason"]
+    row = bench.approve(part, confirm=[f"{bench.proposal(part).policy[0].rule}:Makefile"])
+    assert row["landing"] == "landed"
+
+
+def test_what_the_policy_refuses_makes_nothing(bench: SplitBench) -> None:
+    """Such a proposal is never made by the loop; one from an older version may stand in the store."""
+    parent = bench.waiting({"blob.bin": b"\0\1", "n.txt": THIRTY})
+    with pytest.raises(Conflict, match="refused by policy"):
+        bench.split(parent, "F1")
+    untouched(bench, parent)
+
+
+def untouched(bench: SplitBench, parent: str) -> None:
+    held = bench.proposal(parent)
+    assert held.state is ProposalState.OPEN
+    assert bench.task(held.task_id).state is TaskState.AWAITING_APPROVAL
+    with bench.desk.reading() as store:
+        assert len(store.tasks()) == 1
+        assert len(store.proposals()) == 1
+
+
+@pytest.mark.parametrize(
+    ("hunks", "more", "error"),
+    [
+        ([], {}, ChoiceRefused),
+        (["H1", "H2", "H3", "H4"], {}, ChoiceRefused),
+        (["H9"], {}, ChoiceRefused),
+        (["H1"], {"tree": "0" * 40}, Conflict),
+    ],
+)
+def test_a_refused_choice_makes_nothing(
+    bench: SplitBench, hunks: list[str], more: dict[str, str], error: type[NavigatorError]
+) -> None:
+    parent = bench.waiting()
+    with pytest.raises(error):
+        bench.split(parent, *hunks, **more)
+    untouched(bench, parent)
+
+
+def test_only_what_waits_can_be_split_and_a_part_is_not_split_again(bench: SplitBench) -> None:
+    parent = bench.waiting()
+    part = bench.split(parent, "H3", "H4")["part"]["id"]
+    with pytest.raises(Conflict, match="not waiting for a decision"):
+        bench.split(parent, "H1")
+    with pytest.raises(Conflict, match="itself a part"):
+        bench.split(part, "H1")
+
+
+def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> None:
+    parent = bench.waiting(verdict=Verdict.APPROVE)
+    part = bench.split(parent, "H4", drop_rest=True)["part"]["id"]
+    with bench.desk.reading() as store:
+        choice = batch_choice(store, unseen=True)
+        verdicts = store.verdict_counts()
+        decided, edits = store.decision_counts(), store.edit_totals()
+    assert choice.taken == ()
+    assert [(held.id, mark.words) for held, mark in choice.left_out] == [
+        (part, f"part of {parent}, reviewed as a whole (APPROVE there)")
+    ]
+    assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
+    assert decided == [], "taken in part is neither approved nor rejected"
+    assert edits.clean + edits.repaired + edits.lost == 1, "its edits were made once"
+
+
+def test_under_a_conductor_the_gates_are_left_to_it(bench: SplitBench) -> None:
+    part = bench.split(bench.waiting(), "H4", alone=False)["part"]
+    assert bench.task(part["task_id"]).state is TaskState.CHECKING
+    assert "is not waiting" in bench.approve(part["id"])["reason"]
+    bench.recover()
+    assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
+    assert outcomes(bench, part["id"])["files parse"] is CheckOutcome.PASSED
+
+
+# Landing
+
+
+def test_a_part_lands_as_any_and_its_message_names_the_whole(bench: SplitBench) -> None:
+    parent = bench.waiting()
+    part = bench.split(parent, "H4")["part"]["id"]
+    assert bench.approve(part)["landing"] == "landed"
+    message = git(bench.repository, "log", "-1", "--format=%B", "navigator/2026-01-01")
+    assert message.startswith(f"Change the numbers (part of {parent})")
+    assert f"Navigator-Part-Of: {parent} (H4), reviewed as a whole" in message
+    assert "thirty" in bench.on_branch("n.txt") and "five" not in bench.on_branch("n.txt")
+
+
+@pytest.mark.parametrize("landing", ["branch", "current"])
+def test_the_rest_lands_on_top_of_its_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, landing: str
+) -> None:
+    bench = SplitBench(tmp_path, monkeypatch, landing=landing)
+    parent = bench.proposal(bench.waiting())
+    part = bench.split(parent.id, "H4")["part"]["id"]
+    both = THIRTY.replace(b"\n5\n", b"\nFIVE\n")
+    rest = bench.answer(parent.task_id, {"n.txt": both}, batch="2026-01-02-a")
+    assert "on top of" in bench.approve(rest)["reason"], "its ground has to land first"
+    assert bench.proposal(rest).state is ProposalState.OPEN
+    assert bench.approve(part)["landing"] == "landed"
+    assert bench.approve(rest)["landing"] == "landed"
+    branch = "main" if landing == "current" else "navigator/2026-01-01"
+    assert bench.on_branch("n.txt", branch).encode() == both.strip()
+    assert git(bench.repository, "rev-list", "--count", branch) == "3"
+    if landing == "branch":
+        assert "navigator/2026-01-02" not in git(bench.repository, "branch", "--list")
+
+
+def test_the_rest_lands_where_the_developer_merged_the_part(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    part = bench.split(parent.id, "H4")["part"]["id"]
+    rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
+    bench.approve(part)
+    git(bench.repository, "merge", "--quiet", "--no-ff", "-m", "take it", "navigator/2026-01-01")
+    git(bench.repository, "branch", "--quiet", "-D", "navigator/2026-01-01")
+    assert bench.approve(rest)["landing"] == "landed"
+    assert "FIVE" in bench.on_branch("n.txt")
+
+
+def test_a_rest_whose_part_was_rejected_starts_again(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    part = bench.split(parent.id, "H4", note="Digits.")["part"]["id"]
+    rest = bench.answer(parent.task_id, {"other.txt": b"elsewhere\n"})
+    bench.decide("reject", part, note="no")
+    row = bench.approve(rest)
+    assert (row["landing"], bench.task(parent.task_id).state) == ("refused", TaskState.STALE)
+    task = bench.task(parent.task_id)
+    assert f"{part}, which is rejected" in task.reason
+    assert "do the whole task" in task.note and "Digits." in task.note
+    assert not git(bench.repository, "branch", "--list", "navigator/*")
+
+
+def test_a_rest_whose_part_was_undone_starts_again(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    part = bench.split(parent.id, "H4")["part"]["id"]
+    rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
+    bench.approve(part)
+    said = bench.undo(part)
+    assert said["undone"] and f"{parent.task_id} was based on it" in said["reason"]
+    assert bench.approve(rest)["landing"] == "refused"
+    assert bench.task(parent.task_id).state is TaskState.STALE
+    assert "do the whole task" in bench.task(parent.task_id).note
+
+
+def test_undoing_a_part_under_a_rest_that_landed_is_refused_or_a_revert(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    part = bench.split(parent.id, "H4")["part"]["id"]
+    rest = bench.answer(parent.task_id, {"other.txt": b"elsewhere\n"})
+    bench.approve(part)
+    bench.approve(rest)
+    said = bench.undo(part)
+    assert said["undone"] and said["ref"] == f"refs/heads/navigator/undo-{part}"
+    assert bench.on_branch("n.txt", f"navigator/undo-{part}").encode() == NUMBERS.strip()
+
+
+def test_a_part_whose_files_changed_is_rewritten_as_that_part(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    part = bench.proposal(bench.split(parent.id, "H4")["part"]["id"])
+    (bench.repository / "n.txt").write_bytes(FIVE)
+    git(bench.repository, "commit", "--quiet", "-am", "meanwhile")
+    assert bench.approve(part.id)["landing"] == "refused"
+    task = bench.task(part.task_id)
+    assert task.state is TaskState.STALE
+    assert f"Only a part of the answer {parent.id}" in task.note and "+thirty" in task.note
+    rest = bench.answer(parent.task_id, {"other.txt": b"elsewhere\n"})
+    bench.approve(rest)
+    note = bench.task(parent.task_id).note
+    assert bench.task(parent.task_id).state is TaskState.STALE
+    assert f"written separately, as {part.task_id}" in note and "+thirty" in note
+
+
+def test_a_part_sent_back_stays_a_part(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    part = bench.proposal(bench.split(parent.id, "H4")["part"]["id"])
+    assert bench.decide("send_back", part.id, note="in capitals")["recorded"]
+    task = bench.task(part.task_id)
+    assert (task.state, task.attempt) == (TaskState.QUEUED, 1)
+    assert task.note.startswith("Only a part") and task.note.endswith("in capitals")
+    again = bench.proposal(bench.answer(task.id, {"n.txt": NUMBERS.replace(b"\n30\n", b"\nTHIRTY\n")}))
+    assert (again.parent, again.hunks) == ("", ())
+
+
+def test_a_part_taken_back_before_it_landed_can_be_approved_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = SplitBench(tmp_path, monkeypatch, landing="current")
+    part = bench.proposal(bench.split(bench.waiting(), "H4")["part"]["id"])
+    (bench.repository / "n.txt").write_bytes(FIVE)
+    assert bench.approve(part.id)["landing"] == "refused"
+    bench.act("undo", ids=[part.id])
+    assert bench.task(part.task_id).state is TaskState.AWAITING_APPROVAL
+    (bench.repository / "n.txt").write_bytes(NUMBERS)
+    assert bench.approve(part.id)["landing"] == "landed"
+    landing = bench.proposal(part.id).landing
+    assert landing is not None and landing.state is LandingState.LANDED

@@ -1,0 +1,394 @@
+"""Any order of commands, stages, edits by the developer, crashes and restarts: what must always hold, held after each.
+
+The store, the conductor's own stages and a real repository; the models' answers are scripted, in this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from navigator.actions.registry import perform
+from navigator.cli.session import locked_dependencies
+from navigator.client.client import ChatAnswer, ChatRequest
+from navigator.journey import land as landing
+from navigator.journey.dependencies import Dependencies
+from navigator.journey.land import land
+from navigator.journey.recovery import recover
+from navigator.journey.review import review
+from navigator.journey.write import write
+from navigator.model.errors import NavigatorError
+from navigator.model.models import Usage
+from navigator.model.states import (
+    CANCELLABLE_TASK_STATES,
+    RETRYABLE_TASK_STATES,
+    TASK_TRANSITIONS,
+    DecisionKind,
+    LandingState,
+    TaskState,
+)
+from navigator.sheet.marks import waiting_proposals
+from navigator.store.writes.proposals import ProposalWrites
+from tests.journey.scripted_models import WRITER, approval, objection
+from tests.journey.support import Desk, commits_of_proposals, git, make_repository
+
+FILES = ("a.py", "b.py", "c.py")
+T = TypeVar("T")
+
+
+class Crash(BaseException):
+    """The process is gone: nothing may catch it."""
+
+
+class Scripted:
+    """A model client that answers from a list, or dies."""
+
+    def __init__(self, machine: SessionMachine) -> None:
+        self._machine = machine
+
+    async def chat(self, request: ChatRequest, tell: Callable[[int, str], None] | None = None) -> ChatAnswer:
+        text = self._machine.answer
+        if text is None:
+            raise Crash
+        return ChatAnswer(
+            text=text,
+            reasoning="",
+            finish_reason="stop",
+            usage=Usage(prompt_tokens=10, completion_tokens=5, seconds=0.1),
+            model=WRITER,
+            retries=0,
+            request_id="",
+        )
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class SessionMachine(RuleBasedStateMachine):
+    """One project, few tasks; each rule is one thing that a person, the conductor or a power cut does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="navigator-machine-"))
+        self.patch = pytest.MonkeyPatch()
+        self.desk = Desk.make(
+            self.folder / "desk",
+            f'[generator]\nmodel = "{WRITER}"\nbase_url = "http://127.0.0.1:9"\n'
+            f'[reviewer]\nmodel = "{WRITER}"\nbase_url = "http://127.0.0.1:9"\n[swap]\nstrategy = "resident"\n',
+        )
+        self.patch.setenv("NAVIGATOR_CONFIG", str(self.desk.config))
+        self.patch.setenv("NAVIGATOR_STATE", str(self.desk.root))
+        self.answer: str | None = ""
+        self.steps = 0
+        self.seq = 0
+        self.repository = make_repository(self.folder / "code", dict.fromkeys(FILES, b"x = 0\ny = 0\n"))
+        self.held: AbstractContextManager[Dependencies] | None = None
+        self.world = self.open()
+        self.do(perform(self.world, "project.add", {"path": str(self.repository), "name": "code"}))
+
+    def open(self) -> Dependencies:
+        self.held = locked_dependencies(self.desk.paths)
+        world = self.held.__enter__()
+        self.patch.setattr(world, "client", lambda role: Scripted(self))
+        return world
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run(work)
+
+    def crash(self) -> None:
+        """Drop everything as it is. The kernel lets go of the lock; nothing else is told; the next start recovers."""
+        held, self.held = self.held, None
+        assert held is not None
+        self.world.store._connection.close()
+        with suppress(BaseException):
+            held.__exit__(Crash, Crash(), None)
+        self.world = self.open()
+        self.do(recover(self.world))
+        assert self.world.reader.journal_pending() == []
+        assert self.tasks(TaskState.GENERATING, TaskState.REVIEWING) == []
+        assert self.world.reader.call_counts()["running"] == 0
+
+    def tasks(self, *states: TaskState) -> list[str]:
+        return [task.id for task in self.world.reader.tasks(states=set(states))]
+
+    def stage(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            self.do(work)
+        except Crash:
+            self.crash()
+
+    # The developer
+
+    @initialize()
+    def begin(self) -> None:
+        for file in FILES:
+            self.add(file)
+
+    @precondition(lambda self: len(self.world.reader.tasks()) < 8)
+    @rule(file=st.sampled_from(FILES))
+    def add(self, file: str) -> None:
+        self.do(
+            perform(
+                self.world,
+                "task.add",
+                {"tasks": [{"project": "code", "text": f"Change {file}", "files": [file]}]},
+            )
+        )
+
+    @precondition(lambda self: self.tasks(*CANCELLABLE_TASK_STATES))
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.sampled_from(self.tasks(*CANCELLABLE_TASK_STATES)))
+        self.do(perform(self.world, "task.cancel", {"ids": [chosen]}))
+
+    @precondition(lambda self: self.tasks(*RETRYABLE_TASK_STATES))
+    @rule(data=st.data())
+    def retry(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.sampled_from(self.tasks(*RETRYABLE_TASK_STATES)))
+        before = self.world.reader.task(chosen)
+        self.do(perform(self.world, "task.retry", {"ids": [chosen]}))
+        assert self.world.reader.task(chosen).attempt == before.attempt + 1
+
+    @precondition(lambda self: self.tasks(TaskState.AWAITING_APPROVAL))
+    @rule(data=st.data(), dies=st.sampled_from(["", "", "before", "after"]))
+    def approve(self, data: st.DataObject, dies: str) -> None:
+        """What waits, perhaps several at once."""
+        waiting = [proposal.id for proposal in waiting_proposals(self.world.reader)]
+        if not waiting:
+            return
+        chosen = data.draw(st.lists(st.sampled_from(waiting), min_size=1, unique=True))
+        with self.dying(dies):
+            args = {"proposals": [{"id": one} for one in chosen]}
+            self.stage(perform(self.world, "approve", args))
+
+    @precondition(lambda self: self.world.reader.proposals())
+    @rule(
+        data=st.data(), kind=st.sampled_from(DecisionKind), dies=st.sampled_from(["", "", "before", "after"])
+    )
+    def decide(self, data: st.DataObject, kind: DecisionKind, dies: str) -> None:
+        """About any proposal, also one that cannot be decided any more."""
+        chosen = data.draw(st.sampled_from([proposal.id for proposal in self.world.reader.proposals()]))
+        args = {"proposals": [{"id": chosen}], "note": "Otherwise."}
+        with self.dying(dies):
+            self.stage(perform(self.world, kind.value.replace("_", "-"), args))
+
+    @precondition(lambda self: self.tasks(TaskState.LANDED))
+    @rule(data=st.data(), dies=st.sampled_from(["", "before", "after"]))
+    def undo(self, data: st.DataObject, dies: str) -> None:
+        landed = [
+            p.id
+            for p in self.world.reader.proposals()
+            if p.landing and p.landing.state is LandingState.LANDED
+        ]
+        chosen = data.draw(st.sampled_from(landed))
+        with self.dying(dies):
+            self.stage(perform(self.world, "undo", {"ids": [chosen]}))
+
+    @precondition(lambda self: self.tasks(TaskState.APPROVED))
+    @rule(data=st.data())
+    def take_back(self, data: st.DataObject) -> None:
+        task = data.draw(st.sampled_from(self.tasks(TaskState.APPROVED)))
+        proposal = landing.approved_proposal(self.world, self.world.reader.task(task))
+        with suppress(NavigatorError):
+            self.do(perform(self.world, "undo", {"ids": [proposal.id]}))
+
+    @rule(file=st.sampled_from(FILES))
+    def commit(self, file: str) -> None:
+        """The developer goes on working on main."""
+        self.steps += 1
+        (self.repository / file).write_text(f"x = 0\ny = 0\n# {self.steps}\n")
+        git(self.repository, "commit", "--quiet", "--all", "-m", f"By hand {self.steps}")
+
+    # The conductor
+
+    @precondition(lambda self: self.tasks(TaskState.QUEUED))
+    @rule()
+    def work_through(self) -> None:
+        """As a session does with all that waits: written, read, before the developer."""
+        for task in self.world.reader.tasks(states={TaskState.QUEUED}):
+            self.steps += 1
+            self.answer = block(task.files[0], self.steps)
+            self.stage(write(self.world, task.id))
+            if self.world.reader.task(task.id).state is TaskState.AWAITING_REVIEW:
+                self.answer = approval(addressed=[])
+                self.stage(review(self.world, task.id))
+
+    @precondition(lambda self: self.tasks(TaskState.QUEUED, TaskState.REVISING, TaskState.CHECKING))
+    @rule(data=st.data(), what=st.sampled_from(["edit", "edit", "edit", "no_change", "nonsense", "crash"]))
+    def generate(self, data: st.DataObject, what: str) -> None:
+        ready = self.tasks(TaskState.QUEUED, TaskState.REVISING, TaskState.CHECKING)
+        task = self.world.reader.task(data.draw(st.sampled_from(ready)))
+        self.steps += 1
+        self.answer = {
+            "edit": block(task.files[0], self.steps),
+            "no_change": "NO_CHANGE: it is right.\n",
+            "nonsense": "?",
+            "crash": None,
+        }[what]
+        self.stage(write(self.world, task.id))
+
+    @precondition(lambda self: self.tasks(TaskState.QUEUED, TaskState.REVISING))
+    @rule(data=st.data())
+    def answered_and_dead(self, data: st.DataObject) -> None:
+        """The answer is stored and applied; death comes before the proposal is."""
+        task = self.world.reader.task(
+            data.draw(st.sampled_from(self.tasks(TaskState.QUEUED, TaskState.REVISING)))
+        )
+        self.steps += 1
+        self.answer = block(task.files[0], self.steps)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ProposalWrites, "add_proposal", dead)
+            self.stage(write(self.world, task.id))
+
+    @precondition(lambda self: self.tasks(TaskState.AWAITING_REVIEW))
+    @rule(data=st.data(), what=st.sampled_from(["approve", "revise", "nonsense", "crash"]))
+    def read(self, data: st.DataObject, what: str) -> None:
+        task = data.draw(st.sampled_from(self.tasks(TaskState.AWAITING_REVIEW)))
+        no = approval(findings=[objection("x = 0")], verdict="REVISE", addressed=[])
+        self.answer = {"approve": approval(addressed=[]), "revise": no, "nonsense": "LGTM", "crash": None}[
+            what
+        ]
+        self.stage(review(self.world, task))
+
+    @precondition(lambda self: self.world.reader.pending_landings())
+    @rule(dies=st.sampled_from(["", "before", "after"]))
+    def land_what_is_due(self, dies: str) -> None:
+        due = sorted(self.world.reader.pending_landings())[0]
+        with self.dying(dies):
+            self.stage(land(self.world, due))
+
+    @precondition(lambda self: self.tasks(TaskState.STALE))
+    @rule()
+    def renew(self) -> None:
+        with self.world.store.transaction() as tx:
+            tx.new_attempt(self.tasks(TaskState.STALE)[0])
+
+    @rule()
+    def crash_and_restart(self) -> None:
+        self.crash()
+
+    def dying(self, when: str) -> AbstractContextManager[Any]:
+        """Die right before the repository is written, or right after and before anything is noted."""
+        patch = pytest.MonkeyPatch()
+        real = landing.execute_landing
+
+        def execute(plan: Any) -> None:
+            if when == "after":
+                real(plan)
+            raise Crash
+
+        if when:
+            patch.setattr(landing, "execute_landing", execute)
+
+        class Done:
+            def __enter__(self) -> None: ...
+            def __exit__(self, *_: object) -> None:
+                patch.undo()
+
+        return Done()
+
+    # What always holds
+
+    @invariant()
+    def every_change_of_state_is_in_the_table(self) -> None:
+        for event in self.world.reader.events(0, limit=100_000):
+            if event.kind == "task_state":
+                source, target = TaskState(event.data["from"]), TaskState(event.data["to"])
+                assert target in TASK_TRANSITIONS[source], event
+
+    @invariant()
+    def events_are_numbered_upwards_and_none_is_lost(self) -> None:
+        numbers = [event.seq for event in self.world.reader.events(0, limit=100_000)]
+        assert numbers == sorted(set(numbers))
+        assert not numbers or numbers[-1] >= self.seq
+        self.seq = numbers[-1] if numbers else 0
+
+    @invariant()
+    def a_round_has_one_proposal(self) -> None:
+        places = Counter((p.task_id, p.attempt, p.round) for p in self.world.reader.proposals())
+        assert [place for place, count in places.items() if count > 1] == []
+
+    @invariant()
+    def what_landed_stands_on_a_branch_once(self) -> None:
+        on_branches = Counter(commits_of_proposals(self.repository))
+        assert not on_branches or max(on_branches.values()) == 1
+        landed = {
+            p.id
+            for p in self.world.reader.proposals()
+            if p.landing and p.landing.state is LandingState.LANDED
+        }
+        undone = {
+            p.id
+            for p in self.world.reader.proposals()
+            if p.landing and p.landing.state is LandingState.UNDONE
+        }
+        assert landed <= set(on_branches)
+        # An undo of what others stand on leaves the commit and puts its reverse on top.
+        assert set(on_branches) <= landed | undone
+        for proposal in self.world.reader.proposals():
+            if proposal.id in landed:
+                assert proposal.decision is not None
+                assert proposal.decision.kind is DecisionKind.APPROVE
+                assert proposal.decision.tree == proposal.tree
+
+    @invariant()
+    def the_checkout_is_the_developers(self) -> None:
+        assert git(self.repository, "status", "--porcelain") == ""
+        assert not list((self.repository / ".git").rglob("*.lock"))
+        by_hand = git(self.repository, "log", "--format=%s", "main").splitlines()
+        assert all(line.startswith(("By hand", "As it was")) for line in by_hand)
+
+    @invariant()
+    def every_call_is_accounted_for(self) -> None:
+        counts = self.world.reader.call_counts()
+        made = self.world.reader.calls()
+        assert counts["made"] == len(made)
+        assert counts["running"] == 0
+        answered = Counter(
+            (call.task_id, call.attempt, call.round, call.purpose, call.seq)
+            for call in made
+            if call.outcome in ("ok", "refused") and call.purpose in ("generate", "revise")
+        )
+        assert [step for step, count in answered.items() if count > 1] == []
+
+    def teardown(self) -> None:
+        if self.held is not None:
+            self.held.__exit__(None, None, None)
+        self.patch.undo()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def block(path: str, number: int) -> str:
+    """An answer that sets x in a file, whatever the developer wrote below it."""
+    return f"{path}\n<<<<<<< SEARCH\nx = 0\n=======\nx = {number}\n>>>>>>> REPLACE\n"
+
+
+def dead(*_: object, **__: object) -> None:
+    raise Crash
+
+
+SessionMachine.TestCase.settings = settings(
+    max_examples=int(os.environ.get("NAVIGATOR_EXAMPLES", "12")),
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+TestAnyOrder = pytest.mark.slow(SessionMachine.TestCase)

@@ -1,0 +1,201 @@
+"""Whole sessions through the conductor for each strategy over HTTP: nothing lost, nothing by turns, nobody ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.cli.session import locked_dependencies
+from navigator.config.settings import ServerSettings, Settings
+from navigator.engine import conductor as conducting
+from navigator.engine import conductor_state as live
+from navigator.engine.client import request
+from navigator.engine.conductor import Conductor, RunOptions
+from navigator.figures.canary import MAX_TOKENS
+from navigator.model.states import Role, TaskState
+from navigator.swap.sleepers import Ledger, Note, SglangSleeper
+from tests.client.machines import (
+    Gpu,
+    LlamaRouter,
+    LlamaSwap,
+    Machine,
+    Manager,
+    Ollama,
+    Sglang,
+    Vllm,
+    running,
+)
+from tests.journey.scripted_models import Models, approval, speaking
+from tests.journey.test_conductor import Room, edit
+
+WRITER, READER = "org/writer-35B", "org/reader-122B"
+SIZES = {WRITER: 30, READER: 80}
+
+
+@dataclass
+class Scene:
+    """The machines of one strategy; one machine may play both."""
+
+    machines: tuple[Machine, ...]
+    strategy: str
+
+    @property
+    def writer(self) -> Machine:
+        return self.machines[0]
+
+    @property
+    def reader(self) -> Machine:
+        return self.machines[-1]
+
+    def settings(self) -> str:
+        return (
+            f'[generator]\nmodel = "{WRITER}"\nbase_url = "{self.writer.url}"\n'
+            f'[reviewer]\nmodel = "{READER}"\nbase_url = "{self.reader.url}"\n'
+            f'[batch]\nquiet_minutes = 0\n[swap]\nstrategy = "{self.strategy}"\n'
+        )
+
+
+def managed(kind: type[Manager]) -> Callable[[], Scene]:
+    return lambda: Scene((kind(Gpu(100), dict(SIZES)),), "managed")
+
+
+def sglang(version: str) -> Callable[[], Scene]:
+    def make() -> Scene:
+        gpu = Gpu(100)
+        writer = Sglang(gpu, WRITER, 30, version=version)
+        return Scene((writer, Sglang(gpu, READER, 80, version=version, asleep=True)), "sleep")
+
+    return make
+
+
+def vllm() -> Scene:
+    gpu = Gpu(100)
+    return Scene((Vllm(gpu, WRITER, 30), Vllm(gpu, READER, 80, asleep=True)), "sleep")
+
+
+SCENES: dict[str, Callable[[], Scene]] = {
+    "sglang-0.5.23": sglang("0.5.23"),
+    "sglang-0.5.9": sglang("0.5.9"),
+    "vllm": vllm,
+    "ollama": managed(Ollama),
+    "llama-swap": managed(LlamaSwap),
+    "llama.cpp": managed(LlamaRouter),
+}
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(live, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(conducting, "_HEARTBEAT", 0.05)
+    with speaking(Models(lambda messages: "")) as unused:
+        yield Room(tmp_path, unused, monkeypatch)
+
+
+async def prepared(scene: Scene, room: Room) -> None:
+    """What the models say; and that Navigator itself had put the reader to sleep before."""
+    for machine in scene.machines:
+        machine.says = {WRITER: edit("return x * 2"), READER: approval()}
+    room.config.write_text(scene.settings())
+    if isinstance(scene.reader, Sglang):
+        ledger = Ledger(room.paths.root / "sleep.json")
+        server = ServerSettings(model=READER, base_url=scene.reader.url)
+        sleeper = SglangSleeper(Role.REVIEWER, server, Settings().swap.sleep, ledger)
+        ledger.write(Role.REVIEWER, Note("released", scene.reader.url, await sleeper._mark()))
+        await sleeper.aclose()
+
+
+def chats(machine: Machine) -> list[str]:
+    """The models that were asked, in order, the one-token questions of swaps and the canary's left out."""
+    return [
+        body["model"]
+        for body in machine.bodies
+        if isinstance(body, dict) and body.get("max_tokens", 0) > MAX_TOKENS
+    ]
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_session_is_written_swapped_once_and_reviewed(room: Room, name: str) -> None:
+    scene = SCENES[name]()
+    tasks = [room.queue(f"Make double() multiply, {number}", files=[]) for number in range(4)]
+
+    async def session() -> dict[str, Any]:
+        async with running(*scene.machines):
+            await prepared(scene, room)
+            with locked_dependencies(room.paths) as world:
+                return (await Conductor(world, RunOptions(until="idle")).run()).document()
+
+    document = asyncio.run(session())
+    assert [room.task(task).state for task in tasks] == [TaskState.AWAITING_APPROVAL] * 4
+    assert [machine.death for machine in scene.machines] == [""] * len(scene.machines)
+    assert (document["swaps"], document["failed_swaps"]) == (1, 0)
+    assert document["calls"] == {"made": 8, "repeated": 0, "lost": 0, "running": 0}
+    asked = [model for machine in dict.fromkeys(scene.machines) for model in chats(machine)]
+    assert asked == [WRITER] * 4 + [READER] * 4
+    if isinstance(scene.writer, Manager):
+        assert scene.writer.loads == [WRITER, READER]  # never by turns
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_stream_in_flight_when_a_swap_is_asked_for_comes_to_its_end(room: Room, name: str) -> None:
+    scene = SCENES[name]()
+    task = room.queue()
+
+    async def session() -> None:
+        async with running(*scene.machines):
+            await prepared(scene, room)
+            with room.config.open("a") as config:
+                config.write("[canary]\nenabled = false\n")  # it would be the stream that is held
+            if isinstance(scene.writer, Manager):
+                await scene.writer.before(WRITER)
+            scene.writer.hold.clear()
+            with locked_dependencies(room.paths) as world:
+                conductor = asyncio.create_task(Conductor(world, RunOptions()).run())
+                while not scene.writer.running:
+                    await asyncio.sleep(0.005)
+
+                async def ask(op: str, **args: Any) -> dict[str, Any]:
+                    return await asyncio.to_thread(request, room.paths.socket, op, args, timeout=30)
+
+                assert (await ask("swap.to", role="reviewer"))["in_hand"] == 1
+                await asyncio.sleep(0.3)
+                assert (await ask("status"))["resident"] == "generator"
+                assert scene.writer.running
+                scene.writer.hold.set()
+                while room.task(task).state is not TaskState.AWAITING_APPROVAL:
+                    await asyncio.sleep(0.02)
+                await ask("stop")
+                await conductor
+
+    asyncio.run(session())
+    (proposal,) = room.proposals()
+    assert proposal.review is not None
+    assert room.read().call_counts() == {"made": 2, "repeated": 0, "lost": 0, "running": 0}
+    assert [machine.death for machine in scene.machines] == [""] * len(scene.machines)
+
+
+@pytest.mark.parametrize("name", ["sglang-0.5.23", "sglang-0.5.9", "vllm"])
+def test_a_sleeping_server_that_was_restarted_manually_in_mid_session(room: Room, name: str) -> None:
+    """It comes back awake, beside the other one. Nothing is resumed that was not released, and the work is done."""
+    scene = SCENES[name]()
+    for machine in scene.machines:
+        machine.gpu.total = 1000
+    task = room.queue()
+
+    async def session() -> None:
+        async with running(*scene.machines):
+            await prepared(scene, room)
+            reader = scene.reader
+            await reader.restart()
+            if isinstance(reader, Vllm):
+                reader.asleep = False
+            with locked_dependencies(room.paths) as world:
+                await Conductor(world, RunOptions(until="idle")).run()
+
+    asyncio.run(session())
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    assert [machine.death for machine in scene.machines] == ["", ""]

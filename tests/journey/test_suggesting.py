@@ -1,0 +1,243 @@
+"""A scan's answer, read and held against the project."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.journey.scan_answer import (
+    KINDS,
+    MOST,
+    RULE,
+    Known,
+    RawSuggestion,
+    UnreadableScan,
+    read_scan,
+    report_text,
+    scan_schema,
+    sift,
+)
+from navigator.model.states import Complexity, TaskKind
+from tests.scripted.instances import allowed, instance_of
+
+SHOWN = {"a.py": "import os\n\n\ndef load(path):\n    return open(path).read()\n", "b.py": "x = 1\n"}
+
+
+def known(*titles: tuple[str, frozenset[str], str]) -> Known:
+    return Known(SHOWN, {"a.py", "b.py", "c.py"}, lambda path: path == "new.py", titles)
+
+
+def raw(title: str = "Close the file in load", **fields: Any) -> RawSuggestion:
+    given_: dict[str, Any] = {
+        "title": title,
+        "text": "It is left open.",
+        "kind": "fix",
+        "complexity": "simple",
+        "files": ["a.py"],
+        "why": "Handles run out.",
+        "evidence": {"path": "a.py", "line": 5, "quote": "return open(path).read()"},
+    }
+    return RawSuggestion.model_validate(given_ | fields)
+
+
+def test_a_suggestion_is_placed_at_the_line_it_quotes() -> None:
+    (one,) = sift([raw()], known()).suggestions
+    assert (one.quote_path, one.quote_line, one.grounded) == ("a.py", 5, True)
+    assert one.text == "Close the file in load\n\nIt is left open."
+    assert one.files == ("a.py",)
+
+
+def test_a_quote_is_found_in_another_file_than_the_one_named() -> None:
+    (one,) = sift([raw(evidence={"path": "b.py", "line": 1, "quote": "import os"})], known()).suggestions
+    assert (one.quote_path, one.quote_line) == ("a.py", 1)
+
+
+def test_the_number_breaks_ties() -> None:
+    shown = {"a.py": "x = compute()\n" * 9}
+    for line in (1, 4, 9):
+        evidence = {"path": "a.py", "line": line, "quote": "x = compute()"}
+        (one,) = sift([raw(evidence=evidence)], Known(shown, {"a.py"}, lambda _: False)).suggestions
+        assert one.quote_line == line
+
+
+@pytest.mark.parametrize("quote", ["", "   ", "return open(path).close()", "def"])
+def test_what_is_not_there_is_kept_ungrounded_and_last(quote: str) -> None:
+    loose = raw("Weigh the anchor", kind="security", evidence={"path": "a.py", "line": 5, "quote": quote})
+    found = sift([loose, raw("Write the guide", kind="docs", complexity="complex")], known())
+    assert [one.text.partition("\n")[0] for one in found.suggestions] == [
+        "Write the guide",
+        "Weigh the anchor",
+    ]
+    assert [one.grounded for one in found.suggestions] == [True, False]
+    assert [one.rank for one in found.suggestions] == [1, 2]
+    assert "1 of them: the line quoted as proof was not found" in report_text(found, [])
+
+
+def test_the_order_is_the_stated_one() -> None:
+    wanted = [(kind, word) for kind in RULE_ORDER for word in Complexity]
+    answer = [
+        raw(f"task {kind} {word}", kind=kind, complexity=word.value, files=[])
+        for kind, word in wanted[::-1][:MOST]
+    ]
+    found = sift(answer, known()).suggestions
+    assert [(one.kind.value, one.complexity) for one in found] == [
+        pair for pair in wanted if pair in wanted[::-1][:MOST]
+    ]
+    same = sift([raw(f"Number {n}", files=[]) for n in (3, 1, 2)], known()).suggestions
+    assert [one.text[:8] for one in same] == ["Number 3", "Number 1", "Number 2"]
+
+
+RULE_ORDER = RULE.partition("then ")[2].partition(";")[0].split(", ")
+
+
+def test_the_rule_names_every_kind() -> None:
+    assert sorted(RULE_ORDER) == sorted(kind.value for kind in KINDS)
+    assert TaskKind.SCAN not in KINDS
+
+
+def test_files_are_there_or_new_or_left_out() -> None:
+    entry = raw(files=["a.py", "gone.py", "new.py", "a.py"], new_files=["new.py", "../x", "c.py"])
+    found = sift([entry], known())
+    (one,) = found.suggestions
+    assert one.files == ("a.py", "c.py", "new.py")
+    assert one.new_files == ("new.py",)
+    assert found.notes == (
+        "“Close the file in load” names gone.py, which is not there.",
+        "“Close the file in load” would make ../x, which cannot be.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "files", "twin"),
+    [
+        ("close the FILE, in `load`!", ["a.py"], True),
+        ("In load: the file close", [], True),
+        ("Close the file in load", ["b.py"], False),
+        ("Close the file in load()", ["a.py", "b.py"], True),
+        ("Close the open file in load", ["a.py"], True),
+        ("Close the open file in load", ["b.py"], False),
+        ("Read the file in chunks", ["a.py"], False),
+    ],
+)
+def test_the_same_is_said_once(title: str, files: list[str], twin: bool) -> None:
+    within = sift([raw(), raw(title, files=files)], known())
+    before = sift(
+        [raw(title, files=files)], known(("Close the file in load\n\nPlease.", frozenset({"a.py"}), "T7"))
+    )
+    assert len(within.suggestions) == (1 if twin else 2)
+    assert len(before.suggestions) == (0 if twin else 1)
+    if twin:
+        assert before.notes[0].endswith("says what T7 says.")
+
+
+def test_a_scan_proposes_no_scan() -> None:
+    found = sift([raw(kind="scan")], known())
+    assert not found.suggestions
+    assert "which a scan does not propose" in found.notes[0]
+
+
+def test_what_could_lead_a_terminal_astray_is_made_visible() -> None:
+    evil = raw("Clear\x1b[2J the \u202escreen", text="a\x07b\ud800", why="\u200bhidden", evidence={})
+    (one,) = sift([evil], known()).suggestions
+    for text in (one.text, one.why, one.quote):
+        assert not any(character in text for character in "\x1b\x07\u202e\u200b\ud800")
+
+
+def test_one_that_cannot_be_read_does_not_take_the_others_along() -> None:
+    answer = {"suggestions": [{"title": "no kind"}, json.loads(raw().model_dump_json()), 7]}
+    found = sift(read_scan(json.dumps(answer)), known())
+    assert len(found.suggestions) == 1
+    assert found.notes == (
+        "Suggestion 1 of the answer could not be read: kind.",
+        "Suggestion 3 of the answer could not be read: it.",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"suggestions": []}\n```',
+        'I looked at {these} files.\n{"suggestions": []}',
+        '<think>{"a": 1}</think>{"suggestions": []} ok?',
+    ],
+)
+def test_what_surrounds_the_answer_does_not_matter(text: str) -> None:
+    assert read_scan(text) == []
+    assert report_text(sift([], known()), []).startswith("# No suggestions")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "None needed.", '{"suggestions": [', '{"suggestions": 3}', "[]", "{" * 5000]
+)
+def test_what_is_no_list_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableScan):
+        read_scan(text)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+_FIELDS = st.fixed_dictionaries(
+    {
+        "title": st.text(max_size=150),
+        "text": st.text(max_size=700),
+        "kind": st.sampled_from([kind.value for kind in TaskKind]),
+        "complexity": st.sampled_from([word.value for word in Complexity]),
+        "files": st.lists(
+            st.sampled_from(["a.py", "b.py", "gone.py", "new.py"]) | st.text(max_size=9), max_size=5
+        ),
+        "new_files": st.lists(st.sampled_from(["a.py", "new.py", ".git/x"]), max_size=3),
+        "why": st.text(max_size=400),
+        "evidence": st.fixed_dictionaries(
+            {
+                "path": st.text(max_size=5),
+                "line": st.integers(),
+                "quote": st.sampled_from(["x = 1", "import os", "?"]),
+            }
+        ),
+    }
+)
+
+
+@given(st.lists(_FIELDS | _JSON, max_size=20))
+def test_whatever_a_model_lists_can_be_stored_and_shown(entries: list[Any]) -> None:
+    found = sift(read_scan(json.dumps({"suggestions": entries})), known())
+    assert [one.rank for one in found.suggestions] == list(range(1, len(found.suggestions) + 1))
+    assert len(found.suggestions) <= MOST
+    for one in found.suggestions:
+        one.model_dump_json()
+        assert one.text.strip()
+        assert set(one.files) <= {"a.py", "b.py", "c.py", "new.py"}
+        assert set(one.new_files) <= {"new.py"}
+        assert len(one.text) <= 800
+        if one.grounded:
+            assert one.quote in SHOWN[one.quote_path].splitlines()[one.quote_line - 1]
+    keys = [(one.text.partition("\n")[0].casefold(), one.files) for one in found.suggestions]
+    assert len(keys) == len(set(keys))
+    report_text(found, ["big.py: too large"])
+
+
+def test_the_schema_is_bounded_and_holds_what_is_asked_for() -> None:
+    schema = scan_schema(["a.py"])
+    entry = schema["properties"]["suggestions"]
+    assert entry["maxItems"] == MOST
+    value = instance_of(entry["items"])
+    assert set(value) == set(RawSuggestion.model_fields)
+    assert value["evidence"]["path"] == "a.py"
+    RawSuggestion.model_validate(value)
+    assert not allowed(value | {"kind": "scan"}, entry["items"])
+
+    def unbounded(part: dict[str, Any]) -> list[dict[str, Any]]:
+        inner = [*part.get("properties", {}).values(), *([part["items"]] if "items" in part else [])]
+        loose = part.get("type") == "string" and not {"enum", "maxLength"} & set(part)
+        endless = part.get("type") == "array" and "maxItems" not in part
+        return [part] * (loose or endless) + [found for one in inner for found in unbounded(one)]
+
+    assert not unbounded(schema)
+    assert not unbounded(scan_schema([]))

@@ -1,0 +1,83 @@
+"""The answer to a request for a test: one new test file, or nothing that runs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.journey.reviewing.test_answer import (
+    NoTest,
+    WrittenTest,
+    read_test_answer,
+    to_prove,
+    why_not_there,
+)
+from navigator.model.models import Finding
+from navigator.model.states import Criterion, FindingKind, ReproductionOutcome, Severity
+
+TAKEN = {"calc.py", "tests/test_calc.py", "lib/tests/test_b.py", "tests/data.txt/x"}
+
+
+def whole(path: str, text: str = "x = 1\n") -> str:
+    return f"{path}\n<<<<<<< WHOLE\n{text}>>>>>>> WHOLE\n"
+
+
+def test_one_new_test_file_is_taken() -> None:
+    read = read_test_answer(f"Here it is.\n\n{whole('tests/test_new.py')}", 7, TAKEN)
+    assert read == WrittenTest("tests/test_new.py", "x = 1\n")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "calc.py", "tests/test_calc.py", "setup.py", "conftest.py", "tests/conftest.py", "tests/__init__.py",
+        "tests/test_calc.py/test_x.py", "lib/tests", ".github/workflows/test_x.py", ".git/test_x.py", "TESTS/test_calc.py",
+    ],
+)  # fmt: skip
+def test_no_other_path_may_be_written(path: str) -> None:
+    read = read_test_answer(whole(path), 7, TAKEN)
+    assert isinstance(read, NoTest) and read.outcome is not ReproductionOutcome.REGRESSION, path
+    assert read.reason
+
+
+def test_two_files_edits_and_nothing_are_no_test() -> None:
+    two = read_test_answer(whole("tests/test_new.py") + whole("tests/test_other.py"), 7, TAKEN)
+    assert isinstance(two, NoTest) and "one whole new file" in two.reason
+    beside = read_test_answer(whole("tests/test_new.py") + whole("calc.py"), 7, TAKEN)
+    assert isinstance(beside, NoTest) and beside.outcome is ReproductionOutcome.NOT_REPRODUCED
+    declined = read_test_answer("**NO_TEST:** too large\n", 7, TAKEN)
+    assert isinstance(declined, NoTest) and not declined.again and "too large" in declined.reason
+
+
+@given(st.text(max_size=400), st.text(max_size=60))
+def test_no_answer_breaks_it_or_leads_out(text: str, path: str) -> None:
+    for answer in (text, whole(path, text)):
+        read = read_test_answer(answer, 7, TAKEN)
+        if isinstance(read, WrittenTest):
+            assert read.path not in TAKEN and not why_not_there(read.path, TAKEN)
+            assert ".." not in read.path.split("/") and not read.path.startswith("/")
+
+
+def finding(severity: Severity, *, anchored: bool = True, remark: bool = False) -> Finding:
+    return Finding(
+        kind=FindingKind.WRONG,
+        severity=severity,
+        criterion=Criterion.SAFETY,
+        message="m",
+        anchored=anchored,
+        remark=remark,
+    )
+
+
+def test_the_gravest_grounded_findings_are_proved_first() -> None:
+    found = [
+        finding(Severity.MAJOR),
+        finding(Severity.MINOR),
+        finding(Severity.BLOCKER, anchored=False),
+        finding(Severity.BLOCKER, remark=True),
+        finding(Severity.BLOCKER),
+        finding(Severity.MAJOR),
+    ]
+    assert to_prove(found, 8) == [4, 0, 5]
+    assert to_prove(found, 2) == [4, 0]

@@ -1,0 +1,220 @@
+"""Several proposals for one task: how they differ, what is read together, which is best, and what is put away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.figures.outcomes import variant_shares
+from navigator.figures.rates import revise_rate
+from navigator.journey.variations import APPROACH, Vary, variations
+from navigator.model.errors import UsageError
+from navigator.model.snapshot import AskExam, ReviewTask, SchedulerSnapshot, SwapTo, TaskView
+from navigator.model.states import LandingState, Role, TaskState
+from navigator.schedule.next_actions import next_actions
+from navigator.sheet.marks import Kind, batch_choice
+from navigator.sheet.variants import standings
+from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
+from tests.journey.support import hurry
+from tests.journey.test_conductor import Room, edit, text_of
+
+USUAL = edit("return x * 2")
+LINES = {0.2: "return x * 2", 0.6: "return 2 * x", 1.0: "return x << 1"}
+
+
+class ByTemperature(Models):
+    """A generator that writes what the temperature of the call says."""
+
+    def answer(self, body: dict[str, Any]) -> Any:
+        said = super().answer(body)
+        return edit(LINES[body["temperature"]]) if said == USUAL else said
+
+
+@pytest.fixture
+def models() -> Iterator[ByTemperature]:
+    with speaking(ByTemperature(lambda messages: USUAL)) as models:
+        yield models  # type: ignore[misc]
+
+
+@pytest.fixture
+def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
+    hurry(monkeypatch)
+    return Room(tmp_path, models, monkeypatch)
+
+
+def queue(room: Room, variants: int = 3, **more: Any) -> list[str]:
+    added = room.act(
+        "task.add",
+        tasks=[
+            {"project": "code", "text": "Make double() multiply", "files": ["app.py"], "variants": variants}
+            | more
+        ],
+    )
+    return [task["id"] for task in added["tasks"]]
+
+
+def reject_shifts(messages: Messages) -> str:
+    if "<< 1" in text_of(messages):
+        return approval(verdict="REVISE", findings=[objection("return x << 1")])
+    return approval()
+
+
+def test_three_are_written_and_read_in_one_residency_and_one_is_approved(room: Room, models: Models) -> None:
+    written: list[int] = []
+
+    def read(messages: Messages) -> str:
+        written.append(len(models.written))
+        return reject_shifts(messages)
+
+    models.read = read
+    first, second, third = queue(room)
+    follower = room.queue("After it", after=[first])
+    room.work()
+    assert written == [
+        3,
+        3,
+        3,
+    ]  # both models are there at once, and no variant is read before all are written
+    proposals = {one.task_id: one for one in room.proposals()}
+    assert [proposals[task].variant for task in (first, second, third)] == [1, 2, 3]
+    assert len({proposals[task].batch for task in (first, second, third)}) == 1
+    assert len({proposals[task].base_commit for task in (first, second, third)}) == 1
+    found = standings(room.read(), first)
+    # The one with findings comes last, and is not revised, since others are good.
+    assert [one.task.id for one in found] == [first, second, third]
+    assert room.task(third).state is TaskState.AWAITING_APPROVAL and "not revised" in room.task(third).reason
+    # A batch leaves them out: only one may be approved.
+    choice = batch_choice(room.read(), unseen=True)
+    kinds = [mark.kind for _, mark in choice.left_out]
+    assert choice.taken == () and kinds == [Kind.VARIANT, Kind.VARIANT, Kind.REVISE]
+    assert room.decide("approve", proposals[second])["landing"] == LandingState.LANDED
+    for task in (first, third):
+        assert room.task(task).state is TaskState.CANCELLED
+        assert f"{proposals[second].id}, another variant" in room.task(task).reason
+    assert room.task(follower).after == (second,)
+    refused = room.decide("approve", proposals[first])
+    assert not refused["recorded"]
+
+
+def test_a_second_one_is_not_approved_beside_the_first(room: Room) -> None:
+    first, second = queue(room, 2)
+    room.work()
+    proposals = {one.task_id: one for one in room.proposals()}
+    room.decide("approve", proposals[first])
+    room.act("task.retry", ids=[second])
+    room.work()
+    newest = [one for one in room.proposals() if one.task_id == second][-1]
+    refused = room.decide("approve", newest)
+    assert not refused["recorded"] and f"{proposals[first].id} is approved" in refused["reason"]
+
+
+def test_only_the_first_variant_counts_in_the_revise_rate(room: Room, models: Models) -> None:
+    models.read = reject_shifts
+    queue(room)
+    room.work()
+    (row,) = revise_rate(room.read().verdict_counts(), whole=True).rows
+    assert (row.n, row.revise) == (1, 0)
+    assert room.read().variant_verdicts() == 2
+
+
+def test_the_statistics_say_how_often_each_way_was_chosen(room: Room, models: Models) -> None:
+    models.read = reject_shifts
+    _, second, _ = queue(room)
+    room.work()
+    room.decide("approve", next(one for one in room.proposals() if one.task_id == second))
+    ways = variant_shares(room.read().variant_counts()).ways
+    assert [(way.name, way.written, way.chosen.k, way.chosen.n, way.approved.k) for way in ways] == [
+        ("as the settings say", 1, 0, 1, 1),
+        ("temperature 0.6", 1, 1, 1, 1),
+        ("temperature 1", 1, 0, 1, 0),
+    ]
+
+
+def test_the_same_change_twice_is_put_away_before_its_review(room: Room, models: Models) -> None:
+    models.answer = lambda body: Models.answer(models, body)  # type: ignore[method-assign]
+    first, second = queue(room, 2)
+    room.work()
+    assert len(models.read_by) == 1
+    # Whichever was written first, the one that is asked as usual stays.
+    assert room.task(first).state is TaskState.AWAITING_APPROVAL
+    assert room.task(second).state is TaskState.CANCELLED
+    assert f"the same change as variant 1, {first}" in room.task(second).reason
+
+
+def test_by_prompt_the_first_is_asked_as_usual_and_the_others_are_told_how(
+    room: Room, models: Models
+) -> None:
+    queue(room, 3, vary="prompt")
+    room.work()
+    asked = [text_of(messages) for messages in models.written]
+    approaches = [
+        text.rpartition("Approach: ")[2].partition(".")[0] for text in asked if "Approach: " in text
+    ]
+    assert len(asked) == 3 and sorted(approaches) == ["simplest", "smallest"]
+    versions = sorted(call.prompt_version for call in room.read().calls() if call.purpose == "generate")
+    assert sum(f"+{APPROACH}" in version for version in versions) == 2
+
+
+def test_temperatures_are_spread_from_the_settings_and_the_first_is_theirs() -> None:
+    def spread(number: int, temperature: float) -> list[float | None]:
+        made = variations(number, Vary.TEMPERATURE, temperature=temperature, approaches=(), writers=())
+        return [one.temperature for one in made]
+
+    assert spread(3, 0.2) == [None, 0.6, 1.0]
+    assert spread(2, 0.9) == [None, 0.2]
+    with pytest.raises(UsageError, match="1 prompts"):
+        variations(3, Vary.PROMPT, temperature=0.2, approaches=("smallest",), writers=())
+    with pytest.raises(UsageError, match="no other writer"):
+        variations(2, Vary.WRITER, temperature=0.2, approaches=(), writers=())
+
+
+@pytest.mark.parametrize("kind", ["scan", "architecture"])
+def test_what_ends_without_a_change_has_no_variants(room: Room, kind: str) -> None:
+    with pytest.raises(UsageError, match="variants"):
+        queue(room, 2, kind=kind)
+
+
+def view(name: str, state: TaskState, **more: Any) -> TaskView:
+    number = int(name[1:])
+    plain = {"project_id": 1, "priority": 0, "order": number, "attempt": 0, "round": 0, "since": 0.0}
+    return TaskView(id=name, state=state, **(plain | more))
+
+
+def test_a_written_variant_waits_for_the_others_and_no_longer_than_they_can_come() -> None:
+    waiting = view("T1", TaskState.AWAITING_REVIEW, group="T1")
+    queued = view("T2", TaskState.QUEUED, group="T1")
+    other = view("T3", TaskState.AWAITING_REVIEW)
+    world = SchedulerSnapshot(
+        tasks=(waiting, queued, other), resident=Role.REVIEWER, capacity=dict.fromkeys(Role, 8), until="idle"
+    )
+    assert [act.task_id for act in next_actions(world, 1.0) if isinstance(act, ReviewTask)] == ["T3"]
+    alone = SchedulerSnapshot(
+        tasks=(waiting, queued), resident=Role.REVIEWER, capacity=dict.fromkeys(Role, 8), until="idle"
+    )
+    assert [act for act in next_actions(alone, 1.0) if isinstance(act, SwapTo)] == [SwapTo(Role.GENERATOR)]
+    for gone in ({"unreachable": {Role.GENERATOR: float("inf")}}, {"swaps_left": 0}):
+        stuck = SchedulerSnapshot(
+            tasks=(waiting, queued),
+            resident=Role.REVIEWER,
+            capacity=dict.fromkeys(Role, 8),
+            until="idle",
+            **gone,
+        )
+        acts = [act for act in next_actions(stuck, 1.0) if not isinstance(act, AskExam)]
+        assert [act.task_id for act in acts if isinstance(act, ReviewTask)] == ["T1"]
+
+
+def test_variants_of_one_task_are_written_at_the_same_time_though_they_name_one_file() -> None:
+    files = frozenset({"app.py"})
+    tasks = (
+        view("T1", TaskState.QUEUED, group="T1", files=files),
+        view("T2", TaskState.QUEUED, group="T1", files=files),
+        view("T3", TaskState.QUEUED, files=files),
+    )
+    world = SchedulerSnapshot(
+        tasks=tasks, resident=Role.GENERATOR, capacity=dict.fromkeys(Role, 8), until="idle"
+    )
+    assert [act.task_id for act in next_actions(world, 1.0)] == ["T1", "T2"]  # type: ignore[union-attr]

@@ -1,0 +1,207 @@
+"""Secrets planted in thirty and more places leave by no way: not by a review's exports, an event's JSON, the metrics or MCP.
+
+Each place has a token of its own, so that what leaks names where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import urllib.request
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from navigator.cli.main import cli
+from navigator.mcp.tools import Tools
+from tests.journey.scripted_models import Messages, Refusal, objection
+from tests.journey.support import git
+from tests.journey.test_checks import CODE, TESTS, Room, block, models, new_file, room  # noqa: F401
+from tests.sandbox.support import needs_sandbox
+from tests.swap.desk import quiet_port
+
+PLACES = (
+    "withheld_file",
+    "withheld_file_beside_the_checkout",
+    "withheld_file_of_a_branch",
+    "private_key",
+    "file_with_a_token",
+    "file_name",
+    "folder_name",
+    "commit_subject",
+    "commit_body",
+    "author_name",
+    "author_address",
+    "branch_name",
+    "staged_file",
+    "untracked_file",
+    "remote_address",
+    "task_title",
+    "task_text",
+    "writer_words",
+    "written_line",
+    "written_file",
+    "written_path",
+    "review_summary",
+    "finding_message",
+    "finding_trigger",
+    "finding_quote",
+    "finding_without_a_place",
+    "test_output",
+    "generator_key",
+    "reviewer_key",
+    "server_refusal",
+    "reason_for_no_change",
+    "note",
+    "comment",
+)
+BY_VALUE = (
+    "withheld_file",
+    "withheld_file_beside_the_checkout",
+    "withheld_file_of_a_branch",
+    "private_key",
+    "generator_key",
+    "reviewer_key",
+)
+"""They have no form of their own: Redactor knows them by value."""
+PART = 12
+"""So many characters of a secret in a row are a leak too: a text that is cut must not end in half of one."""
+CUT = 4_000
+"""Where an event's text is cut."""
+
+
+def made(place: str) -> str:
+    if place in BY_VALUE:
+        return f"word-{hashlib.sha256(place.encode()).hexdigest()[:20]}"
+    return f"ghp{'_'}{hashlib.sha512(place.encode()).hexdigest()[:36]}"
+
+
+SECRET = {place: made(place) for place in PLACES}
+S = SimpleNamespace(**SECRET)
+NOTE = "import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT), sys.stdin.buffer.read())"
+
+
+def key_file() -> str:
+    return f"-----BEGIN RSA PRIVATE KEY-----\n{S.private_key}\n-----END RSA PRIVATE KEY-----\n"
+
+
+def repository(room: Room) -> Path:  # noqa: F811
+    """Everything that a repository and its history can hold."""
+    leaking = TESTS + (
+        "\n\nclass Leaks(unittest.TestCase):\n    def test_leak(self):\n        import pathlib\n"
+        f"        print(pathlib.Path('.env').read_text(), {S.test_output[::-1]!r}[::-1])\n"
+        "        self.assertEqual(double(4), 9)\n"
+    )
+    path = room.add(
+        {
+            "app.py": CODE,
+            "test_app.py": leaking,
+            ".env": f"DB_PASSWORD={S.withheld_file}\n",
+            "id_rsa": key_file(),
+            "settings.py": f"TOKEN = '{S.file_with_a_token}'\n",
+            f"notes {S.file_name}.txt": "Notes.\n",
+            f"{S.folder_name}/readme.txt": "More.\n",
+        }
+    )
+    (path / ".env.local").write_text(f"API_KEY={S.withheld_file_beside_the_checkout}\n")
+    git(path, "remote", "add", "origin", f"https://me:{S.remote_address}@example.invalid/x")
+    git(path, "checkout", "-q", "-b", f"topic-{S.branch_name}")
+    (path / "more.py").write_text("def more():\n    return 1\n")
+    (path / ".env.topic").write_text(f"API_KEY={S.withheld_file_of_a_branch}\n")
+    git(path, "add", "more.py", ".env.topic")
+    author = f"{S.author_name} <{S.author_address}@example.invalid>"
+    body = f"Add {S.withheld_file_of_a_branch} {S.commit_subject}\n\nBecause of {S.commit_body}."
+    git(path, "commit", "-q", f"--author={author}", "-m", body)
+    (path / "staged.py").write_text(f"KEY = '{S.staged_file}'\n")
+    git(path, "add", "staged.py")
+    (path / "untracked.py").write_text(f"KEY = '{S.untracked_file}'\n")
+    return path
+
+
+def scrape(address: str) -> str:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(f"http://{address}/metrics", timeout=20) as answer:
+        return str(answer.read().decode())
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@needs_sandbox
+def test_no_planted_secret_leaves(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    events, metrics, address = room.folder / "events.jsonl", list[str](), f"127.0.0.1:{quiet_port()}"
+    command = json.dumps([sys.executable, "-c", NOTE, str(events)])
+    monkeypatch.setenv("GENERATOR_KEY", S.generator_key)
+    monkeypatch.setenv("REVIEWER_KEY", S.reviewer_key)
+    settings = room.models.settings.replace(
+        "[reviewer]", 'api_key_env = "GENERATOR_KEY"\n[reviewer]'
+    ).replace("[swap]", 'api_key_env = "REVIEWER_KEY"\n[swap]')
+    room.config.write_text(
+        f"{settings}[on]\nlanded = {command}\nreviewed = {command}\nbatch_ready = {command}\nfailed = {command}\n"
+        f'[metrics]\nlisten = "{address}"\n'
+    )
+    refusals = [Refusal(400, f"{S.server_refusal} {S.reviewer_key}")]
+
+    def write(messages: Messages) -> str:
+        metrics.append(scrape(address))
+        if "Nothing to do" in str(messages):
+            return f"NO_CHANGE: {S.reason_for_no_change} {S.generator_key}"
+        change = block("app.py", "    return x + x\n", f"    return 2 * x  # {S.written_line}\n")
+        added = new_file(f"{S.written_path}.txt", f"{S.written_file}\n")
+        return f"{S.writer_words}\n\n{change}\n{added}"
+
+    def read(messages: Messages) -> str | Refusal:
+        metrics.append(scrape(address))
+        if refusals:
+            return refusals.pop()
+        findings = [
+            objection(
+                "return 2 * x", message=f"{S.finding_message} {S.withheld_file}", trigger=S.finding_trigger
+            ),
+            objection(S.finding_quote, message=S.finding_without_a_place, severity="minor"),
+        ]
+        summary = f"{S.review_summary} {S.withheld_file_beside_the_checkout} {key_file()}"
+        return json.dumps({"summary": summary, "addressed": [], "findings": findings, "verdict": "REVISE"})
+
+    room.models.write, room.models.read = write, read
+    path = repository(room)
+    branch = f"topic-{S.branch_name}"
+    text = f"Make double() multiply {S.task_title}\n\n"
+    # The last one lies across the place where an event's text is cut.
+    task = room.queue(f"{text}{'fill ' * 900}"[: CUT - 20] + f" {S.task_text}")
+    room.queue("Nothing to do")
+    queued = [
+        room.act("review.add", project="code", **wanted)
+        for wanted in ({"branch": branch}, {"staged": True}, {"worktree": True}, {"ref": "HEAD"})
+    ]
+    room.work()
+    proposal = room.proposal(task)
+    room.act("comment.add", proposal=proposal.id, path="app.py", line=2, side="new", text=S.comment)
+    room.act("send-back", proposals=[{"id": proposal.id, "tree": proposal.tree}], note=S.note)
+    room.work()
+
+    ways = {"events": events.read_text(encoding="utf-8"), "metrics": "".join(metrics)}
+    runner = CliRunner()
+    for form in ("text", "json", "markdown", "sarif"):
+        for wanted in (["--branch", branch], ["--staged"], ["--worktree"], ["HEAD"]):
+            done = runner.invoke(cli, ["review", "code", *wanted, "--format", form])
+            ways[f"review {form} {wanted[0]}"] = done.output
+    tools = Tools(room.paths)
+    ways["mcp"] = json.dumps(
+        [tools.call(name, {}) for name in ("list_projects", "list_proposals", "status")]
+        + [tools.call("show_proposal", {"id": one.id}) for one in room.reading().proposals()]
+        + [tools.call("review_ref", {"project": "code", "ref": branch})]
+    )
+    assert queued and path.is_dir()
+    for marker in ("reviewed", "[redacted"):
+        assert marker in ways["events"]
+    assert "[redacted" in ways["mcp"] and "navigator_queue_depth" in ways["metrics"]
+    leaks = {
+        (place, way)
+        for way, content in ways.items()
+        for place, word in SECRET.items()
+        if any(word[at : at + PART] in content for at in range(len(word) - PART + 1))
+    }
+    assert leaks == set()
