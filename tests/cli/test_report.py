@@ -60,4 +60,6 @@ def test_csv_and_json_lines_have_the_same_figures(filled: Command) -> None:
 
 
 def test_two_formats_are_refused(filled: Command) -> None:
-    assert "contradict each other" in filled.run("stats", "cost", "--json", "--format", "csv", code=None).stderr
+    assert (
+        "contradict each other" in filled.run("stats", "cost", "--json", "--format", "csv", code=None).stderr
+    )

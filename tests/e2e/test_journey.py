@@ -58,7 +58,7 @@ def filtered(shown: str) -> bool:
     return re.search(r"WAITING FOR YOU\s+\d+\s+of \d", shown) is not None
 
 
-def filter_deck(terminal: Terminal, words: str, expected: str, gone: str = "APPROVE r") -> None:
+def filter_deck(terminal: Terminal, words: str, expected: str, gone: str = "APPROVE  ") -> None:
     """Show only what matches on the deck."""
     terminal.keys("D")
     if filtered(terminal.wait("PROJECTS 24")):
@@ -76,21 +76,22 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     # First run: what it is, what is on this machine, and the rehearsal one key away.
     terminal.run()
     terminal.wait("A fast model writes, a strong one reviews, you decide.", "sample projects")
-    terminal.keys("d")
+    terminal.keys("2")
     terminal.wait("PROJECTS 24", "WAITING FOR YOU")
     terminal.until(lambda shown: waiting(shown) >= 30, "thirty proposals")
-    terminal.wait("for review r1")
-    terminal.keys("r")
-    terminal.wait("batch 0/30", "WORKING  0")
+    terminal.wait("to review    revision 1")
+    terminal.keys("s")
+    terminal.wait("batch 0 of 30", "WORKING  0")
 
     # A task of one's own.
     terminal.keys("C")
-    terminal.wait("choose one or more projects")
+    terminal.wait("What needs to be done?")
     terminal.type("Say what the exit codes mean")
-    terminal.keys("C-o")
+    terminal.keys("Tab", "Enter")
     terminal.wait("aurora-api", "billing")
     terminal.type("billing")
-    terminal.press_until("Enter", "Say what the exit codes mean")
+    terminal.keys("Enter")
+    terminal.wait("for         billing", gone="Which projects?")
     terminal.keys("C-s")
     terminal.wait("T37", "PROJECTS 24")
 
@@ -100,7 +101,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.keys("/")
     terminal.wait("project:name")
     terminal.type("is:revise")
-    terminal.until(lambda shown: "APPROVE r" not in shown and "REVISE r" in shown, "only REVISE")
+    terminal.until(lambda shown: "APPROVE  " not in shown and "REVISE  " in shown, "only REVISE")
     terminal.press_until("Enter", "happens when:", "REHEARSAL")
 
     # A comment on a line, kept as a draft, then sent back with a note.
@@ -117,7 +118,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.wait("sent back")
 
     # Some hunks of a proposal as one of their own.
-    filter_deck(terminal, "is:approve", "APPROVE r", gone="REVISE r")
+    filter_deck(terminal, "is:approve", "APPROVE  ", gone="REVISE  ")
     terminal.keys("Enter", "g")
     terminal.press_until("Enter", "choose hunk")
     whole = choose_a_hunk(terminal)
@@ -135,8 +136,8 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.wait("PROJECTS 24")
     filter_deck(terminal, "is:report hang", "REPORT")
     terminal.keys("Enter")
-    terminal.press_until("Enter", "m done", "b send back")
-    terminal.keys("m")
+    terminal.press_until("Enter", "d put away", "b send back")
+    terminal.keys("d")
     terminal.until(lambda shown: re.search(r"T\d+ put away\.", shown) is not None, "the report put away")
 
     # A batch: three looked at, one dialog, three landings.
@@ -147,7 +148,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.keys("/")
     terminal.wait("project:name")
     terminal.type("is:approve")
-    terminal.until(lambda shown: "REVISE r" not in shown and "is:approve" in shown, "only APPROVE")
+    terminal.until(lambda shown: "REVISE  " not in shown and "is:approve" in shown, "only APPROVE")
     terminal.keys("Enter")
     terminal.press_until("Space", "3 selected")
     terminal.keys("m")
@@ -173,7 +174,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     # Figures: a rehearsal's are called that.
     terminal.keys("S")
     terminal.wait("IS THE REVIEWER WORTH IT?", "says nothing about a real model")
-    terminal.keys("Tab")
+    terminal.keys("n")
     terminal.wait("REVISE RATE", "says nothing about a real model")
     terminal.keys("F")
     terminal.wait("SERVERS", "REHEARSAL", "SWAPS   seconds", "generator → reviewer")
@@ -194,7 +195,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.wait("PROJECTS 24", "ENDED TODAY", "landed", "REHEARSAL")
     terminal.keys("q")
     terminal.wait("Quit Navigator?")
-    terminal.answer("s")
+    terminal.answer("X")
     terminal.wait("ended with 0")
     landed = json.loads(navigator(place, "proposals", "--json"))
     assert landed

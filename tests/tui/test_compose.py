@@ -225,6 +225,16 @@ async def test_enter_takes_the_row_where_nothing_was_marked(paths: StatePaths) -
         assert set(at.screen.sheet.projects) == {"atlas", "billing", "quill"}, "nothing was searched for"
 
 
+async def test_enter_takes_what_was_typed_though_the_search_is_not_done(paths: StatePaths) -> None:
+    async with composing(paths, "billing") as at:
+        await at.change("for", "enter")
+        dialog = await at.picking()
+        dialog.query_one("PickInput").value = "quill"  # type: ignore[attr-defined]
+        dialog.take()
+        await at.back()
+        assert at.screen.sheet.projects == ("quill",)
+
+
 async def test_enter_where_nothing_matches_leaves_the_choice(paths: StatePaths) -> None:
     async with composing(paths, "billing") as at:
         await at.change("for", "enter")

@@ -137,6 +137,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self._names = names
         self._marked = set(chosen)
         self._touched = False
+        self._searched = ""
         self._many = many
         self._about = about
         self._empty = empty
@@ -182,7 +183,10 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
     @work(exclusive=True)
     async def on_input_changed(self, event: Input.Changed) -> None:
         """Search, in a thread: a tree may have a hundred thousand paths."""
-        found = await asyncio.to_thread(best, event.value, self._names)
+        self._show_found(event.value, await asyncio.to_thread(best, event.value, self._names))
+
+    def _show_found(self, query: str, found: Sequence[str]) -> None:
+        self._searched = query
         self.rows.empty = (self._empty if not self._names else "No match.",)
         self.rows.set_rows(found)
         self.rows.action_first()
@@ -213,9 +217,12 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
 
         A row that was searched for is added to several unchanged earlier choices.
         """
+        query = self.query_one(PickInput).value
+        if query != self._searched:  # typed in one go with the key that chooses
+            self._show_found(query, best(query, self._names))
         name = self.rows.current
         replaces = name is not None and not self._touched and len(self._marked) == 1
-        if name is not None and not self._touched and self._marked and self.query_one(PickInput).value:
+        if name is not None and not self._touched and self._marked and query:
             self._marked.add(name)
         if self._many and self._marked and not replaces:
             self.dismiss(tuple(known for known in self._names if known in self._marked))
