@@ -72,7 +72,7 @@ async def test_it_lists_what_it_leaves_out_and_why(reviewing: Reviewing) -> None
             "P4": "to confirm: Makefile: touches Makefile",
             "P5": "not seen",
         }
-        assert "2 not seen yet." in words(dialog) and "Nothing to approve" not in words(dialog)
+        assert "You have not looked at 2 yet." in words(dialog)
         await at.press("enter")
         assert dialog._stage == "asking", "enter on nothing does nothing"
         await at.press("escape")

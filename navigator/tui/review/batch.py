@@ -186,7 +186,7 @@ class BatchDialog(Dialog):
             per[candidate.project] = per.get(candidate.project, 0) + 1
         end = " · ".join(f"{clip(name, 20)} {n}" for name, n in per.items())
         unseen = sum(candidate.left_out == NOT_SEEN for candidate in self.left_out)
-        none = f"{unseen} not seen yet." if unseen else f"Nothing to {self._verb} here."
+        none = f"You have not looked at {unseen} yet." if unseen else f"Nothing to {self._verb} here."
         head = f"{self._verb.capitalize()} {count} {noun}?" if count else none
         room = width - len(head) - 3
         return [justified([(head, "strong")], [(clip(end, room), "muted")] if room > 8 else [], width), []]
