@@ -220,7 +220,7 @@ async def test_it_opens_at_its_top(tmp_path: Path) -> None:
         listed = dialog.query_one("#rows", RowList)
         await until(pilot, lambda: listed.size.height > 3, what="its height")
         assert dialog.taken and len(listed.rows) > listed.size.height
-        assert listed.scroll_y == 0
+        await until(pilot, lambda: listed.scroll_y == 0, what="its top, once it has its height")
 
 
 async def test_overlaps_say_what_to_do(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:
