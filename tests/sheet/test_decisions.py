@@ -159,6 +159,24 @@ def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch
     assert row["landing"] == (None if case.pin else LandingState.LANDED)
 
 
+@pytest.mark.parametrize("verb", ["approve", "reject", "undo"])
+def test_nothing_is_decided_where_nobody_can_be_asked(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = SplitBench(tmp_path, monkeypatch)
+    proposal = bench.waiting(verdict=Verdict.APPROVE)
+    seen(bench, proposal)
+    if verb == "undo":
+        assert bench.approve(proposal)["landing"] == LandingState.LANDED
+    before = bench.task(bench.proposal(proposal).task_id).state, git(bench.repository, "for-each-ref")
+    done = bench.desk.run(verb, proposal, codes=(2,))
+    assert b"nothing was done" in done.stderr
+    assert (
+        bench.task(bench.proposal(proposal).task_id).state,
+        git(bench.repository, "for-each-ref"),
+    ) == before
+
+
 def test_no_tool_of_mcp_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
     names = Tools(StatePaths(bench.desk.root)).names

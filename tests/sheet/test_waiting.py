@@ -63,7 +63,8 @@ def test_every_face_has_the_same_list(bench: SplitBench) -> None:
     with bench.desk.reading() as store:
         assert store.counts()["waiting"] == len(waiting(store)) == len(expected)
     assert status_document(bench.desk.paths)["waiting"] == len(expected)
-    assert len(Tools(bench.desk.paths).call("list_proposals", {})["waiting"]) == len(expected)
+    told = Tools(bench.desk.paths).call("list_proposals", {})["waiting"]
+    assert [row["id"] for row in told] == [row["id"] for row in document]
     page = bench.desk.root.parent / "report.html"
     bench.desk.run("report", str(page))
     listed = re.findall(r'<th scope="row">(\S+)', page.read_text().partition("</section>")[0])
