@@ -147,8 +147,8 @@ def test_an_edit_goes_all_the_way_through_the_review_to_a_branch(
         word
         for proposal in proposals
         for mark in proposal["marks"]
-        if mark["key"]
-        for word in ("--confirm", f"{proposal['id']}:{mark['key']}")
+        if mark["confirm"]
+        for word in ("--confirm", f"{proposal['id']}:{mark['confirm']}")
     ]
     navigator("approve", *(proposal["id"] for proposal in proposals), "--yes", "--confirm", "unseen", *named)
     states = [task["state"] for task in navigator("task", "list")["tasks"]]
