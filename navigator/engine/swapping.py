@@ -34,6 +34,8 @@ async def confirmed(strategy: SwapStrategy, to: Role, result: SwapResult) -> tup
     and the settings disagree about the model or the port. Counted as done it would be made again, without end.
     """
     there = await resident_now(strategy)
+    if result.outcome == "done" and there is None and (await strategy.look_at(to)).state == "ready":
+        there = await resident_now(strategy)  # the connection to its machine was lost for a moment
     if result.outcome != "done" or there is to or strategy.both_resident:
         return result, there
     return replace(
