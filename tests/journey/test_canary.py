@@ -111,7 +111,10 @@ def test_a_swap_lasts_until_the_first_answer_wherever_it_is_shown(
         (swap,) = made
         assert swap.phases[-1].name == "canary"
         assert swap.seconds >= sum(phase.seconds for phase in swap.phases) - 0.01
-        assert swap.phases[-1].seconds == pytest.approx(*asked_for, abs=0.05)
+        (answer,) = asked_for
+        assert swap.phases[-1].seconds >= round(
+            answer, 3
+        )  # the phase holds the question, and what it takes to ask
         figures, _ = measured_figures(reader, load_settings(room.config).swap)
         shown = swap_bar(SwapProgress("generator", "reviewer", 0.0), made, 1.0)
         (row,) = swap_stats(made)
