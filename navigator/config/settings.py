@@ -240,7 +240,7 @@ class SystemdSettings(Section):
     """Strategy `systemd`: two units and one script. These values take precedence over swap.conf (swap/README.md)."""
 
     host: _Host = ""
-    """The machine with the GPU and the servers, as ssh knows it (`box`, `user@box`); empty: this one (docs/remote.md)."""
+    """The machine with the GPU and the servers, as ssh knows it (`box`, `user@box`); empty: this one (docs/serving.md)."""
     scope: Literal["user", "system"] = "user"
     """Whose systemd holds the units."""
     generator_unit: _Unit = "navigator-generator.service"
