@@ -174,7 +174,7 @@ class GeneratorSettings(ServerSettings):
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
     logprobs: bool = False
-    """Ask the server for the probabilities of its tokens: uncertain changes are reviewed first (docs/uncertainty.md)."""
+    """Ask the server for the probabilities of its tokens: uncertain changes are reviewed first (docs/figures.md)."""
 
 
 class ReviewerSettings(ServerSettings):
