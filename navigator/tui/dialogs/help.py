@@ -27,31 +27,29 @@ TERMS: dict[str, tuple[str, ...]] = {
     screen: tuple(terms.split("; "))
     for screen, terms in {
         "deck": (
-            "conductor; batch; verdict; UNREVIEWED; r0, r1, r2; revise rate; interval; n; swap cost; "
-            "effort; variant; after; seen; overlap; part; policy item; self-review; escalate; stale; "
-            "not landed; rehearsal; ◆"
+            "conductor; batch; verdict; UNREVIEWED; round, r0; revise rate; interval, anecdotal; swap cost; "
+            "effort; variant; after; seen; overlap; part; policy item; self-review; escalate; stale, superseded; "
+            "landing, not landed; rehearsal; ✓ ✗ ! ⚠ ▸ ↶; ◆ ● ○"
         ),
         "review": (
-            "round; variant; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; reversal; self-review; "
-            "escalate; first reading; final review; "
-            "writer's own review; seen; superseded; stale; transplanted; part; hunk; untested; failed "
-            "before; ≈; ↔"
+            "round, r0; variant; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark, reversal; "
+            "self-review; escalate; writer's own review; seen; stale, superseded; transplanted; part; hunk; "
+            "check, untested; failed before; ≈ ↔ ◉ ⊘; ◆ ● ○"
         ),
-        "compose": "task; kind; variant; after; base",
+        "compose": "project, task; kind; variant; after; base",
         "stats": (
-            "revise rate; interval; n; anecdotal; stated rate; differs; unread; mixture; way of writing; evidence; to ±10; rung; "
-            "repaired; lost; repeated; harmful; met; reverted; kappa; accepted change; "
-            "round trip; residency; reproduced; exam; sensitivity; "
-            "specificity; Youden's J; genuine share; rehearsal; modelled; ● ○; │ ┊"
+            "revise rate; interval, anecdotal; stated; UNREVIEWED; mixture; way of writing; evidence; rung; "
+            "repaired, lost; harmful; met; reverted; kappa; accepted change; swap cost; residency; reproduced; "
+            "exam; sensitivity, J; genuine share; rehearsal; modelled, published; ◆ ● ○; │ ┊"
         ),
         "fleet": (
-            "conductor; residency; swap; strategy; externally; read-ahead; warm; streams; published; "
-            "● ○; ◐ ◌ ☾"
+            "conductor; residency; swap; strategy; read-ahead, warm; streams; modelled, published; "
+            "◆ ● ○; ◐ ◌ ☾"
         ),
-        "lab": "run; draft length; start block; flip; interval; n; anecdotal; ● ○; ✓ ✗ !; ◐ ◌ ☾",
-        "task": "attempt; round; after; stale",
-        "report": "report; put away",
-        "suggestions": "scan; suggestion",
+        "lab": "run, start block; drafting; flip; interval, anecdotal; ✓ ✗ ! ⚠ ▸ ↶; ◆ ● ○; ◐ ◌ ☾",
+        "task": "attempt; round, r0; after; stale, superseded",
+        "report": "put away",
+        "suggestions": "scan, suggestion",
         "batch": "batch; seen; overlap; policy item",
     }.items()
 }
