@@ -3,7 +3,7 @@
     python -m benchmarks.inflight [--tiny | --full] [--requests N] [--seeds N]
 
 Every answer and every second is simulated. Three servers, each an assumption of its own: `timing model` batches as
-docs/timing-model.md says, so that more streams always write more; `runs 4` does the same and runs no more than four at once,
+docs/scheduling.md says, so that more streams always write more; `runs 4` does the same and runs no more than four at once,
 which it tells; `shares after 6` has streams that share what six get, and tells of no queue: only latency shows it. Prints tokens
 a simulated second and the mean seconds of one answer, for fixed limits (1, the upper limit of 16, the best of all) and for the
 limit that is found.

@@ -5,7 +5,7 @@
 The same tasks on the same sample repositories, once with `looks = 0`, once with the default, and once for each `--agent`, a real
 program (`make agents` installs some) whose model is the rehearsal's; no task names a file. Every
 approved proposal is accepted as `navigator approve --all-reviewed` does. All of it is simulated: the answers, the cache and the
-times (docs/timing-model.md). It says what the machinery costs, not what a model gains by looking.
+times (docs/scheduling.md). It says what the machinery costs, not what a model gains by looking.
 """
 
 from __future__ import annotations

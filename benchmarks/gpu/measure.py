@@ -6,7 +6,7 @@ FOLDER holds llama-server and steps (see build.sh) and the models: MODEL.gguf, a
 with favoured experts), --draft and --pair. What is missing is left out, and the result says so. OUT.json is written
 again after each measurement, so that a run that is cut short loses only the measurement it was in.
 
-    decode   seconds of a step at 1 to 32 streams, beside what docs/timing-model.md makes of the single stream
+    decode   seconds of a step at 1 to 32 streams, beside what docs/scheduling.md makes of the single stream
     experts  distinct experts that a layer reads, beside the formula
     verify   seconds of a pass over gamma + 1 tokens, relative to one token: v(gamma)
     draft    seconds of a draft model's step, relative to the model's: c
@@ -113,7 +113,7 @@ def decode(run: Run) -> None:
 
 
 def curve(times: dict[int, float], *, modelled: bool) -> dict[str, Any]:
-    """Tokens a second of all streams: measured, and what docs/timing-model.md makes of the measured single stream.
+    """Tokens a second of all streams: measured, and what docs/scheduling.md makes of the measured single stream.
 
     The model speaks of the generator alone; other shapes get no modelled figures.
     """

@@ -174,7 +174,7 @@ class GeneratorSettings(ServerSettings):
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
     logprobs: bool = False
-    """Ask the server for the probabilities of its tokens: uncertain changes are reviewed first (docs/uncertainty.md)."""
+    """Ask the server for the probabilities of its tokens: uncertain changes are reviewed first (docs/figures.md)."""
 
 
 class ReviewerSettings(ServerSettings):
@@ -240,7 +240,7 @@ class SystemdSettings(Section):
     """Strategy `systemd`: two units and one script. These values take precedence over swap.conf (swap/README.md)."""
 
     host: _Host = ""
-    """The machine with the GPU and the servers, as ssh knows it (`box`, `user@box`); empty: this one (docs/remote.md)."""
+    """The machine with the GPU and the servers, as ssh knows it (`box`, `user@box`); empty: this one (docs/serving.md)."""
     scope: Literal["user", "system"] = "user"
     """Whose systemd holds the units."""
     generator_unit: _Unit = "navigator-generator.service"

@@ -7,7 +7,7 @@ One step of decoding writes one token for each of n streams. It takes
 where `distinct(n) = 256 · (1 − (1 − 8/256)^n)` is the number of experts a layer is expected to read when each token
 chooses 8 of 256 independently. `experts` and `kv` are shares of the single-stream step, so one stream writes exactly at the
 single-stream speed whatever the shares are. Prompts are read one after the other at a rate of their own, and nothing is
-written meanwhile. Uncertain figures carry a band: `fast` and `slow` around `mid`. See docs/timing-model.md.
+written meanwhile. Uncertain figures carry a band: `fast` and `slow` around `mid`. See docs/scheduling.md.
 """
 
 from __future__ import annotations
