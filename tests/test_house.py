@@ -242,7 +242,7 @@ def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
 
 
 def test_a_task_moves_in_one_file() -> None:
-    """Who wants to know how a task gets from one state to the next reads `journey/change.py`; the variants' moves are beside it."""
+    """Who wants to know how a task gets from one state to the next reads `journey/change.py`, and variants' moves beside it."""
     moving = {
         str(path.relative_to(ROOT / "navigator"))
         for path in (ROOT / "navigator").rglob("*.py")
