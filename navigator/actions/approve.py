@@ -15,10 +15,11 @@ from navigator.actions.deciding import (
     DecisionRow,
     not_waiting,
 )
+from navigator.journey import change
 from navigator.journey.choosing import open_variants, put_away_others
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
-from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.model.states import DecisionKind, LandingState, ProposalState
 from navigator.sheet.base import tips
 from navigator.sheet.marks import (
     Facts,
@@ -103,8 +104,7 @@ class Approve(Decide[ApproveArgs]):
         return tuple(item.key for item in to_confirm(Facts.of(proposal), unasked=args.unasked))
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
-        if tx.read.task(proposal.task_id).state is not TaskState.APPROVED:
-            tx.set_task_state(proposal.task_id, TaskState.APPROVED)
+        change.approve(tx, proposal.task_id)
         tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
         put_away_others(tx, proposal)
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 from pydantic import AfterValidator
 
 from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told, plural
+from navigator.journey.change import reject
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Decision, Model, Proposal, utc_now
-from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.model.states import DecisionKind, LandingState, ProposalState
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -232,4 +233,4 @@ class Reject(Decide[DecideArgs]):
         return Question(f"Reject {title}?", lines, "reject", note=NoteField("a reason (optional)"))
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
-        tx.set_task_state(proposal.task_id, TaskState.REJECTED, reason=note)
+        reject(tx, proposal.task_id, note)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from navigator.actions.base import Question, Subject, Told, Verb, plural
 from navigator.actions.deciding import Pinned, not_waiting, require_tree
+from navigator.journey import change
 from navigator.model.errors import ConfigError, Conflict, NavigatorError
 from navigator.model.models import Model
 from navigator.model.states import Escalation, Role, TaskState
@@ -122,14 +123,13 @@ class Escalate(Verb[EscalateArgs, Escalated]):
                 task = tx.read.task(proposal.task_id)
                 if args.withdraw:
                     if task.escalated is Escalation.AGAIN:
-                        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, escalated=Escalation.NONE)
+                        change.to_developer(tx, task)
                     else:
                         tx.escalate_task(task.id, Escalation.NONE)
                 elif task.state is TaskState.AWAITING_REVIEW:
                     tx.escalate_task(task.id, Escalation.NEXT)
                 else:
-                    to = TaskState.FINAL_REVIEW if args.final else TaskState.AWAITING_REVIEW
-                    tx.set_task_state(task.id, to, escalated=Escalation.AGAIN)
+                    change.escalate(tx, task, final=args.final)
                     rows[proposal.id] = rows[proposal.id].model_copy(update={"again": True})
         return Escalated(
             proposals=tuple(rows.values()), final=args.final, withdrawn=args.withdraw, running=deps.conducting

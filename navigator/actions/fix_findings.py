@@ -10,9 +10,10 @@ from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, To
 from navigator.actions.deciding import TreePin, require_tree, state_words
 from navigator.actions.send_back import comment_text
 from navigator.actions.task_add import TEXT_LIMIT
+from navigator.journey.change import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Finding, Model, Proposal, Task
-from navigator.model.states import ProposalState, TaskKind, TaskState
+from navigator.model.states import ProposalState, TaskKind
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class RequestFix(SubjectVerb[FixArgs, FixRequested]):
                     made.id, on
                 )  # holds the commit, which may be in the private repository alone
             tx.mark_comments_sent(comment["id"] for comment in comments)
-            tx.set_task_state(read.id, TaskState.DONE, reason=f"its findings are {made.id}'s to fix")
+            put_away(tx, read, f"its findings are {made.id}'s to fix")
             tx.set_proposal_state(shown.id, ProposalState.DECIDED)
         return FixRequested(proposal=shown.id, task=deps.reader.task(made.id), on=branch or on[:12])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from navigator.actions.base import Question, Subject, SubjectVerb, Told
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
 from navigator.actions.split import Built, add_part, check_now
+from navigator.journey.change import reject
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Decision, Model, Proposal, Reproduction, Task, utc_now
 from navigator.model.states import (
@@ -113,7 +114,7 @@ class KeepTests(SubjectVerb[KeepTestsArgs, TestsKept]):
             tx.add_decision(
                 parent.id, Decision(kind=DecisionKind.REJECT, note=said, tree=parent.tree, at=utc_now())
             )
-            tx.set_task_state(parent.task_id, TaskState.REJECTED, reason=said)
+            reject(tx, parent.task_id, said)
             tx.event("tests_kept", parent.task_id, parent.id, {"part": part.id, "tests": list(paths)})
         if not deps.conducting:
             await check_now(deps, part.task_id)

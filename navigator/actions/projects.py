@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.actions.base import Question, Told, Verb, plural
+from navigator.journey.change import cancel, withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Model, Project
-from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, ProposalState, TaskState
+from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, TaskState
 
 if TYPE_CHECKING:
     from navigator.git.facts import RepoFacts
@@ -291,9 +292,8 @@ def _waiting(reader: Reader, args: RemoveProjectsArgs) -> list[Waiting]:
 def _cancel(tx: Transaction, card: Card) -> None:
     """End a task that waits; an approval whose landing was refused is taken back first."""
     if card.state is TaskState.APPROVED:
-        tx.set_proposal_state(card.proposal, ProposalState.OPEN)
-        tx.set_task_state(card.task, TaskState.AWAITING_APPROVAL)
-    tx.set_task_state(card.task, TaskState.CANCELLED, reason="its project was removed")
+        withdraw_approval(tx, card.proposal, tx.read.task(card.task))
+    cancel(tx, card.task, "its project was removed")
 
 
 def _without_hook(project: Project) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
 from navigator.actions.send_back import comment_text
+from navigator.journey import change
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import AppliedEdit, Decision, Model, PolicyItem, Proposal, Task, Usage, utc_now
@@ -256,12 +257,8 @@ def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str = "", 
         origin=task.id,
     )
     tx.set_task_base(made.id, parent.base_commit)
-    tx.set_task_state(
-        made.id,
-        TaskState.CHECKING,
-        reason=reason or f"part of {parent.id}: {', '.join(chosen.labels)}",
-        note=part_note(parent, built.files, chosen.labels),
-    )
+    said = reason or f"part of {parent.id}: {', '.join(chosen.labels)}"
+    change.begin_with_checks(tx, made, said, part_note(parent, built.files, chosen.labels))
     said = part_title(parent, title or f"part of {parent.id}")
     return _derived(tx, parent, made, chosen, built.part_files, built.policy, said)
 
@@ -323,7 +320,7 @@ def _drop_rest(tx: Transaction, parent: Proposal, part: Proposal, built: Built, 
     said = f"{', '.join(built.chosen.labels)} of it became {part.id}; the rest was dropped."
     full = f"{said}\n{note.strip()}".strip()
     tx.add_decision(parent.id, Decision(kind=DecisionKind.REJECT, note=full, tree=parent.tree, at=utc_now()))
-    tx.set_task_state(parent.task_id, TaskState.REJECTED, reason=full)
+    change.reject(tx, parent.task_id, full)
     _record(tx, parent, part, built)
 
 
@@ -342,7 +339,7 @@ def _go_on_with_rest(tx: Transaction, parent: Proposal, part: Proposal, built: B
         if built.rest_base != parent.base_commit:
             remember_part_base(tx, built.rest_base, part.id, "")
         said = f"the rest of {parent.id}: {', '.join(built.chosen.rest)}"
-        tx.set_task_state(task.id, TaskState.CHECKING, reason=said)
+        change.begin_with_checks(tx, task, said)
         title = part_title(parent, f"the rest of {parent.id}")
         _derived(tx, parent, task, built.rest, built.rest_files, built.rest_policy, title, built.rest_base)
         _record(tx, parent, part, built)
@@ -367,5 +364,4 @@ async def check_now(deps: Dependencies, task_id: str) -> None:
         await check_part(deps, task_id)
     except NavigatorError as error:
         log.warning("%s could not be checked: %s", task_id, error)
-        with deps.store.transaction() as tx:
-            tx.set_task_state(task_id, TaskState.FAILED, reason=f"It could not be checked: {error}")
+        deps.move(change.broke, deps.reader.task(task_id), f"It could not be checked: {error}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from navigator.actions.base import Question, Told, Verb, plural
+from navigator.journey.change import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Model, Suggestion, Task
 from navigator.model.states import SuggestionState, TaskKind, TaskState
@@ -61,9 +62,7 @@ class _Settle(Verb[SuggestionArgs, Settled]):
                 for one in tx.read.suggestions(scan.id, attempt=scan.attempt)
             )
             if not left and scan.state is TaskState.AWAITING_APPROVAL:
-                tx.set_task_state(
-                    scan.id, TaskState.DONE, reason="every suggestion was accepted or dismissed"
-                )
+                put_away(tx, scan, "every suggestion was accepted or dismissed")
         return Settled(
             scan=deps.reader.task(scan.id),
             suggestions=tuple(deps.reader.suggestions(scan.id, attempt=scan.attempt)),

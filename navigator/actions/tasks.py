@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from navigator.actions.base import Question, Subject, SubjectVerb, Told, plural
 from navigator.actions.deciding import state_words
+from navigator.journey.change import cancel, put_away
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Model, Task
 from navigator.model.states import CANCELLABLE_TASK_STATES, RETRYABLE_TASK_STATES, ProposalState, TaskState
@@ -85,7 +86,7 @@ class Cancel(TaskVerb):
         return Question(f"Cancel {', '.join(on.task for on in found)}?", tuple(lines), "cancel the task")
 
     def move(self, tx: Transaction, task: Task) -> None:
-        tx.set_task_state(task.id, TaskState.CANCELLED, reason="cancelled by the developer")
+        cancel(tx, task.id, "cancelled by the developer")
 
 
 # Retry tasks that ended without landing: a new attempt.
@@ -159,7 +160,7 @@ class PutAway(TaskVerb):
             tx.set_proposal_state(
                 read.id, ProposalState.DECIDED
             )  # an existing change: there is nothing else to decide
-        tx.set_task_state(task.id, TaskState.DONE, reason="read")
+        put_away(tx, task, "read")
 
 
 # Link queued tasks to others that come first, and free them again.

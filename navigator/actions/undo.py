@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from navigator.actions.base import Question, Subject, SubjectVerb, Told
 from navigator.actions.deciding import after_id
+from navigator.journey.change import withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Model
-from navigator.model.states import LandingState, ProposalState, TaskState
+from navigator.model.states import LandingState, TaskState
 from navigator.sheet.parts import built_on
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ class Undo(SubjectVerb[UndoArgs, Undone]):
 
 def _withdraw(deps: Dependencies, on: Subject) -> UndoneRow:
     with deps.store.transaction() as tx:
-        tx.set_proposal_state(on.proposal, ProposalState.OPEN)
-        tx.set_task_state(on.task, TaskState.AWAITING_APPROVAL)
+        withdraw_approval(tx, on.proposal, tx.read.task(on.task))
     return UndoneRow(
         id=on.proposal, undone=True, reason="the approval is withdrawn; it is waiting for your decision again"
     )

@@ -33,6 +33,7 @@ from navigator.engine.server import SocketServer
 from navigator.engine.summary import Session
 from navigator.exam.background import keep_preparing
 from navigator.exam.queue import ExamQueue
+from navigator.journey.change import broke
 from navigator.journey.check_dispatch import check
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.land import land
@@ -342,17 +343,11 @@ class Conductor:
 
     def _fail(self, task_id: str, error: Exception) -> None:
         """Put a task whose stage broke where its state allows: failed, or before the developer with the reason."""
-        from navigator.model.states import TASK_TRANSITIONS
-
         task = self._deps.reader.task(task_id)
         shown = str(error) if isinstance(error, NavigatorError) else f"{type(error).__name__}: {error}"
         reason = f"Navigator could not go on with this task: {shown}"
-        for target in (TaskState.FAILED, TaskState.AWAITING_APPROVAL, TaskState.CANCELLED):
-            if target in TASK_TRANSITIONS[task.state]:
-                with self._deps.store.transaction() as tx:
-                    tx.set_task_state(task_id, target, reason=reason)
-                return
-        log.error("%s stays %s: %s", task_id, task.state.value, reason)
+        if not self._deps.move(broke, task, reason):
+            log.error("%s stays %s: %s", task_id, task.state.value, reason)
 
     def _renew(self, task_id: str) -> None:
         task = self._deps.reader.task(task_id)

@@ -199,9 +199,17 @@ def _commit_of(facts: RepoFacts, name: str, shown: str) -> str:
     if found.status != 0 or not patterns.fullmatch(r"[0-9a-f]{40,64}", found.text):
         raise NothingToReview(
             f"{facts.path} has no commit {safe_line(shown)!r}.",
-            hint="Give a commit, a branch or a range such as main..topic.",
+            hint=f"Give a commit, a branch or a range such as main..topic. {_branches(facts)}",
         )
     return found.text
+
+
+def _branches(facts: RepoFacts) -> str:
+    newest = ("--sort=-committerdate", "--count=6")
+    names = facts.git().run("for-each-ref", "--format=%(refname:short)", *newest, "refs/heads").text.split()
+    return (
+        f"Its branches: {', '.join(map(safe_line, names[:5]))}{', …' if names[5:] else ''}." if names else ""
+    )
 
 
 def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> list[_Commit]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
+from navigator.journey.change import proposal_of_round
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.assemble import Elsewhere, elsewhere_blocks, in_its_way, task_block
 from navigator.journey.prompts.blocks import KeyRing, data_block
 from navigator.journey.prompts.material import Ground, findings_block, worth_sending
-from navigator.journey.testing import of_round, tests_of
+from navigator.journey.testing import tests_of
 from navigator.model.states import EITHER_KINDS
 from navigator.model.text import safe_line
 
@@ -54,7 +55,7 @@ def again(
         problems: why the change cannot be taken.
     """
     task, project = ground.task, ground.source.project
-    proposal = of_round(deps, task) if tests_failed else None
+    proposal = proposal_of_round(deps.reader, task) if tests_failed else None
     result = tests_of(proposal) if proposal is not None else None
     review = None
     if not tests_failed and not problems and task.round > 0:

@@ -24,6 +24,7 @@ from navigator.client.errors import ServingError
 from navigator.git.diffs import ABSENT
 from navigator.git.private import PathRefused
 from navigator.git.source_protocol import FileChange
+from navigator.journey import change
 from navigator.journey.agent_prompts import again, first
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.drafting import (
@@ -36,9 +37,8 @@ from navigator.journey.drafting import (
 )
 from navigator.journey.prompts.assemble import Elsewhere
 from navigator.journey.prompts.material import Ground, settle
-from navigator.journey.proposing import no_change, propose
-from navigator.journey.testing import TESTS_FAILED, review_as_is
-from navigator.journey.turn import give_up, keep_report, move, requeue
+from navigator.journey.proposing import propose
+from navigator.journey.testing import TESTS_FAILED
 from navigator.journey.turn_journal import TURN_CALLS, TurnJournal
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
@@ -87,16 +87,16 @@ async def write_with_agent(deps: Dependencies, task: Task) -> None:
     judged = known is not None and known.outcome == "ok"
     if not judged:
         if task.state is TaskState.CHECKING:
-            requeue(deps, task, "an agent's run was interrupted")
+            deps.move(change.write_later, task, "an agent's run was interrupted")
             return
-        move(deps, task, TaskState.GENERATING)
+        deps.move(change.start_writing, task)
     try:
         ground, elsewhere = await settle(deps, task)
     except StoreError:
         raise
     except NavigatorError as error:
         require_space(deps.paths.root)
-        give_up(deps, task, f"{error}")
+        deps.move(change.give_up, task, f"{error}")
         return
     if known is not None and judged:
         await _propose(deps, ground, known)
@@ -127,27 +127,27 @@ async def _work(
             if turn.outcome == "failed"
         ]
         if len(failed) < DEATHS and not error.final:
-            requeue(deps, task, error.message)
+            deps.move(change.write_later, task, error.message)
         else:
-            give_up(deps, task, error.message)
+            deps.move(change.give_up, task, error.message)
         return
     except ServingError as error:
-        requeue(deps, task, str(error))
+        deps.move(change.write_later, task, str(error))
         raise
     match result:
         case Draft():
             last = _last(deps, task)
             assert last is not None
-            move(deps, task, TaskState.CHECKING)
+            deps.move(change.apply_answer, task)
             await propose(deps, ground, result, way=way_of(last))
         case NoChange(reason):
-            move(deps, task, TaskState.CHECKING)
-            if not review_as_is(deps, task, f"The agent keeps its change: {reason}"):
-                no_change(deps, ground, reason)
+            deps.move(change.apply_answer, task)
+            if not deps.move(change.review_as_is, task, f"The agent keeps its change: {reason}"):
+                deps.move(change.change_nothing, task, ground.writer, reason)
         case NotApplied():
-            give_up(deps, task, f"The agent's change cannot be taken: {result.problems[0]}")
+            deps.move(change.give_up, task, f"The agent's change cannot be taken: {result.problems[0]}")
         case str():
-            keep_report(deps, task, result)
+            deps.move(change.keep_report, task, result)
 
 
 def way_of(turn: AgentTurn) -> str:
@@ -158,11 +158,11 @@ def way_of(turn: AgentTurn) -> str:
 async def _propose(deps: Dependencies, ground: Ground, turn: AgentTurn) -> None:
     """Make the proposal of a turn whose result was stored, and that an interruption left at that."""
     made = await asyncio.to_thread(_from_tree, ground, turn)
-    move(deps, ground.task, TaskState.CHECKING)
+    deps.move(change.apply_answer, ground.task)
     if isinstance(made, Draft):
         await propose(deps, ground, made, way=way_of(turn))
     else:
-        give_up(deps, ground.task, f"The agent's change cannot be taken: {made.problems[0]}")
+        deps.move(change.give_up, ground.task, f"The agent's change cannot be taken: {made.problems[0]}")
 
 
 def _from_tree(ground: Ground, turn: AgentTurn) -> Draft | NotApplied:

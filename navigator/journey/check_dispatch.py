@@ -9,10 +9,11 @@ from navigator.checks.policy import check_policy
 from navigator.checks.syntax import syntax_check
 from navigator.git.diffs import ABSENT
 from navigator.git.private import PrivateRepo
+from navigator.journey import change
 from navigator.journey.checking import run_checks
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.proving import settle
-from navigator.journey.testing import of_round, try_proposal, untested
+from navigator.journey.testing import try_proposal, untested
 from navigator.journey.write import write
 from navigator.model.models import CheckResult, Proposal, Task
 from navigator.model.states import CheckOutcome, PolicyAction, TaskState
@@ -31,7 +32,7 @@ async def check(deps: Dependencies, task_id: str) -> None:
     if task.ref:
         await check_existing(deps, task)
         return
-    reviewed = of_round(deps, task)
+    reviewed = change.proposal_of_round(deps.reader, task)
     if reviewed is not None and reviewed.review is not None and task.state is TaskState.CHECKING:
         await settle(deps, task, reviewed)
         return
@@ -66,7 +67,7 @@ async def check_part(deps: Dependencies, task_id: str) -> None:
     checks += await run_checks(deps, project, proposal.base_commit, proposal.tree, task=task)
     with deps.store.transaction() as tx:
         tx.set_checks(proposal.id, checks)
-        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)
+        change.to_developer(tx, task)
 
 
 async def check_existing(deps: Dependencies, task: Task) -> None:
@@ -86,7 +87,7 @@ async def check_existing(deps: Dependencies, task: Task) -> None:
         checks = await asyncio.to_thread(gates, private, proposal)
     with deps.store.transaction() as tx:
         tx.set_checks(proposal.id, [check for check in checks if check.name == PARSE])
-        tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
+        change.ask_review(tx, task)
 
 
 def gates(private: PrivateRepo, proposal: Proposal) -> list[CheckResult]:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from navigator.config.paths import StatePaths, config_path
 from navigator.config.resources import resource_dir
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from navigator.client.tokens import TokenCounter
     from navigator.git.private import PrivateRepo
     from navigator.store.reads.reader import Reader
-    from navigator.store.writes.writer import Store
+    from navigator.store.writes.writer import Store, Transaction
     from navigator.swap.base import SwapStrategy
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 @contextmanager
@@ -125,6 +128,13 @@ class Dependencies:
         servers = [self.settings.server(role) for role in Role]
         names = {name for server in servers for name in (server.api_key_env, server.admin_key_env) if name}
         self.redact.learn(os.environ.get(name, "") for name in names)
+
+    def move(
+        self, make: Callable[Concatenate[Transaction, _P], _T], *args: _P.args, **named: _P.kwargs
+    ) -> _T:
+        """Make one of the moves in `journey.change`, in a transaction of its own."""
+        with self.store.transaction() as tx:
+            return make(tx, *args, **named)
 
     @cached_property
     def requests(self) -> Requests:

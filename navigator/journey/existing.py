@@ -13,6 +13,7 @@ from navigator.context.withheld import learn_withheld
 from navigator.git.existing import Change, Found
 from navigator.git.facts import RepoFacts, read_facts
 from navigator.git.private import LineCounts, PrivateRepo
+from navigator.journey.change import begin_with_checks
 from navigator.journey.dependencies import Dependencies, at_home
 from navigator.model import patterns
 from navigator.model.models import EXISTING, AppliedEdit, Project, Proposal, Task
@@ -89,7 +90,7 @@ def again(tx: Transaction, task: Task) -> None:
     last = tx.read.proposals(task_id=task.id)[-1]
     made = tx.new_attempt(task.id, note=task.note)
     tx.set_task_base(task.id, last.base_commit)
-    tx.set_task_state(task.id, TaskState.CHECKING)
+    begin_with_checks(tx, made)
     fresh = {"id": "", "attempt": made.attempt, "checks": (), "seen": False, "created": ""}
     tx.add_proposal(last.model_copy(update=fresh))
 
@@ -146,7 +147,7 @@ def _add(tx: Transaction, project: Project, one: _Measured, priority: int) -> st
         project.id, f"{change.title}\n\n{change.text}", priority=priority, ref=change.ref, head=change.head
     )
     tx.set_task_base(task.id, change.base)
-    tx.set_task_state(task.id, TaskState.CHECKING, reason=f"review of {change.ref}")
+    begin_with_checks(tx, task, f"review of {change.ref}")
     tx.add_proposal(
         Proposal(
             id="",

@@ -17,6 +17,7 @@ from functools import partial
 from typing import ClassVar, TypeVar
 
 from navigator.git.facts import read_facts
+from navigator.journey import change
 from navigator.journey.checking import run_checks
 from navigator.journey.dependencies import Dependencies, at_home
 from navigator.landing.checkout import holds_lock
@@ -25,7 +26,7 @@ from navigator.landing.plan import LandingPlan, LandingRefused, StaleBase, clear
 from navigator.landing.undo import prepare_undo, undo_result
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Proposal, Task, utc_now
-from navigator.model.states import CheckOutcome, DecisionKind, LandingState, TaskState
+from navigator.model.states import CheckOutcome, DecisionKind, LandingState
 from navigator.sandbox.compare import NAME
 from navigator.sheet.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
 from navigator.sheet.writing import repair_prompts
@@ -279,7 +280,7 @@ def _landed(deps: Dependencies, task: Task, proposal: Proposal, plan: LandingPla
     with deps.store.transaction() as tx:
         tx.journal_close(entry, "landed")
         tx.set_landing(proposal.id, landing)
-        tx.set_task_state(task.id, TaskState.LANDED)
+        change.landed(tx, task.id)
     return landing
 
 
@@ -294,7 +295,7 @@ def _stale(deps: Dependencies, task: Task, proposal: Proposal, reason: str) -> L
     landing = Landing(state=LandingState.REFUSED, reason=reason, at=utc_now())
     with deps.store.transaction() as tx:
         tx.set_landing(proposal.id, landing)
-        tx.set_task_state(task.id, TaskState.STALE, reason=reason, note=note_after_part(tx.read, task))
+        change.base_moved(tx, task.id, reason, note_after_part(tx.read, task))
     return landing
 
 
@@ -352,7 +353,7 @@ def _undone(deps: Dependencies, proposal: Proposal, plan: LandingPlan, entry: in
     with deps.store.transaction() as tx:
         tx.journal_close(entry, "undone")
         tx.set_landing(proposal.id, undone)
-        tx.set_task_state(proposal.task_id, TaskState.UNDONE)
+        change.undone(tx, proposal.task_id)
     return undone
 
 

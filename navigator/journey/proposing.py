@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from navigator.journey import change
 from navigator.journey.checking import UNTESTED
 from navigator.journey.choosing import put_away_as_same
 from navigator.journey.dependencies import Dependencies
@@ -9,7 +10,6 @@ from navigator.journey.drafting import Draft
 from navigator.journey.prompts.material import Ground, sent_back
 from navigator.journey.testing import keep
 from navigator.model.models import Proposal
-from navigator.model.states import EditCode, TaskState
 from navigator.model.text import cut_title, safe_line
 
 _TITLE = 72
@@ -27,7 +27,7 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str =
         task.round - 1,
         made.tree,
     ):
-        no_change(deps, ground, "its answer changes nothing.")
+        deps.move(change.change_nothing, task, ground.writer, "its answer changes nothing.")
         return
     cost = deps.reader.round_cost(task.id, task.attempt, task.round, ground.writer)
     proposal = Proposal(
@@ -62,7 +62,7 @@ async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str =
         added = tx.add_proposal(proposal)
         if not ground.source.project.check.strip():
             tx.set_checks(added.id, (*made.checks, UNTESTED))
-            tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
+            change.ask_review(tx, task)
         # Else it stays in `checking`: its tests run apart from this stage, which holds the writer's place.
 
 
@@ -75,12 +75,3 @@ def title_of(text: str) -> str:
 def _said_first(prose: str) -> str:
     """The first sentence of what a writer says of its change: another attempt may do more than its task's first line says."""
     return safe_line(prose.strip().partition("\n")[0].partition(". ")[0].rstrip("."))
-
-
-def no_change(deps: Dependencies, ground: Ground, reason: str) -> None:
-    """NO_CHANGE is an answer: in round 0 to the task, later to the reviewer, whose proposal stays open."""
-    task = ground.task
-    who = "No change is needed" if task.round == 0 else f"The {ground.writer.value} keeps its change"
-    with deps.store.transaction() as tx:
-        tx.event("no_change", task_id=task.id, data={"code": EditCode.NO_OP.value, "round": task.round})
-        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=f"{who}: {reason}")

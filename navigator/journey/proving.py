@@ -15,9 +15,9 @@ from typing import TypeVar
 from navigator.context.withheld import learn_withheld
 from navigator.git.diffs import decode_lines
 from navigator.git.source import TreeSource
+from navigator.journey.change import follow_verdict
 from navigator.journey.checking import CheckSetup, cancellable, check_setup
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.moving import move_on
 from navigator.journey.reproducing import file_reader
 from navigator.journey.reviewing.grounding import derive_verdict
 from navigator.model.models import CheckResult, Proposal, Reproduction, Task
@@ -75,7 +75,7 @@ async def settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
             verdict = derive_verdict(review.findings, block_on)
             tx.settle_review(proposal.id, held[0].review_id, verdict, review.findings, block_on)
             review = review.model_copy(update={"verdict": verdict})
-        move_on(tx, deps, task, review)
+        follow_verdict(tx, deps.settings, task, review)
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,14 @@ import asyncio
 import logging
 
 from navigator.agents.homes import Homes
+from navigator.journey.change import take_back
 from navigator.journey.checking import SCRATCH
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.land import recover_landings
-from navigator.model.models import Task
 from navigator.model.states import LOOP_TASK_STATES, TaskState
 from navigator.sandbox.suite import sweep
 
 log = logging.getLogger(__name__)
-
-_BACK = {
-    TaskState.REVIEWING: TaskState.AWAITING_REVIEW,
-}
 
 
 async def recover(deps: Dependencies) -> int:
@@ -36,18 +32,8 @@ async def recover(deps: Dependencies) -> int:
     if left:
         log.info("recovery: %d folders of agents taken away", left)
     for task in deps.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
-        take_back(deps, task)
-        moved += 1
+        moved += deps.move(take_back, task)
     moved += await recover_landings(deps)
     if moved:
         log.info("recovery: %d tasks taken back", moved)
     return moved
-
-
-def take_back(deps: Dependencies, task: Task) -> None:
-    """Put a task that no stage holds any more where one can take it up again; others stay as they are."""
-    if task.state not in (TaskState.GENERATING, TaskState.REVIEWING):
-        return
-    back = _BACK.get(task.state) or (TaskState.QUEUED if task.round == 0 else TaskState.REVISING)
-    with deps.store.transaction() as tx:
-        tx.set_task_state(task.id, back, reason="taken back after an interruption")

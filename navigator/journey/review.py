@@ -14,6 +14,7 @@ from navigator.client.names import same_base
 from navigator.config.settings import ServerSettings, Settings
 from navigator.edits import parse_answer
 from navigator.figures.exam import advice_words, exam_scores
+from navigator.journey import change
 from navigator.journey.calls import (
     FAILED_CALLS_A_ROUND,
     call_model,
@@ -22,7 +23,6 @@ from navigator.journey.calls import (
     usage_of,
 )
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.moving import move_on
 from navigator.journey.proving import held_of
 from navigator.journey.reproducing import Talk, ask_tests, planned
 from navigator.journey.review_looking import SEQS, look_first
@@ -34,14 +34,13 @@ from navigator.journey.reviewing.prompt import Plan, Planner, Reading, ReviewPro
 from navigator.journey.reviewing.rereview import reversals
 from navigator.journey.subject import Subject, gather_subject, leaving_messages
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
-from navigator.model.states import Escalation, Role, TaskState, Verdict
+from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded.run import WorkerLost, run_bounded
 
 if TYPE_CHECKING:
     from navigator.client.tokens import TokenCounter
     from navigator.journey.prompts.blocks import KeyRing
     from navigator.journey.prompts.library import PromptLibrary
-    from navigator.store.writes.writer import Transaction
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +95,7 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
     if role is not Role.REVIEWER:
         await _read_beside(deps, task, proposal, role)
         return
-    _set(deps, task, TaskState.REVIEWING)
+    deps.move(change.start_review, task)
     again = task.escalated is Escalation.AGAIN
     try:
         if again:  # another reading, without tests: those of the first one stand
@@ -113,10 +112,10 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
             held = held_of(deps, task, proposal)
         await ask_tests(deps, task, proposal, held, talks)
     except ServingError as error:
-        _set(deps, task, TaskState.AWAITING_REVIEW, str(error))
+        deps.move(change.ask_review, task, str(error))
         raise
     if held:
-        _set(deps, task, TaskState.CHECKING, "the tests of its findings are run")
+        deps.move(change.test_findings, task)
 
 
 async def _read_beside(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> None:
@@ -125,17 +124,9 @@ async def _read_beside(deps: Dependencies, task: Task, proposal: Proposal, role:
         review, _ = await _read(deps, task, proposal, role)
     except ServingError as error:
         if role is Role.FINAL and task.escalated:
-            reason = f"The final model did not answer: {error}"
-            with deps.store.transaction() as tx:
-                _give_back(tx, task, reason)
+            deps.move(change.after_final, task, f"The final model did not answer: {error}")
         raise
     _record(deps, task, proposal, review)
-
-
-def _give_back(tx: Transaction, task: Task, reason: str = "") -> None:
-    """To the developer, unless the developer has taken it back already."""
-    if tx.read.task(task.id).state is TaskState.FINAL_REVIEW:
-        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, reason=reason, escalated=Escalation.NONE)
 
 
 async def _read(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> tuple[Review, list[Talk]]:
@@ -439,14 +430,9 @@ def _record(
         if rows:
             tx.add_reproductions(proposal.id, number, kept.findings, rows)
         elif role is Role.REVIEWER:
-            move_on(tx, deps, task, review)
+            change.follow_verdict(tx, deps.settings, task, review)
         elif role is Role.FINAL:
-            _give_back(tx, task)
-
-
-def _set(deps: Dependencies, task: Task, state: TaskState, reason: str = "") -> None:
-    with deps.store.transaction() as tx:
-        tx.set_task_state(task.id, state, reason=reason)
+            change.after_final(tx, task)
 
 
 def _why_advice(deps: Dependencies, review: Review) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from navigator.edits import unsafe_path
 from navigator.git.scope import in_scope, is_secret
 from navigator.journey.calls import Message
+from navigator.journey.change import keep_report
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.material import Material
 from navigator.journey.scan_answer import (
@@ -20,9 +21,9 @@ from navigator.journey.scan_answer import (
     scan_schema,
     sift,
 )
-from navigator.journey.turn import ask, keep_report
+from navigator.journey.turn import ask
 from navigator.model.models import Task
-from navigator.model.states import LIVE_TASK_STATES, TaskState
+from navigator.model.states import LIVE_TASK_STATES
 
 TRIES = 2
 """Answers that are asked for: one, and one more where it cannot be read."""
@@ -90,20 +91,16 @@ async def offer(
     with deps.store.transaction() as tx:
         tx.add_suggestions(task.id, task.attempt, found.suggestions)
         count = len(found.suggestions)
-        tx.set_task_state(
-            task.id,
-            TaskState.AWAITING_APPROVAL,
-            report=why + report_text(found, not_shown),
-            reason=f"{count} suggestion{'' if count == 1 else 's'}",
-        )
+        said = f"{count} suggestion{'' if count == 1 else 's'}"
+        keep_report(tx, task, why + report_text(found, not_shown), said)
 
 
 def _unreadable(deps: Dependencies, task: Task, text: str, why: str) -> None:
     """No answer could be read: the report shows the last one as it came."""
     more = f"\n… and {len(text) - RAW_SHOWN:,} characters more" if len(text) > RAW_SHOWN else ""
     shown = "\n".join(f"    {line}" for line in text[:RAW_SHOWN].splitlines())
-    keep_report(
-        deps,
+    deps.move(
+        keep_report,
         task,
         f"{why}# The suggestions could not be read\n\n"
         f"The model was asked {TRIES} times and did not answer in the required form, so nothing here can be "

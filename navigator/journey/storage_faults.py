@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from navigator.journey.change import take_back
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.recovery import take_back
 from navigator.store.errors import DatabaseCorrupt, StoreError
 from navigator.store.space import free_bytes, is_low
 
@@ -72,5 +72,5 @@ class Storage:
     def take_back(self, busy: frozenset[str]) -> None:
         """Put the tasks that were cut off, and that no stage holds, where they can be taken up again."""
         for task_id in sorted(self._cut_off - busy):
-            take_back(self._deps, self._deps.reader.task(task_id))
+            self._deps.move(take_back, self._deps.reader.task(task_id))
             self._cut_off.discard(task_id)

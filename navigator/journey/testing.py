@@ -11,14 +11,16 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from navigator.journey import change
 from navigator.journey.calls import Message
+from navigator.journey.change import proposal_of_round
 from navigator.journey.checking import run_checks
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.blocks import data_block
 from navigator.journey.proving import NAME as AGAIN
 from navigator.journey.proving import run_again
 from navigator.model.models import CheckResult, Proposal, Task
-from navigator.model.states import CheckOutcome, ProposalState, TaskState
+from navigator.model.states import CheckOutcome
 from navigator.model.text import safe_line
 from navigator.sandbox.compare import NAME
 
@@ -34,16 +36,6 @@ TESTS_FAILED = "tests_failed"
 """A call's outcome once its answer applied and broke tests that the base passes."""
 
 
-def of_round(deps: Dependencies, task: Task) -> Proposal | None:
-    """The open proposal of the task's present round; None where no answer of it applied yet."""
-    found = [
-        proposal
-        for proposal in deps.reader.proposals({ProposalState.OPEN}, task_id=task.id)
-        if (proposal.attempt, proposal.round) == (task.attempt, task.round)
-    ]
-    return found[-1] if found else None
-
-
 def tests_of(proposal: Proposal) -> CheckResult | None:
     """What the project's tests said of a proposal; None where they were not run yet."""
     return next((check for check in proposal.checks if check.name == NAME), None)
@@ -51,7 +43,7 @@ def tests_of(proposal: Proposal) -> CheckResult | None:
 
 def untested(deps: Dependencies, task: Task) -> Proposal | None:
     """The proposal of a task in `checking` whose tests are due; None where its newest answer is no proposal yet."""
-    proposal = of_round(deps, task)
+    proposal = proposal_of_round(deps.reader, task)
     return proposal if proposal is not None and tests_of(proposal) is None else None
 
 
@@ -75,14 +67,14 @@ async def try_proposal(deps: Dependencies, task: Task, proposal: Proposal) -> No
             turns = tx.read.agent_turns(task.id, task.attempt, task.round)
             if turns:
                 tx.judge_agent_turn(turns[-1].id, TESTS_FAILED)
-            tx.set_task_state(task.id, TaskState.GENERATING, reason="tests fail: a repair is due")
+            change.start_writing(tx, task, "tests fail: a repair is due")
         else:
-            tx.set_task_state(task.id, TaskState.AWAITING_REVIEW)
+            change.ask_review(tx, task)
 
 
 def repair_messages(deps: Dependencies, material: Material) -> tuple[str, list[Message]] | None:
     """The message to the writer after its answer broke tests, with the prompt's version; None without a test result."""
-    proposal = of_round(deps, material.task)
+    proposal = proposal_of_round(deps.reader, material.task)
     result = tests_of(proposal) if proposal is not None else None
     if result is None:
         return None
@@ -101,19 +93,3 @@ async def keep(deps: Dependencies, ground: Ground, tree: str) -> None:
     name = f"{task.id}-{task.attempt}-{task.round}"
     async with deps.project_lock(task.project_id):
         await asyncio.to_thread(ground.source.private.keep, name, tree, ground.source.treeish)
-
-
-def review_as_is(deps: Dependencies, task: Task, reason: str) -> bool:
-    """After a failed repair: send the proposal that it was to fix to the reviewer, with its failing tests.
-
-    Returns:
-        Whether there was one.
-    """
-    task = deps.reader.task(task.id)
-    if of_round(deps, task) is None:
-        return False
-    with deps.store.transaction() as tx:
-        if task.state is not TaskState.CHECKING:
-            tx.set_task_state(task.id, TaskState.CHECKING)
-        tx.set_task_state(task.id, TaskState.AWAITING_REVIEW, reason=reason)
-    return True

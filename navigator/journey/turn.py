@@ -1,4 +1,4 @@
-"""What every stage that writes does: ask the model, keep a report, and move the task when no answer comes."""
+"""What every stage that writes does: ask the model, and move the task when no answer comes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from navigator.client.errors import CutByLength, ServingError
+from navigator.journey import change
 from navigator.journey.calls import Message, call_model, is_tasks_fault
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.testing import review_as_is
 from navigator.model.models import Task
-from navigator.model.states import Role, TaskState
+from navigator.model.states import Role
 from navigator.store.writes.ledger import LOOKED
 
 
@@ -46,50 +46,12 @@ async def ask(
             seq=deps.reader.answers_refused(*place, writer) + looked,
         )
     except CutByLength:
-        give_up(deps, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
+        deps.move(change.give_up, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
         return None
     except ServingError as error:
         if is_tasks_fault(deps, task, error, writer):
-            give_up(deps, task, str(error))
+            deps.move(change.give_up, task, str(error))
             return None
-        requeue(deps, task, str(error))
+        deps.move(change.write_later, task, str(error))
         raise
     return answer.text
-
-
-def keep_report(deps: Dependencies, task: Task, text: str) -> None:
-    """End the task with this text as its report."""
-    with deps.store.transaction() as tx:
-        tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL, report=text.strip(), reason="report")
-
-
-def give_up(deps: Dependencies, task: Task, reason: str) -> None:
-    """In round 0 the task fails; a revision that cannot be made leaves the last proposal to the developer.
-
-    A repair of failing tests that cannot be made leaves the round's proposal to the reviewer, as it is.
-    """
-    if review_as_is(deps, task, f"The failing tests were not fixed. {reason}"):
-        return
-    if task.round == 0:
-        put(deps, task, TaskState.FAILED, reason)
-        return
-    put(deps, task, TaskState.AWAITING_APPROVAL, f"Revision {task.round} could not be made. {reason}")
-
-
-def requeue(deps: Dependencies, task: Task, reason: str) -> None:
-    """Put the task back to where the round began."""
-    put(deps, task, TaskState.QUEUED if task.round == 0 else TaskState.REVISING, reason)
-
-
-def put(deps: Dependencies, task: Task, state: TaskState, reason: str) -> None:
-    """Set a state, with the reason for the developer."""
-    with deps.store.transaction() as tx:
-        tx.set_task_state(task.id, state, reason=reason)
-
-
-def move(deps: Dependencies, task: Task, state: TaskState) -> None:
-    """Set a state, unless it is that already."""
-    if deps.reader.task(task.id).state is state:
-        return
-    with deps.store.transaction() as tx:
-        tx.set_task_state(task.id, state)

@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 
 from navigator.edits import parse_answer
+from navigator.journey import change
 from navigator.journey.agent_write import agent_writes, write_with_agent
 from navigator.journey.calls import Message
 from navigator.journey.dependencies import Dependencies
@@ -26,10 +27,10 @@ from navigator.journey.drafting import (
 )
 from navigator.journey.looking import ask_looking, restore_looks
 from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
-from navigator.journey.proposing import no_change, propose
+from navigator.journey.proposing import propose
 from navigator.journey.scan import scan
-from navigator.journey.testing import TESTS_FAILED, repair_messages, review_as_is
-from navigator.journey.turn import ask, give_up, keep_report, move, requeue
+from navigator.journey.testing import TESTS_FAILED, repair_messages
+from navigator.journey.turn import ask
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Task
 from navigator.model.states import (
@@ -72,20 +73,22 @@ async def write(deps: Dependencies, task_id: str) -> None:
         return
     resumed = task.state is TaskState.CHECKING
     if task.variation.writer == "agent" and task.state is TaskState.QUEUED:
-        move(deps, task, TaskState.GENERATING)
-        give_up(
-            deps, task, "This variant is the agent's, and the settings name none: [generator.agent] command."
+        deps.move(change.start_writing, task)
+        deps.move(
+            change.give_up,
+            task,
+            "This variant is the agent's, and the settings name none: [generator.agent] command.",
         )
         return
     if not resumed:
-        move(deps, task, TaskState.GENERATING)
+        deps.move(change.start_writing, task)
     try:
         material = await gather(deps, task, writer)
     except StoreError:
         raise
     except NavigatorError as error:
         require_space(deps.paths.root)  # git reports a full disk in many ways: none is the task's fault
-        give_up(deps, task, f"{error}")
+        deps.move(change.give_up, task, f"{error}")
         return
     if task.kind is TaskKind.SCAN:
         await scan(deps, material)
@@ -103,7 +106,7 @@ async def _report(deps: Dependencies, material: Material) -> None:
     stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     text = stored.text if stored else await ask(deps, task, material.writer, "report", version, messages)
     if text is not None:
-        keep_report(deps, task, text)
+        deps.move(change.keep_report, task, text)
 
 
 def _is_report(task: Task, text: str, *, marker: int) -> bool:
@@ -126,7 +129,7 @@ async def _write_change(deps: Dependencies, material: Material, *, may_call: boo
     stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     text = stored.text if stored is not None else await _open(deps, material)
     if text is not None and _is_report(task, text, marker=material.prompted.marker):
-        keep_report(deps, task, text)
+        deps.move(change.keep_report, task, text)
         return
     judged = stored is not None and stored.outcome == REFUSED
     if stored is not None and stored.outcome == TESTS_FAILED:
@@ -148,15 +151,17 @@ async def _judge(deps: Dependencies, material: Material, text: str, *, again: bo
     """
     task = material.task
     if not again:
-        move(deps, task, TaskState.CHECKING)
+        deps.move(change.apply_answer, task)
     async with deps.project_lock(task.project_id):
         outcome = await asyncio.to_thread(_drafted, material, text)
     if isinstance(outcome, Draft):
         looked = material.talk is not None and material.talk.turns
         await propose(deps, material, outcome, way=LOOKING if looked else "blocks")
     elif isinstance(outcome, NoChange):
-        if not review_as_is(deps, task, f"The {material.writer.value} keeps its change: {outcome.reason}"):
-            no_change(deps, material, outcome.reason)
+        if not deps.move(
+            change.review_as_is, task, f"The {material.writer.value} keeps its change: {outcome.reason}"
+        ):
+            deps.move(change.change_nothing, task, material.writer, outcome.reason)
     elif isinstance(outcome, TooLarge):
         answer = _newest(deps, material)
         assert answer is not None
@@ -175,9 +180,9 @@ async def _divide(deps: Dependencies, material: Material, *, may_call: bool) -> 
     if large is None:
         return False
     if not may_call:
-        requeue(deps, task, "it is to be divided")
+        deps.move(change.write_later, task, "it is to be divided")
         return True
-    move(deps, task, TaskState.GENERATING)
+    deps.move(change.start_writing, task)
     reason = parse_answer(large.text, marker=material.prompted.marker).too_large or ""
     await divide(deps, material, _conversation(deps, material, large), large.text, reason)
     return True
@@ -201,13 +206,13 @@ async def _repaired(
     task = material.task
     next_step = _repair(deps, material, refused)
     if isinstance(next_step, str):
-        give_up(deps, task, next_step)
+        deps.move(change.give_up, task, next_step)
         return None
     if not may_call:
         # Resumed on the CPU alone, perhaps while the reviewer holds the GPU: the repair waits for the writer.
-        requeue(deps, task, "a repair is due")
+        deps.move(change.write_later, task, "a repair is due")
         return None
-    move(deps, task, TaskState.GENERATING)
+    deps.move(change.start_writing, task)
     version, message = next_step
     conversation = _conversation(deps, material, _newest(deps, material))
     messages = [*conversation, {"role": "assistant", "content": text}, *message]
@@ -238,7 +243,7 @@ async def _fix_tests(deps: Dependencies, material: Material, text: str) -> str |
     """Ask for the change again, with its test output; None when the task left this stage instead."""
     asked = repair_messages(deps, material)
     if asked is None:
-        give_up(deps, material.task, "The test output was not kept.")
+        deps.move(change.give_up, material.task, "The test output was not kept.")
         return None
     conversation = _conversation(deps, material, _newest(deps, material))
     messages = [*conversation, {"role": "assistant", "content": text}, *asked[1]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,7 +92,6 @@ async def test_it_ends_itself_when_it_is_to_resume_what_it_did_not_release(tmp_p
         async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
             with contextlib.suppress(httpx.HTTPError):  # its process is ending already
                 await http.post(f"{server.url}/resume_memory_occupation", json={"tags": ["weights"]})
-        deadline = time.monotonic() + 120
+        # Where it lives on, the test's own time limit ends it: how long it takes depends on what else the machine does.
         while server.process.poll() is None:
-            assert time.monotonic() < deadline, "it lives on"
             await asyncio.sleep(0.1)
