@@ -9,6 +9,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from navigator.model.ids import number_of, proposal_id
 from navigator.model.models import (
@@ -177,6 +178,7 @@ class VerdictReads(Queries):
 # Reading the tests that were to prove findings.
 
 _CHUNK = 500
+_Row = TypeVar("_Row", Reproduction, Judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +197,9 @@ class ReproductionReads(Queries):
 
     def reviews_from(self, rows: Sequence[sqlite3.Row]) -> list[Review]:
         """A review from each row, every finding with the test that was to prove it."""
-        held = self._tests_of([row["id"] for row in rows])
-        judged = self._judged_of([row["id"] for row in rows])
+        ids = [row["id"] for row in rows]
+        held = self._beside_findings("reproductions", Reproduction, ids)
+        judged = self._beside_findings("judgements", Judged, ids)
         made = []
         for row in rows:
             review = from_row(Review, row)
@@ -282,20 +285,14 @@ class ReproductionReads(Queries):
             ),
         )
 
-    def _judged_of(self, reviews: Sequence[int]) -> dict[int, dict[int, Judged]]:
-        found: dict[int, dict[int, Judged]] = defaultdict(dict)
+    def _beside_findings(
+        self, table: str, model: type[_Row], reviews: Sequence[int]
+    ) -> dict[int, dict[int, _Row]]:
+        """The rows of a table about findings, by review and by the finding's place in it."""
+        found: dict[int, dict[int, _Row]] = defaultdict(dict)
         for start in range(0, len(reviews), _CHUNK):
             chunk = reviews[start : start + _CHUNK]
             marks = ", ".join("?" * len(chunk))
-            for row in self._all(f"SELECT * FROM judgements WHERE review_id IN ({marks})", *chunk):
-                found[row["review_id"]][row["finding"]] = from_row(Judged, row)
-        return found
-
-    def _tests_of(self, reviews: Sequence[int]) -> dict[int, dict[int, Reproduction]]:
-        found: dict[int, dict[int, Reproduction]] = defaultdict(dict)
-        for start in range(0, len(reviews), _CHUNK):
-            chunk = reviews[start : start + _CHUNK]
-            marks = ", ".join("?" * len(chunk))
-            for row in self._all(f"SELECT * FROM reproductions WHERE review_id IN ({marks})", *chunk):
-                found[row["review_id"]][row["finding"]] = from_row(Reproduction, row)
+            for row in self._all(f"SELECT * FROM {table} WHERE review_id IN ({marks})", *chunk):
+                found[row["review_id"]][row["finding"]] = from_row(model, row)
         return found
