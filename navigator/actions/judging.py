@@ -57,8 +57,8 @@ class JudgeFinding(Verb[JudgeArgs, JudgeArgs]):
         return args
 
     def tell(self, result: JudgeArgs) -> list[Told]:
-        said = f"judged {WORDS[result.judgement]}" if result.judgement else "not judged any more"
-        return [Told(f"Finding {result.number} of {result.proposal}", said)]
+        said = WORDS[result.judgement] if result.judgement else "not judged any more"
+        return [Told(result.proposal, f"finding {result.number}: {said}")]
 
 
 def _found(reader: Reader, args: JudgeArgs) -> tuple[Role, int, Finding]:
