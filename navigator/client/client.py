@@ -274,7 +274,7 @@ class ModelClient:
             return
         if status in (401, 403):
             log.warning(
-                "%s lets only its administrator drop a request: name that key's variable in admin_key_env.",
+                "%s lets only its administrator drop a request: set the variable of its api_key_env with _ADMIN after it.",
                 self._transport.address,
             )
 
