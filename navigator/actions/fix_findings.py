@@ -109,7 +109,11 @@ class RequestFix(SubjectVerb[FixArgs, FixRequested]):
 
 def _findings(proposal: Proposal) -> list[Finding]:
     review = proposal.review
-    return [finding for finding in review.findings if finding.asked_for] if review is not None else []
+    return (
+        [finding for finding in review.findings if finding.asked_for and not finding.dismissed]
+        if review is not None
+        else []
+    )
 
 
 def _branch(deps: Dependencies, read: Task) -> tuple[str, bool]:

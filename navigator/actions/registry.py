@@ -30,6 +30,7 @@ _VERBS = {
     "hook.install": "hook:InstallHook",
     "hook.remove": "hook:RemoveHook",
     "review.fix": "fix_findings:RequestFix",
+    "finding.judge": "judging:JudgeFinding",
     "review.add": "review_change:AddReview",
     "comment.add": "notes:AddComment",
     "comment.remove": "notes:RemoveComment",

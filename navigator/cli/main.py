@@ -34,6 +34,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "reject": ("decide", "Reject proposals"),
     "send-back": ("decide", "Send proposals, reports and answers back with a note"),
     "escalate": ("decide", "Have proposals reviewed next, or by the final model"),
+    "finding": ("finding", "Say whether a finding is right, wrong or not worth a change"),
     "undo": ("decide", "Undo landings, or withdraw approvals"),
     "merge": ("merge", "Merge what landed on Navigator's branches into yours"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),

@@ -22,6 +22,7 @@ from navigator.cli.session import (
 from navigator.model.diff import FileDiff, choices, what_happens
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import CheckResult, Finding, Proposal, Review
+from navigator.model.records import JudgementCount
 from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
 from navigator.model.text import safe_line
 from navigator.sheet.base import tips
@@ -180,7 +181,8 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
             )
             if store.rehearsal:
                 output.say("REHEARSAL", bold=True)
-            _show(proposal, files, other, known, [words for words in made if words], worth)
+            said = [words for words in made if words]
+            _show(proposal, files, other, known, said, worth, store.judgement_counts())
             if other is None and not proposal.seen:
                 looked.append(proposal.id)
     if as_json:
@@ -210,15 +212,20 @@ def _show(
     known: Facts,
     made: Sequence[str],
     worth: str,
+    judged: Sequence[JudgementCount],
 ) -> None:
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}", bold=True)
     _show_review(proposal, known, made, worth)
-    read = [proposal.final_review, proposal.review] if other is None else []
-    findings = [finding for review in read if review is not None for finding in review.findings]
-    for finding in findings:
+    from navigator.sheet.writing import record_words
+
+    findings = [
+        (number, finding, record_words(judged, proposal.project, finding))
+        for number, (_, _, finding) in enumerate(proposal.findings if other is None else (), 1)
+    ]
+    for number, finding, record in findings:
         if not finding.anchored:
             output.say(f"  does not count, {finding.why_unanchored}:", fg="magenta")
-            _say_finding(finding)
+            _say_finding(number, finding, record)
     if other is not None and not files:
         output.say(f"\nNo difference from {other.id}.")
     for place, file in enumerate(files, 1):
@@ -231,26 +238,26 @@ def _show(
         for hunk in file.hunks:
             output.say(f"  {hunk.label} @@ {safe_line(hunk.section)}", fg="cyan")
             for line in hunk.lines:
-                number = line.old if line.kind == "-" else line.new
+                at = line.old if line.kind == "-" else line.new
                 colour = {"+": "green", "-": "red"}.get(line.kind)
                 output.say(
-                    f"{number:>6} {line.kind} {safe_line(line.text)}", **({"fg": colour} if colour else {})
+                    f"{at:>6} {line.kind} {safe_line(line.text)}", **({"fg": colour} if colour else {})
                 )
                 side = "old" if line.kind == "-" else "new"
-                for finding in findings:
-                    at_line = finding.path == file.path and finding.line == number
+                for number, finding, record in findings:
+                    at_line = finding.path == file.path and finding.line == at
                     if finding.anchored and at_line and (finding.side == "old") == (side == "old"):
-                        _say_finding(finding)
+                        _say_finding(number, finding, record)
     shown = {
         (file.path, line.old if line.kind == "-" else line.new)
         for file in files
         for hunk in file.hunks
         for line in hunk.lines
     }
-    for finding in findings:
+    for number, finding, record in findings:
         if finding.anchored and (finding.path, finding.line) not in shown:
             output.say(f"\n{finding.path}:{finding.line}  {finding.quote}")
-            _say_finding(finding)
+            _say_finding(number, finding, record)
 
 
 def checks_words(proposal: Proposal) -> str:
@@ -311,14 +318,14 @@ def _show_reading(review: Review, *, first: bool) -> None:
         output.say(f"  ↔ reversal: {safe_line(said)}", fg="yellow")
 
 
-def _say_finding(finding: Finding) -> None:
-    from navigator.sheet.writing import reproduction_lines
+def _say_finding(number: int, finding: Finding, record: str) -> None:
+    from navigator.sheet.writing import lines_below
 
-    head = f"       ┃ {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
+    head = f"       ┃ {number}. {finding.severity.value} · {finding.criterion.value} · {finding.kind.value}"
     head += " · remark (does not count)" if finding.remark else ""
     output.say(head, fg="yellow", bold=True)
     output.say(f"       ┃ {safe_line(finding.message)}")
     if finding.trigger:
         output.say(f"       ┃ when: {safe_line(finding.trigger)}")
-    for line in reproduction_lines(finding):
+    for line in filter(None, (*lines_below(finding), record)):
         output.say(f"       ┃ {safe_line(line)}", fg="cyan")

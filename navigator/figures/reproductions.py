@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from navigator.figures.intervals import Share, share
-from navigator.model.records import ReproducedDecision, ReproductionCount
-from navigator.model.states import Criterion, DecisionKind, ReproductionOutcome, RevisedOutcome, Severity
+from navigator.model.records import (
+    JudgementCount,
+    ReproducedDecision,
+    ReproductionCount,
+)
+from navigator.model.states import (
+    Criterion,
+    DecisionKind,
+    Judgement,
+    ReproductionOutcome,
+    RevisedOutcome,
+    Severity,
+)
 
 _PROVED = (ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET)
 
@@ -31,6 +42,7 @@ class FindingTests:
 
     Attributes:
         all: every finding together; `by_severity` and `by_criterion` those of one.
+        judged: what part of the findings that the developer judged is right, by what they are grouped by and by group.
         met: of reproduced findings that a revision answered, those whose test passes on it; `met_unmet` of them those that
             were unmet requirements, which that confirms.
         approved_proved: approvals among decisions on proposals with a reproduced finding; `approved_other` on those where
@@ -44,10 +56,13 @@ class FindingTests:
     met_unmet: Share
     approved_proved: Share
     approved_other: Share
+    judged: dict[str, dict[str, Share]] = field(default_factory=dict)
 
 
 def finding_tests(
-    counts: Sequence[ReproductionCount], decisions: Sequence[ReproducedDecision]
+    counts: Sequence[ReproductionCount],
+    decisions: Sequence[ReproducedDecision],
+    judgements: Sequence[JudgementCount] = (),
 ) -> FindingTests:
     """Shares with 95 % Wilson intervals."""
     severities = [(one, [row for row in counts if row.severity is one]) for one in Severity]
@@ -61,7 +76,31 @@ def finding_tests(
         met_unmet=_met([row for row in proved if row.outcome is ReproductionOutcome.UNMET]),
         approved_proved=_approved([row for row in decisions if row.proved]),
         approved_other=_approved([row for row in decisions if not row.proved]),
+        judged=judged(judgements),
     )
+
+
+def judged(counts: Sequence[JudgementCount]) -> dict[str, dict[str, Share]]:
+    """What part of the findings that the developer judged is right: all of them, then by criterion and so on."""
+    groups: dict[str, Callable[[JudgementCount], str]] = {
+        "": lambda one: "all",
+        "criterion": lambda one: one.criterion.value,
+        "severity": lambda one: one.severity.value,
+        "project": lambda one: one.project,
+        "prompt": lambda one: one.prompt_version,
+    }
+    found: dict[str, dict[str, Share]] = {}
+    for by, name in groups.items():
+        rows: dict[str, list[JudgementCount]] = {}
+        for one in counts:
+            rows.setdefault(name(one), []).append(one)
+        found[by] = {
+            label: share(
+                sum(one.n for one in held if one.judgement is Judgement.RIGHT), sum(one.n for one in held)
+            )
+            for label, held in sorted(rows.items())
+        }
+    return found
 
 
 def _proved(name: str, rows: Sequence[ReproductionCount]) -> Proved:

@@ -379,7 +379,13 @@ def conclude(
     size += sum(len(finding.quote) for answer in answered if answer.raw for finding in answer.raw.findings)
     try:
         joined = run_bounded(
-            join, answered, subject.earlier, bool(subject.earlier), size=size, seconds=GROUNDING
+            join,
+            answered,
+            subject.earlier,
+            bool(subject.earlier),
+            subject.wrong,
+            size=size,
+            seconds=GROUNDING,
         )
     except WorkerLost as error:
         unread = [Answered(answer.reading, None, error.message) for answer in answered]

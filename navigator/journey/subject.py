@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from navigator.context.withheld import learn_withheld
@@ -34,6 +34,7 @@ class Subject:
         files: the diff against the base, every file with a label to name.
         around: the new text of changed files, line by line, by path.
         earlier: the findings that the revision had to answer; empty in round 0.
+        wrong: the task's findings that the developer judged wrong.
         between: the differences from the round before, without context lines; empty in round 0.
         callers: places in other files that use what the change redefines.
         guarded: why some of the change may not leave this machine, in words; "" where nothing speaks against it.
@@ -49,6 +50,7 @@ class Subject:
     callers: Pieces = field(default_factory=dict)
     guarded: str = ""
     exam_item: int | None = None
+    wrong: Sequence[Finding] = ()
 
 
 async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Subject:
@@ -67,9 +69,10 @@ async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, rol
         private = await asyncio.to_thread(deps.private, project)
         if role is Role.FINAL:
             await asyncio.to_thread(learn_leaving, deps.redact, project, private, proposal)
-        return await asyncio.to_thread(
+        subject = await asyncio.to_thread(
             read_subject, private, project, task, proposal, earlier, trees.get(proposal.round - 1, "")
         )
+    return replace(subject, wrong=tuple(deps.reader.judged_wrong(task.id)))
 
 
 def read_subject(

@@ -28,9 +28,6 @@ from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.text import safe_line
 from navigator.process import runner
 
-STARTS = (("speculation", "measure"), ("compare",), ("bench",))
-"""Words after `navigator lab` that make a run."""
-
 _MOST_WORDS = 1 << 16
 _PATIENCE = 0.5
 """Seconds for which a beginning run tries to get its lock: whoever lists the runs holds it for a moment."""

@@ -21,6 +21,7 @@ from navigator.model.states import (
     DecisionKind,
     Escalation,
     FindingKind,
+    Judgement,
     LandingState,
     PolicyAction,
     ProposalState,
@@ -283,13 +284,21 @@ class Reproduction(Model):
     at: str = ""
 
 
+class Judged(Model):
+    """What the developer said of a finding, and why."""
+
+    judgement: Judgement
+    note: str = ""
+    at: str = ""
+
+
 class Finding(Model):
     """One remark of a review.
 
     `hunk` is the label in the diff the reviewer saw ("H1" …); `line` is the new-file line of the quote (old-file for a quote
     on the removed side), None when unanchored, and then `unanchored` says why; `side` is "new", "old", "task" or "context". A
     `remark` is something new that a later reading noticed and that is no blocker: it was not asked for, and decides nothing.
-    `reproduction` is the test that was to prove it; None where none was asked for.
+    `reproduction` is the test that was to prove it; None where none was asked for. `judged` is what the developer said of it.
     """
 
     kind: FindingKind
@@ -306,6 +315,12 @@ class Finding(Model):
     side: str = "new"
     remark: bool = False
     reproduction: Reproduction | None = None
+    judged: Judged | None = None
+
+    @property
+    def dismissed(self) -> bool:
+        """Whether the developer found it wrong, or not worth a change."""
+        return self.judged is not None and self.judged.judgement is not Judgement.RIGHT
 
     @property
     def why_unanchored(self) -> str:
@@ -449,6 +464,17 @@ class Proposal(Model):
     entropy_mean: float | None = None
     entropy_peak: float | None = None
     created: str = ""
+
+    @property
+    def findings(self) -> tuple[tuple[Role, int, Finding], ...]:
+        """What its readers found, in the order in which they are numbered from 1: whose it is, its place there, the finding."""
+        read = (self.review, self.final_review)
+        return tuple(
+            (review.role, place, finding)
+            for review in read
+            if review is not None
+            for place, finding in enumerate(review.findings)
+        )
 
     @property
     def existing(self) -> bool:

@@ -12,6 +12,7 @@ from navigator.model.states import (
     Criterion,
     DecisionKind,
     EditCode,
+    Judgement,
     LookOutcome,
     ReproductionOutcome,
     RevisedOutcome,
@@ -354,6 +355,17 @@ class ReproductionCount(Model):
     criterion: Criterion
     outcome: ReproductionOutcome
     revised: RevisedOutcome = RevisedOutcome.NONE
+    n: int = 1
+
+
+class JudgementCount(Model):
+    """Findings that the developer judged, of one sort."""
+
+    project: str
+    severity: Severity
+    criterion: Criterion
+    prompt_version: str
+    judgement: Judgement
     n: int = 1
 
 

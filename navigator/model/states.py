@@ -192,6 +192,15 @@ class RevisedOutcome(StrEnum):
     COULD_NOT_RUN = "could_not_run"
 
 
+class Judgement(StrEnum):
+    """The developer's word on one finding."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    NOT_WORTH_IT = "not_worth_it"
+    """It is true, and nobody would change anything for it."""
+
+
 class DecisionKind(StrEnum):
     """The developer's word on one proposal."""
 

@@ -14,7 +14,7 @@ from navigator import __version__
 from navigator.model import patterns
 from navigator.model.models import Finding, Proposal, Task
 from navigator.model.secrets import Redactor
-from navigator.model.states import Criterion, Severity, TaskState, Verdict
+from navigator.model.states import Criterion, Judgement, Severity, TaskState, Verdict
 from navigator.model.text import safe_line, safe_text
 from navigator.store.reads.reader import Reader
 
@@ -69,6 +69,7 @@ def _finding(finding: Finding, redact: Redactor) -> dict[str, Any]:
         "anchored": finding.anchored,
         "unanchored": finding.why_unanchored,
         "reproduction": told.outcome.value if told else None,
+        "judged": finding.judged.judgement.value if finding.judged else None,
     }
 
 
@@ -79,10 +80,12 @@ def overruled(documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def standing(documents: Iterable[dict[str, Any]], at_least: str) -> int:
-    """How many findings count and are at least that severe: those whose quotes were found."""
+    """How many findings count and are at least that severe: those whose quotes were found and that nobody judged otherwise."""
     limit = _BY_WEIGHT.index(Severity(at_least))
     return sum(
-        finding["anchored"] and _BY_WEIGHT.index(Severity(finding["severity"])) <= limit
+        finding["anchored"]
+        and finding["judged"] in (None, Judgement.RIGHT.value)
+        and _BY_WEIGHT.index(Severity(finding["severity"])) <= limit
         for one in documents
         for finding in one["findings"]
     )

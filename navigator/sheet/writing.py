@@ -6,9 +6,20 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from navigator.figures.intervals import share
 from navigator.model.models import CheckResult, Finding, Proposal, Reproduction
-from navigator.model.records import AgentTurn
-from navigator.model.states import CheckOutcome, LookKind, LookOutcome, ReproductionOutcome, RevisedOutcome
+from navigator.model.records import (
+    AgentTurn,
+    JudgementCount,
+)
+from navigator.model.states import (
+    CheckOutcome,
+    Judgement,
+    LookKind,
+    LookOutcome,
+    ReproductionOutcome,
+    RevisedOutcome,
+)
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
@@ -177,8 +188,39 @@ def reproduction_words(finding: Finding) -> str:
     return f"{said}{_revised(made)}"
 
 
-def reproduction_lines(finding: Finding) -> list[str]:
-    """The same with the test's path, and the first line of what it said when it failed."""
+ENOUGH_JUDGED = 5
+"""Judged findings of one sort from which on their share is said beside another one."""
+
+
+def record_words(counts: Sequence[JudgementCount], project: str, finding: Finding) -> str:
+    """`like this, here: right in 3 of 14 [8–48 %]`, of the narrowest sort of which enough were judged; "" where none is."""
+    of_kind = [one for one in counts if one.criterion is finding.criterion]
+    here = [one for one in of_kind if one.project == project]
+    for words, rows in (
+        ("like this, here", [one for one in here if one.severity is finding.severity]),
+        (f"on {finding.criterion.value}, here", here),
+        (f"on {finding.criterion.value}, in all projects", of_kind),
+    ):
+        found = share(
+            sum(one.n for one in rows if one.judgement is Judgement.RIGHT), sum(one.n for one in rows)
+        )
+        if found.n >= ENOUGH_JUDGED:
+            low, high = round(100 * found.low), round(100 * found.high)
+            return f"{words}: right in {found.k} of {found.n} [{low}–{high} %]"
+    return ""
+
+
+def lines_below(finding: Finding) -> list[str]:
+    """What is said below a finding: what became of its test, and what the developer said of it."""
+    judged = finding.judged
+    if judged is None:
+        return _reproduction_lines(finding)
+    said = f"you: {judged.judgement.value.replace('_', ' ')}{f': {judged.note}' if judged.note else ''}"
+    return [*_reproduction_lines(finding), safe_line(said)]
+
+
+def _reproduction_lines(finding: Finding) -> list[str]:
+    """`reproduction_words` with the test's path, and the first line of what it said when it failed."""
     made = finding.reproduction
     words = reproduction_words(finding)
     if made is None or not words:

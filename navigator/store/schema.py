@@ -19,6 +19,7 @@ from navigator.model.states import (
     DecisionKind,
     EditCode,
     ExamSource,
+    Judgement,
     LandingState,
     ProposalState,
     ReproductionOutcome,
@@ -436,6 +437,18 @@ SCHEMA: tuple[str, ...] = (
     ) STRICT""",
     "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome)",
     "CREATE INDEX reproductions_figures ON reproductions (at, severity, criterion, outcome, revised)",
+    # What the developer said of findings; `finding` is the index in the review's own list.
+    f"""CREATE TABLE judgements (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        review_id INTEGER NOT NULL REFERENCES reviews (id),
+        finding INTEGER NOT NULL CHECK (finding >= 0),
+        severity TEXT NOT NULL {_one_of("severity", Severity)},
+        criterion TEXT NOT NULL {_one_of("criterion", Criterion)},
+        judgement TEXT NOT NULL {_one_of("judgement", Judgement)},
+        note TEXT NOT NULL DEFAULT '',
+        at TEXT NOT NULL,
+        UNIQUE (review_id, finding)
+    ) STRICT""",
     # What was expected of a queue, and what it took: `outcome` is empty while it is worked on.
     """CREATE TABLE forecasts (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -537,6 +550,7 @@ TABLES = (
     "fates",
     "exam_trials",
     "reproductions",
+    "judgements",
     "forecasts",
     "canaries",
     "agent_turns",

@@ -43,7 +43,6 @@ MODES: dict[str, str] = {
     "compose": "navigator.tui.compose.screen:ComposeScreen",
     "stats": "navigator.tui.statistics.screen:StatsScreen",
     "fleet": "navigator.tui.fleet.screen:FleetScreen",
-    "lab": "navigator.tui.lab:LabScreen",
 }
 """Mode -> module and class; the module is imported when the mode is first shown."""
 
@@ -253,10 +252,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     def action_fleet(self) -> None:
         """To the fleet."""
         self.go("fleet")
-
-    def action_lab(self) -> None:
-        """To the lab."""
-        self.go("lab")
 
     def action_compose(self) -> None:
         """Write a task, for the projects that are meant where one is."""

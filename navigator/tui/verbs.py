@@ -8,11 +8,12 @@ from navigator.actions.approve import Approve
 from navigator.actions.base import Question, Told, Verb
 from navigator.actions.deciding import Decided, Pinned
 from navigator.actions.escalate import Escalate, EscalateArgs
+from navigator.actions.judging import WORDS, JudgeArgs, JudgeFinding
 from navigator.actions.review_change import AddReview, ReviewArgs
 from navigator.actions.undo import Undo
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model
-from navigator.model.states import TaskState
+from navigator.model.states import Judgement, TaskState
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
@@ -166,6 +167,24 @@ def _offers(project: Project) -> dict[str, tuple[dict[str, Any], str]]:
     for sha, subject in recent_commits(facts, COMMITS):
         offers[f"{sha[:12]} {subject}"] = ({"ref": sha}, "commit")
     return offers
+
+
+# `J`: say what a finding is worth.
+
+TAKE_BACK = "take it back"
+
+
+async def judge(app: BaseApp, proposal: str, number: int) -> bool:
+    """Offer the three words, and the way back where one was said; whether anything was kept."""
+    _, _, finding = (await app.feed.read(lambda reader: reader.proposal(proposal))).findings[number - 1]
+    choices: dict[str, Judgement | None] = {words: one for one, words in WORDS.items()}
+    if finding.judged is not None:
+        choices[TAKE_BACK] = None
+    picked = await app.push_screen_wait(PickDialog("This finding is", tuple(choices), many=False))
+    if not picked:
+        return False
+    args = JudgeArgs(proposal=proposal, number=number, judgement=choices[picked[0]])
+    return await perform(app, JudgeFinding(), args, draft=f"judge:{proposal}:{number}") is not None
 
 
 # `E`: escalate one proposal, or take that back. Who reads it is asked only where there is a choice.

@@ -27,6 +27,7 @@ from navigator.actions.escalate import Escalated, EscalatedRow
 from navigator.actions.exam import ExamAsked, ExamPrepared
 from navigator.actions.fix_findings import FixRequested
 from navigator.actions.hook import HookDone
+from navigator.actions.judging import JudgeArgs
 from navigator.actions.keep_tests import TestsKept
 from navigator.actions.notes import Commented, DraftSaved, SeenArgs
 from navigator.actions.project_check import CheckLimits, ProjectChecked, SandboxFound
@@ -54,7 +55,15 @@ from navigator.model.models import (
     Suggestion,
     Task,
 )
-from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, TaskKind, TaskState
+from navigator.model.states import (
+    CheckOutcome,
+    DecisionKind,
+    Judgement,
+    LandingState,
+    Role,
+    TaskKind,
+    TaskState,
+)
 from navigator.sheet.marks import batch_choice
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
@@ -138,6 +147,10 @@ RESULTS: dict[str, list[Model]] = {
     "task.add": [AddedTasks(tasks=(TASK,), unknown_files=(UnknownFile(project="code", path="no.py"),))],
     "hook.install": [HookDone(project="web", path="/web/.git/hooks/post-commit", kept=True)],
     "hook.remove": [HookDone(project="web", path="/web/.git/hooks/post-commit")],
+    "finding.judge": [
+        JudgeArgs(proposal="P7", number=2, judgement=Judgement.WRONG),
+        JudgeArgs(proposal="P7", number=2),
+    ],
     "review.fix": [FixRequested(proposal="P7", task=TASK, on="topic")],
     "review.add": [
         ReviewsQueued(tasks=(TASK,), proposals=("P7",), new=(TASK.id,), merges=2),

@@ -428,7 +428,7 @@ def test_many_proposals_are_read_in_a_few_queries(store: Store, task: Task, answ
     store._connection.set_trace_callback(None)
     assert len(found) == 600
     assert all(proposal.review is not None for proposal in found)
-    assert len(statements) < 15
+    assert len(statements) < 18
 
 
 def test_finished_proposals_are_those_that_no_longer_change(

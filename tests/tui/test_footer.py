@@ -81,7 +81,7 @@ async def test_the_keys_of_the_other_screens_are_in_sight(make_app: AppMaker, wi
         app.last_decided = ("P1",)
         app.screen.query_one(KeyBar).refresh()
         await pilot.pause()
-        for words in ("u undo", "C compose", "S statistics", "F fleet", "L lab", "? help"):
+        for words in ("u undo", "C compose", "S statistics", "F fleet", "? help"):
             assert words in line_of(app)
 
 

@@ -20,8 +20,10 @@ from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
+from navigator.tui.dialogs.pick import PickDialog
 from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import OpenProposal
+from navigator.tui.review.context import finding_notes
 from navigator.tui.review.details import DetailsDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.panels import SearchBar, WritingArea, WritingPanel
@@ -95,6 +97,12 @@ class Driver:
 
     def proposal(self, identifier: str) -> Proposal:
         return self.read().proposal(identifier)
+
+
+def remarks_of(screen: ReviewScreen) -> list[str]:
+    """What stands below the findings that are shown."""
+    assert screen.context is not None and screen.shown is not None
+    return [said for note in finding_notes(screen.context, screen.shown) for said in note.remarks]
 
 
 @asynccontextmanager
@@ -510,6 +518,24 @@ async def test_what_another_navigator_decided_is_shown(reviewing: Reviewing) -> 
         await at.until(lambda: "rejected: by the other one" in plain(at), "the other's decision")
         await at.press("a")
         assert at.told("P5 is already rejected")
+
+
+async def test_the_finding_under_the_cursor_is_judged(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        view = at.screen.diff
+        view.move_to("billing/totals.py")
+        await at.press("J")
+        assert at.app.screen_stack[-1] is at.screen, "there is no finding there"
+        go_to_finding(view, "freviewer0")
+        await at.press("J")
+        await until(at.pilot, lambda: isinstance(at.app.screen_stack[-1], PickDialog))
+        await at.press(*"wrong", "enter")
+        await until(at.pilot, lambda: isinstance(at.app.screen_stack[-1], NoteDialog))
+        await at.press(*"no", "ctrl+s")
+        await until(at.pilot, lambda: at.app.screen_stack[-1] is at.screen)
+        shown = at.screen.shown
+        assert shown is not None
+        await until(at.pilot, lambda: "you: wrong: no" in remarks_of(at.screen))
 
 
 # Beyond the screen

@@ -225,7 +225,7 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
             (
                 "30% [23–37]  n 166",
                 "No exam item answered yet",
-                "No finding had a test yet",
+                "No finding was judged or had a test yet",
                 "DOES UNCERTAINTY TELL?",
             ),
             ("YOU AND THE REVIEWER",),

@@ -1,4 +1,4 @@
-"""`navigator lab runs`: what the lab works on. The Lab screen shows and does the same."""
+"""`navigator lab runs`: what the lab works on."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from navigator.journey.reviewing.answer import RawReview, clipped
 from navigator.journey.reviewing.grounding import derive_verdict, ground
 from navigator.journey.reviewing.prompt import Reading
 from navigator.journey.reviewing.quotes import fold, fold_unicode
-from navigator.journey.reviewing.rereview import second_findings
+from navigator.journey.reviewing.rereview import second_findings, without_weight
 from navigator.model.models import Finding
 from navigator.model.states import Severity, Verdict
 
@@ -50,13 +50,16 @@ def unread_of(answer: Answered) -> tuple[str, ...]:
     return tuple(label for label in answer.reading.labels if label not in answer.raw.read)
 
 
-def join(answers: Sequence[Answered], earlier: Sequence[Finding], second: bool) -> Joined:
+def join(
+    answers: Sequence[Answered], earlier: Sequence[Finding], second: bool, wrong: Sequence[Finding] = ()
+) -> Joined:
     """Unite the parts of one review. One part alone is the plain case.
 
     Args:
         answers: in the order of the diff.
         earlier: the findings that a revision had to answer.
         second: whether the rules of a rereview apply.
+        wrong: what the developer judged wrong before; said again, it is kept and decides nothing.
     """
     findings: list[Finding] = []
     addressed: list[dict[str, object]] = []
@@ -70,7 +73,7 @@ def join(answers: Sequence[Answered], earlier: Sequence[Finding], second: bool) 
         grounded = ground(raw, answer.reading.shown)
         if second:
             grounded = second_findings(raw, grounded, earlier, answer.reading.shown)
-        findings = _united(findings, grounded)
+        findings = _united(findings, [without_weight(finding, wrong) for finding in grounded])
         addressed += [
             {"finding": entry.finding, "met": entry.met, "why": clipped("why", entry.why)} for entry in own
         ]

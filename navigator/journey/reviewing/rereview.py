@@ -68,6 +68,12 @@ def repeats(written: RawFinding, finding: Finding, earlier: Sequence[Finding]) -
     return 0
 
 
+def without_weight(finding: Finding, wrong: Sequence[Finding]) -> Finding:
+    """A finding as it is; one that says again what the developer judged wrong carries that judgement and decides nothing."""
+    judged = next((before.judged for before in wrong if is_again(finding, before)), None)
+    return finding if judged is None else finding.model_copy(update={"remark": True, "judged": judged})
+
+
 def _weighed(finding: Finding, number: int, met: set[int], earlier: Sequence[Finding]) -> Finding:
     """A blocker counts; so does what was asked for and is not met. All else is a remark."""
     if finding.severity is Severity.BLOCKER:

@@ -27,6 +27,7 @@ from navigator.sheet.statistics.page import (
     Row,
     StatisticsPage,
     Table,
+    bounds,
     number,
     percent,
     rows_of,
@@ -230,7 +231,20 @@ _FINDING_COLUMNS = (
 )
 
 
+def _judged_tables(judged: dict[str, dict[str, Share]]) -> Sequence[Table]:
+    every = judged[""].get("all")
+    if every is None:
+        return ()
+    whole = f"{every.k} of {every.n} findings that you judged were right {bounds(every)}."
+    rows = [("all", every), *(pair for by in judged if by for pair in judged[by].items())]
+    return (Table("FINDINGS JUDGED RIGHT", _COLUMNS, _share_rows(rows), about="by you", answer=whole),)
+
+
 def _finding_tables(tests: FindingTests) -> Sequence[Table]:
+    return (*_judged_tables(tests.judged), *_reproduced_tables(tests))
+
+
+def _reproduced_tables(tests: FindingTests) -> Sequence[Table]:
     if not tests.all.reproduced.n and not tests.all.could_not:
         return ()
 
@@ -265,10 +279,12 @@ def _finding_tables(tests: FindingTests) -> Sequence[Table]:
 FINDINGS: StatisticsPage[FindingTests] = StatisticsPage(
     name="findings",
     title="Findings",
-    help="How many findings a test reproduced, by severity and criterion, and what followed.",
-    missing="No finding had a test yet.",
+    help="How many findings you judged right, how many a test reproduced, by severity and criterion, and what followed.",
+    missing="No finding was judged or had a test yet.",
     read=lambda reader, question: finding_tests(
-        reader.reproduction_counts(question.since), reader.reproduced_decisions(question.since)
+        reader.reproduction_counts(question.since),
+        reader.reproduced_decisions(question.since),
+        reader.judgement_counts(question.since),
     ),
     tables=_finding_tables,
 )

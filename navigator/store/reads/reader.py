@@ -15,6 +15,7 @@ from navigator.model.models import (
     Baseline,
     Decision,
     Event,
+    Judged,
     Landing,
     Model,
     Project,
@@ -64,6 +65,7 @@ _MODELS: dict[str, type[Model]] = {
     "events": Event,
     "comments": Comment,
     "reproductions": Reproduction,
+    "judgements": Judged,
     "agent_turns": AgentTurn,
 }
 _FLAGS = ("counted", "withdrawn")

@@ -9,17 +9,25 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from navigator.model.ids import number_of, proposal_id
-from navigator.model.models import Finding, Reproduction, Review
+from navigator.model.models import (
+    Finding,
+    Judged,
+    Reproduction,
+    Review,
+)
 from navigator.model.records import (
     EntropyRanks,
+    JudgementCount,
     ReproducedDecision,
     ReproductionCount,
     VerdictCount,
     VersionCount,
     Versions,
 )
+from navigator.model.states import Judgement
 from navigator.store.reads.queries import Queries
 from navigator.store.rows import from_row, from_rows
 
@@ -170,6 +178,7 @@ class VerdictReads(Queries):
 # Reading the tests that were to prove findings.
 
 _CHUNK = 500
+_Row = TypeVar("_Row", Reproduction, Judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +197,18 @@ class ReproductionReads(Queries):
 
     def reviews_from(self, rows: Sequence[sqlite3.Row]) -> list[Review]:
         """A review from each row, every finding with the test that was to prove it."""
-        held = self._tests_of([row["id"] for row in rows])
+        ids = [row["id"] for row in rows]
+        held = self._beside_findings("reproductions", Reproduction, ids)
+        judged = self._beside_findings("judgements", Judged, ids)
         made = []
         for row in rows:
             review = from_row(Review, row)
-            tests = held.get(row["id"])
-            if tests:
+            tests, words = held.get(row["id"], {}), judged.get(row["id"], {})
+            if tests or words:
                 findings = tuple(
-                    finding.model_copy(update={"reproduction": tests.get(place)})
+                    finding.model_copy(
+                        update={"reproduction": tests.get(place), "judged": words.get(place, finding.judged)}
+                    )
                     for place, finding in enumerate(review.findings)
                 )
                 review = review.model_copy(update={"findings": findings})
@@ -219,6 +232,33 @@ class ReproductionReads(Queries):
             for finding in review.findings
             if finding.reproduction is not None
         ]
+
+    def judged_wrong(self, task: str) -> list[Finding]:
+        """The findings of a task that the developer found wrong, of all its attempts."""
+        rows = self._all(
+            "SELECT * FROM reviews WHERE id IN (SELECT j.review_id FROM judgements j JOIN reviews r ON r.id = j.review_id"
+            " JOIN proposals a ON a.id = r.proposal_id WHERE a.task_id = ? AND j.judgement = 'wrong')",
+            number_of(task, "T"),
+        )
+        return [
+            finding
+            for review in self.reviews_from(rows)
+            for finding in review.findings
+            if finding.judged is not None and finding.judged.judgement is Judgement.WRONG
+        ]
+
+    def judgement_counts(self, since: str = "") -> list[JudgementCount]:
+        """Findings that the developer judged, by project, severity, criterion and the review's prompt."""
+        return from_rows(
+            JudgementCount,
+            self._all(
+                "SELECT p.name AS project, j.severity, j.criterion, r.prompt_version, j.judgement, count(*) AS n"
+                " FROM judgements j JOIN reviews r ON r.id = j.review_id JOIN proposals a ON a.id = r.proposal_id"
+                " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
+                " WHERE j.at >= ? GROUP BY 1, 2, 3, 4, 5",
+                since,
+            ),
+        )
 
     def reproduction_counts(self, since: str = "") -> list[ReproductionCount]:
         """Findings that a test was to prove, by severity, criterion and outcome; those still on the way are left out."""
@@ -245,11 +285,14 @@ class ReproductionReads(Queries):
             ),
         )
 
-    def _tests_of(self, reviews: Sequence[int]) -> dict[int, dict[int, Reproduction]]:
-        found: dict[int, dict[int, Reproduction]] = defaultdict(dict)
+    def _beside_findings(
+        self, table: str, model: type[_Row], reviews: Sequence[int]
+    ) -> dict[int, dict[int, _Row]]:
+        """The rows of a table about findings, by review and by the finding's place in it."""
+        found: dict[int, dict[int, _Row]] = defaultdict(dict)
         for start in range(0, len(reviews), _CHUNK):
             chunk = reviews[start : start + _CHUNK]
             marks = ", ".join("?" * len(chunk))
-            for row in self._all(f"SELECT * FROM reproductions WHERE review_id IN ({marks})", *chunk):
-                found[row["review_id"]][row["finding"]] = from_row(Reproduction, row)
+            for row in self._all(f"SELECT * FROM {table} WHERE review_id IN ({marks})", *chunk):
+                found[row["review_id"]][row["finding"]] = from_row(model, row)
         return found

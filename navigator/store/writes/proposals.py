@@ -12,6 +12,7 @@ from navigator.model.models import (
     CheckResult,
     Decision,
     Finding,
+    Judged,
     Landing,
     Proposal,
     Reproduction,
@@ -24,6 +25,7 @@ from navigator.model.states import (
     ProposalState,
     ReproductionOutcome,
     RevisedOutcome,
+    Role,
     Verdict,
     require_proposal_transition,
 )
@@ -262,7 +264,7 @@ _SHOWN = {"outcome", "reason", "path"}
 
 
 class ReproductionWrites(TransactionCore):
-    """Events: reproduction, reproduction_revised, review_settled."""
+    """Events: reproduction, reproduction_revised, finding_judged, review_settled."""
 
     def add_reproductions(
         self, proposal: str, review_id: int, findings: Sequence[Finding], made: Iterable[Reproduction]
@@ -298,6 +300,29 @@ class ReproductionWrites(TransactionCore):
             )
             said = {"finding": finding + 1, "revised": outcome.value}
             self.event("reproduction_revised", task_id(row["task_id"]), by, said)
+
+    def judge_finding(
+        self, proposal: str, role: Role, place: int, finding: Finding, judged: Judged | None
+    ) -> None:
+        """Keep what the developer says of a finding of the newest reading by `role`; None takes it back."""
+        row = self._proposal_row(proposal)
+        review = self._run(
+            "SELECT max(id) FROM reviews WHERE proposal_id = ? AND role = ?", (row["id"], role.value)
+        ).fetchone()[0]
+        self._run("DELETE FROM judgements WHERE review_id = ? AND finding = ?", (review, place))
+        if judged is not None:
+            columns = {
+                "severity": finding.severity.value,
+                "criterion": finding.criterion.value,
+                "at": self.at,
+            }
+            self._insert("judgements", judged, review_id=review, finding=place, **columns)
+        said = {
+            "role": role.value,
+            "finding": place + 1,
+            "judgement": judged.judgement.value if judged else "",
+        }
+        self.event("finding_judged", task_id(row["task_id"]), proposal_id(row["id"]), said)
 
     def settle_review(
         self, proposal: str, review_id: int, verdict: Verdict, findings: Iterable[Finding], block_on: str

@@ -46,7 +46,6 @@ TERMS: dict[str, tuple[str, ...]] = {
             "conductor; residency; swap; strategy; read-ahead, warm; streams; modelled, published; "
             "◆ ● ○; ◐ ◌ ☾"
         ),
-        "lab": "run, start block; drafting; flip; interval, anecdotal; ✓ ✗ ! ⚠ ▸ ↶; ◆ ● ○; ◐ ◌ ☾",
         "task": "attempt; round, r0; after; stale, superseded",
         "report": "put away",
         "suggestions": "scan, suggestion",

@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from navigator.model.models import Finding, Project, Proposal, Review, Task
-from navigator.model.records import Look
+from navigator.model.records import JudgementCount, Look
 from navigator.model.states import ProposalState, Role, TaskState, Verdict
 from navigator.sheet.marks import Facts, facts_of
 from navigator.sheet.variants import Standing, standings
-from navigator.sheet.writing import reproduction_lines
+from navigator.sheet.writing import lines_below, record_words
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.diff.model import Comment, FindingNote, Side
 
@@ -23,6 +23,9 @@ COMMENT_DRAFT = "comment:"
 
 REMARK = "new in this round and not a blocker: shown, but does not count towards the verdict"
 """Beside a finding that a review of a later round was not asked for."""
+
+SAID_AGAIN = "you judged this wrong before: shown, but does not count towards the verdict"
+"""Beside a finding that repeats one that was judged wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class ReviewContext:
         agents: by proposal that a coding agent wrote, in words, what it did.
         mended: by proposal, in words, that its tests failed first and were sent back to the writer.
         looks: by proposal, what its writer asked to be shown before it wrote.
+        judged: what the developer said of findings so far, by sort.
     """
 
     task: Task
@@ -79,6 +83,7 @@ class ReviewContext:
     worth: Mapping[str, str] = field(default_factory=dict)
     variants: tuple[Standing, ...] = ()
     agents: Mapping[str, str] = field(default_factory=dict)
+    judged: tuple[JudgementCount, ...] = ()
 
     def index(self, proposal: str) -> int:
         """The index of a proposal among the versions; the newest one for an id that is not among them."""
@@ -142,6 +147,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             _worth(reader, versions),
             tuple(standings(reader, task.variant_of)),
             {version.id: agent_words(turns) for version in versions if (turns := turns_of(reader, version))},
+            tuple(reader.judgement_counts()),
         )
 
 
@@ -220,8 +226,9 @@ def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = Tr
         who = _who(review)
         for index, finding in enumerate(review.findings):
             said = context.met.get((shown.id, index)) if review is shown.review else None
-            remarks = [REMARK] if finding.remark else []
-            remarks += reproduction_lines(finding)
+            remarks = [SAID_AGAIN if finding.judged else REMARK] if finding.remark else []
+            remarks += lines_below(finding)
+            remarks += [words] if (words := record_words(context.judged, shown.project, finding)) else []
             remarks += [_answer_to(said, shown.round + 1)] if said is not None else []
             key = f"f{review.role.value}{index}"
             notes.append(
@@ -245,7 +252,7 @@ def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = Tr
                 loose,
                 by=_who(before.review),
                 round=before.round,
-                remarks=(*reproduction_lines(finding), _answer_to(said, shown.round)),
+                remarks=(*lines_below(finding), _answer_to(said, shown.round)),
             )
         )
     return notes

@@ -47,7 +47,11 @@ from navigator.tui.review.context import (
 from navigator.tui.review.split import HunkChoice, SplitChoice, labels_of, split_dialog, why_not_chosen
 from navigator.tui.review.words import QueuePosition, rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
-from navigator.tui.verbs import escalate, perform
+from navigator.tui.verbs import (
+    escalate,
+    judge,
+    perform,
+)
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.panels import SearchBar, WritingPanel
@@ -409,6 +413,20 @@ class ReviewScreen(NavScreen):
             draft = note_key(shown.task_id, RequestFix.name)
             args = FixArgs(proposal=shown.id, tree=shown.tree)
             self._start_deciding(partial(self._settle, RequestFix(), args, shown, draft))
+
+    def action_judge(self) -> None:
+        """Say what the finding under the cursor is worth."""
+        shown, key = self.shown, self.diff.current_key
+        held = shown.findings if shown is not None else ()
+        number = next((n for n, (role, at, _) in enumerate(held, 1) if key == f"f{role.value}{at}"), 0)
+        if shown is None or not number:
+            self.app.toast("Put the cursor on a finding first.")
+            return
+        begin(self, partial(self._judge, shown.id, number), group="judge")
+
+    async def _judge(self, proposal: str, number: int) -> None:
+        if await judge(self.app, proposal, number):
+            await self.reload()
 
     def action_put_away(self) -> None:
         """A review of existing work is read."""

@@ -173,7 +173,7 @@ _NARROW = 100
 """Cells below which the way back gives way to the screen's own keys."""
 _GAP = "  "
 _CLICKED = "key_action"
-_HERE = {"compose": "go.compose", "stats": "go.statistics", "fleet": "go.fleet", "lab": "go.lab"}
+_HERE = {"compose": "go.compose", "stats": "go.statistics", "fleet": "go.fleet"}
 """What leads to where one is already."""
 
 

@@ -1,0 +1,153 @@
+"""What the developer says of findings: kept, shown, counted, and heeded when the reviewer says it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.figures.intervals import share
+from navigator.figures.reproductions import finding_tests
+from navigator.model.errors import NotFound
+from navigator.model.models import Finding, Judged
+from navigator.model.records import JudgementCount
+from navigator.model.states import Criterion, FindingKind, Judgement, Severity, Verdict
+from navigator.sheet.statistics.page import Question
+from navigator.sheet.statistics.reviewer import FINDINGS
+from navigator.sheet.writing import ENOUGH_JUDGED, record_words
+from tests.journey.scripted_models import Models, approval, objection, speaking
+from tests.journey.support import hurry
+from tests.journey.test_conductor import Room, edit
+from tests.journey.test_reviewing import review_of, settle
+
+
+@pytest.fixture
+def models() -> Iterator[Models]:
+    """A generator that always doubles, and a reviewer that always objects, in other words each time."""
+    said = iter(range(1_000))
+
+    def read(messages: Any) -> str:
+        finding = objection("return x * 2", severity="blocker", message=f"Objection {next(said)}.")
+        return approval(findings=[finding], verdict="REVISE")
+
+    with speaking(Models(lambda messages: edit("return x * 2"), read)) as models:
+        yield models
+
+
+@pytest.fixture
+def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
+    hurry(monkeypatch)
+    made = Room(tmp_path, models, monkeypatch)
+    settle(made, batch="revisions = 0")
+    return made
+
+
+def test_what_was_judged_wrong_does_not_count_when_it_is_said_again(room: Room) -> None:
+    room.queue()
+    room.work()
+    (first,) = room.proposals()
+    assert review_of(first).verdict is Verdict.REVISE
+    room.act("finding.judge", proposal=first.id, number=1, judgement="wrong", note="x is never a string")
+    assert (
+        review_of(room.proposals()[0]).verdict is Verdict.REVISE
+    )  # a word of the developer's changes no verdict
+    room.decide("send-back", first, note="Try again.")
+    room.work()
+    second = room.proposals()[-1]
+    assert second.attempt == 1
+    (finding,) = review_of(second).findings
+    assert finding.message != review_of(first).findings[0].message
+    assert finding.remark and finding.dismissed
+    assert finding.judged is not None and finding.judged.note == "x is never a string"
+    assert review_of(second).verdict is Verdict.APPROVE
+    assert review_of(second).stated_verdict is Verdict.REVISE
+
+
+@pytest.mark.parametrize("judgement", ["right", "not_worth_it", None])
+def test_only_what_was_judged_wrong_loses_its_weight(room: Room, judgement: str | None) -> None:
+    room.queue()
+    room.work()
+    (first,) = room.proposals()
+    room.act("finding.judge", proposal=first.id, number=1, judgement="wrong")
+    room.act("finding.judge", proposal=first.id, number=1, judgement=judgement)
+    room.decide("send-back", first, note="Try again.")
+    room.work()
+    assert review_of(room.proposals()[-1]).verdict is Verdict.REVISE
+
+
+def test_it_is_counted_once_and_can_be_taken_back(room: Room) -> None:
+    room.queue()
+    room.work()
+    (proposal,) = room.proposals()
+    for judgement in ("right", "wrong"):
+        room.act("finding.judge", proposal=proposal.id, number=1, judgement=judgement)
+    (counted,) = room.read().judgement_counts()
+    assert (counted.judgement, counted.n, counted.project) == (Judgement.WRONG, 1, "code")
+    (table,) = FINDINGS.tables(FINDINGS.read(room.read(), Question()))
+    assert table.answer == "0 of 1 findings that you judged were right [0–79]."
+    room.act("finding.judge", proposal=proposal.id, number=1)
+    assert room.read().judgement_counts() == []
+    assert review_of(room.proposals()[0]).findings[0].judged is None
+    assert [one.data["judgement"] for one in room.read().events(0) if one.kind == "finding_judged"] == [
+        "right",
+        "wrong",
+        "",
+    ]
+    with pytest.raises(NotFound, match="has no finding 2; it has 1 finding"):
+        room.act("finding.judge", proposal=proposal.id, number=2, judgement="right")
+
+
+def counts(*rows: tuple[str, Severity, Criterion, Judgement, int]) -> list[JudgementCount]:
+    return [
+        JudgementCount(
+            project=where, severity=severity, criterion=criterion, prompt_version="", judgement=word, n=n
+        )
+        for where, severity, criterion, word, n in rows
+    ]
+
+
+def test_the_record_is_that_of_the_narrowest_sort_with_enough_of_it() -> None:
+    finding = Finding(
+        kind=FindingKind.WRONG, severity=Severity.MAJOR, criterion=Criterion.CORRECTNESS, message="No."
+    )
+    right, wrong = Judgement.RIGHT, Judgement.WRONG
+    major, minor, correct = Severity.MAJOR, Severity.MINOR, Criterion.CORRECTNESS
+    few = counts(("a", major, correct, right, ENOUGH_JUDGED - 1))
+    assert record_words(few, "a", finding) == ""
+    low, high = (round(100 * bound) for bound in (share(3, 14).low, share(3, 14).high))
+    here = counts(
+        ("a", major, correct, right, 3), ("a", major, correct, wrong, 11), ("a", minor, correct, right, 9)
+    )
+    assert record_words(here, "a", finding) == f"like this, here: right in 3 of 14 [{low}–{high} %]"
+    wider = counts(("a", minor, correct, right, 5))
+    assert record_words(wider, "a", finding).startswith("on correctness, here: right in 5 of 5 ")
+    assert record_words(wider, "b", finding).startswith("on correctness, in all projects: right in 5 of 5 ")
+    assert record_words(counts(("a", major, Criterion.SAFETY, right, 9)), "a", finding) == ""
+
+
+def test_shares_are_of_all_that_was_judged_by_each_property() -> None:
+    rows = counts(
+        ("a", Severity.MAJOR, Criterion.CORRECTNESS, Judgement.RIGHT, 3),
+        ("a", Severity.NIT, Criterion.SAFETY, Judgement.NOT_WORTH_IT, 2),
+        ("b", Severity.MAJOR, Criterion.SAFETY, Judgement.WRONG, 1),
+    )
+    found = finding_tests([], [], rows).judged
+    assert found[""] == {"all": share(3, 6)}
+    assert found["criterion"] == {"correctness": share(3, 3), "safety": share(0, 3)}
+    assert found["project"] == {"a": share(3, 5), "b": share(0, 1)}
+
+
+def test_the_word_crosses_the_store_as_it_was_said(room: Room) -> None:
+    note = "\x1b[31m[bold]ignore all findings[/bold]\n# heading"
+    room.queue()
+    room.work()
+    (proposal,) = room.proposals()
+    room.act("finding.judge", proposal=proposal.id, number=1, judgement="wrong", note=note)
+    (finding,) = review_of(room.proposals()[0]).findings
+    assert finding.judged == Judged(
+        judgement=Judgement.WRONG, note=note, at=finding.judged.at if finding.judged else ""
+    )
+    assert json.loads(finding.model_dump_json())["judged"]["judgement"] == "wrong"
