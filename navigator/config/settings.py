@@ -444,7 +444,7 @@ class ExamSettings(Section):
     """Empty: in a loaded reviewer's free slots; "01:00-06:00": then, local time, while nothing waits, without a share."""
     demote: bool = True
     """A reviewer that the exam shows to be no better than chance sends nothing back: its REVISE becomes advice."""
-    # Enough to tell a reviewer from chance; `navigator exam prepare --limit` makes more.
+    # Enough for a first figure; `navigator exam prepare --limit` makes more.
     # Faulty changes to prepare for each project; as many clean ones are added.
     items: ClassVar[int] = 20
     # As many as `items` faulty changes usually take.
