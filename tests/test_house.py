@@ -11,9 +11,14 @@ import sys
 import tokenize
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
+
+from navigator.config.reading import inner_model
+from navigator.config.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 HEAVY = ("textual", "rich", "httpx", "git", "scipy", "jinja2", "libcst", "tiktoken", "pygments")
@@ -239,6 +244,21 @@ def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
         in OWN_WAYS
     }
     assert found == set(known)
+
+
+def keys(model: type[BaseModel]) -> Iterator[str]:
+    """The keys of a table and of the tables in it, each server's own."""
+    for name, field in model.model_fields.items():
+        inner = inner_model(field.annotation)
+        if inner is not None:
+            yield from (f"{name}.{key}" for key in keys(inner))
+        elif not field.exclude:
+            yield name
+
+
+def test_settings_stay_few() -> None:
+    """What nobody would change is a constant with its reason; what follows from another setting is derived."""
+    assert len(list(keys(Settings))) <= 90
 
 
 def test_a_task_moves_in_one_file() -> None:
