@@ -11,9 +11,14 @@ import sys
 import tokenize
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
+
+from navigator.config.reading import inner_model
+from navigator.config.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 HEAVY = ("textual", "rich", "httpx", "git", "scipy", "jinja2", "libcst", "tiktoken", "pygments")
@@ -145,10 +150,10 @@ def test_functions_stay_short() -> None:
 
 BUDGETS = {
     "journey": 6_005,
-    "actions": 3_490,
+    "actions": 3_505,
     "engine": 2_510,
     "tui": 10_000,
-    "cli": 6_550,
+    "cli": 6_575,
     "store": 3_995,
     "lab": 3_460,
     "sandbox": 2_600,
@@ -159,7 +164,7 @@ BUDGETS = {
     "rehearsal": 1_495,
     "figures": 1_570,
     "client": 1_585,
-    "checks": 1_000,
+    "checks": 950,
     "edits": 1_370,
     "setup": 1_610,
     "agents": 1_260,
@@ -239,6 +244,21 @@ def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
         in OWN_WAYS
     }
     assert found == set(known)
+
+
+def keys(model: type[BaseModel]) -> Iterator[str]:
+    """The keys of a table and of the tables in it, each server's own."""
+    for name, field in model.model_fields.items():
+        inner = inner_model(field.annotation)
+        if inner is not None:
+            yield from (f"{name}.{key}" for key in keys(inner))
+        elif not field.exclude:
+            yield name
+
+
+def test_settings_stay_few() -> None:
+    """What nobody would change is a constant with its reason; what follows from another setting is derived."""
+    assert len(list(keys(Settings))) <= 90
 
 
 def test_a_task_moves_in_one_file() -> None:

@@ -54,7 +54,7 @@ def by_router(
                 yield failed("managed", router.last_words())
                 return
             with asyncio.Runner() as runner:
-                strategy = ManagedStrategy(settings(pair, router.url, "managed", {"load_seconds": PATIENCE}))
+                strategy = ManagedStrategy(settings(pair, router.url, {"strategy": "managed"}))
                 runner.run(strategy.swap(Role.GENERATOR, lambda event: None))
                 for _ in range(count):
                     for to in WAYS:
@@ -88,7 +88,8 @@ def by_command(
             encoding="utf-8",
         )
         argv = (sys.executable, str(CHANGE), str(state), str(log), "{role}")
-        strategy = CommandStrategy(settings(pair, url, "command", {"argv": argv, "seconds": PATIENCE}))
+        swap = {"strategy": "command", "command": {"argv": argv}}
+        strategy = CommandStrategy(settings(pair, url, swap))
         try:
             with asyncio.Runner() as runner:
                 runner.run(strategy.swap(Role.GENERATOR, lambda event: None))
@@ -104,14 +105,14 @@ def by_command(
             subprocess.run([*argv[:-1], "none"], check=False, timeout=60)
 
 
-def settings(pair: tuple[str, str], url: str, strategy: str, own: dict[str, Any]) -> Settings:
+def settings(pair: tuple[str, str], url: str, swap: dict[str, Any]) -> Settings:
     """Both roles at one address."""
     server = {"base_url": url, "context_tokens": CONTEXT, "max_tokens": CONTEXT // 2}
     return Settings.model_validate(
         {
             "generator": server | {"model": pair[0]},
             "reviewer": server | {"model": pair[1]},
-            "swap": {"strategy": strategy, strategy: own},
+            "swap": swap,
         }
     )
 

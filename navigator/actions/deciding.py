@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 from pydantic import AfterValidator
 
 from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told, plural
-from navigator.journey.change import reject
+from navigator.journey.change import (
+    reject,
+    withdraw_approval,
+)
 from navigator.model import patterns
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Decision, Model, Proposal, utc_now
@@ -83,13 +86,16 @@ class Decide(SubjectVerb[Arguments, Decided]):
     """One decision on some proposals. Each is answered separately: one that is refused does not hold up the others."""
 
     kind: ClassVar[DecisionKind]
+    takes_back: ClassVar[bool] = False
+    """It may follow an approval whose landing was refused, which it takes back."""
     result = Decided
 
     def ids(self, args: Arguments) -> Iterable[str]:
         return [entry.id for entry in args.proposals]
 
     def refuse_one(self, on: Subject) -> NavigatorError | None:
-        return None if on.waiting else not_waiting(on)
+        refused = self.takes_back and on.approved and on.landing is LandingState.REFUSED
+        return None if on.waiting or refused else not_waiting(on)
 
     async def perform(self, deps: Dependencies, args: Arguments) -> Decided:
         return Decided(decisions=tuple(self._record(deps, entry, args) for entry in args.proposals))
@@ -133,7 +139,10 @@ class Decide(SubjectVerb[Arguments, Decided]):
             note = self.note_for(deps, proposal, args)
             made = Decision(kind=self.kind, note=note, tree=proposal.tree, confirmed=confirmed, at=utc_now())
             with deps.store.transaction() as tx:
-                if proposal.state is ProposalState.OPEN:
+                again = self.takes_back and proposal.state is ProposalState.DECIDED
+                if again:
+                    withdraw_approval(tx, proposal.id, tx.read.task(proposal.task_id))
+                if again or proposal.state is ProposalState.OPEN:
                     tx.add_decision(proposal.id, made)
                 self.write(tx, proposal, note)
         except NavigatorError as error:
@@ -225,6 +234,7 @@ class Reject(Decide[DecideArgs]):
     name = "reject"
     args = DecideArgs
     kind = DecisionKind.REJECT
+    takes_back = True
 
     def question(self, reader: Reader, args: DecideArgs) -> Question:
         shown = [reader.proposal(entry.id) for entry in args.proposals]

@@ -35,7 +35,7 @@ class Leaving:
         characters, tokens: of all prompts; `exact` says whether the tokens are the model's own count.
         redacted: how many secrets were taken out.
         refused: why nothing of it is sent; "" where nothing speaks against it.
-        most: what it costs at most by `[final]` price_in and price_out; None where they are not set.
+        most: what it costs at most by `[final]` price; None where it is not set.
     """
 
     proposal: str
@@ -55,7 +55,7 @@ class Leaving:
         if self.refused:
             return [f"{self.proposal}: it cannot be sent. {self.refused}"]
         about = "" if self.exact else "about "
-        price = "price not known: set price_in and price_out under [final]"
+        price = "price not known: set price under [final]"
         if self.most is not None:
             price = f"at most {self.most:.4f} by the prices of [final]"
         shown = [f"  {path}  {size:,} characters" for path, size in self.files]
@@ -127,10 +127,10 @@ class LeavingView:
             for path, pieces in reading.shown.context.items():
                 sizes[path] += sum(len(text) for _, text in pieces)
         most = None
-        if final.price_in or final.price_out:
+        if any(final.price):
             room = answer_room(final, Role.FINAL)
             usage = Usage(prompt_tokens=2 * tokens, completion_tokens=len(plan.readings) * sum(room))
-            most = final.price(usage)
+            most = final.cost(usage)
         return Leaving(
             proposal=proposal.id,
             model=final.model,

@@ -29,10 +29,12 @@ SAMPLE = "navigator.sample"
 
 
 class ProjectDone(Model):
-    """The project as it is now; `proposed`: the test command that its files suggest, where it has none."""
+    """The project as it is now; `proposed`: the test command that its files suggest, where it has none; `nobody`: that no
+    landing there could name its author, where that is so."""
 
     project: Project
     proposed: str = ""
+    nobody: str = ""
 
 
 class AddProjectArgs(Model):
@@ -54,6 +56,7 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
 
     async def perform(self, deps: Dependencies, args: AddProjectArgs) -> ProjectDone:
         from navigator.git.facts import read_facts
+        from navigator.landing.plan import why_nobody
         from navigator.sandbox.propose import proposed_for
 
         facts = await asyncio.to_thread(read_facts, args.path)
@@ -79,14 +82,14 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
                 root_commit=facts.root_commit,
             )
         proposed = "" if project.check else await asyncio.to_thread(proposed_for, facts)
-        return ProjectDone(project=project, proposed=proposed)
+        nobody = await asyncio.to_thread(why_nobody, facts)
+        return ProjectDone(project=project, proposed=proposed, nobody=nobody)
 
     def tell(self, result: ProjectDone) -> list[Told]:
         made = result.project
         tests = f"`navigator project check {made.name}` tries its tests." if made.check else untested(result)
-        return [
-            Told(made.name, f"added ({made.path})", hint=f'Next: navigator task add {made.name} "…"\n{tests}')
-        ]
+        hint = "\n".join(filter(None, (f'Next: navigator task add {made.name} "…"', tests, result.nobody)))
+        return [Told(made.name, f"added ({made.path})", hint=hint)]
 
 
 def untested(result: ProjectDone) -> str:
@@ -94,7 +97,8 @@ def untested(result: ProjectDone) -> str:
     name, command = result.project.name, shlex.quote(result.proposed or "CMD")
     seems = f" It seems to be `{result.proposed}`:" if result.proposed else " Set one:"
     return (
-        "No test command: proposals are not tested, findings are not proved by tests, and the exam has no items from here."
+        "No test command: proposals are not tested, no finding can be proved by a test, and the reviewer's exam takes no items"
+        " from here."
         f"{seems} navigator project check {name} --set {command}"
     )
 

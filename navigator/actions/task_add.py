@@ -171,7 +171,7 @@ def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
     agent = deps.settings.generator.agent
     writers: tuple[str, ...] = ()
     if agent.command and writer is Role.GENERATOR:
-        writers = ("model",) if agent.writes(task.kind, task.project) else ("agent",)
+        writers = ("model",) if agent.writes(task.kind) else ("agent",)
     return variations(
         task.variants, task.vary, temperature=temperature, approaches=approaches, writers=writers
     )

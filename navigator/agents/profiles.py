@@ -124,10 +124,9 @@ _PROGRAMS = {"qwen": "qwen", "opencode": "opencode", "vibe-acp": "vibe", "vibe":
 
 
 def profile_of(settings: AgentSettings) -> str:
-    """The name of the profile: the one that is set, or the one of the program."""
-    if settings.profile != "auto":
-        return settings.profile
-    return _PROGRAMS.get(PurePosixPath(settings.command[0]).name, "plain") if settings.command else "plain"
+    """The name of the profile: of the first word of the command that names a known program, such as "qwen" in `npx qwen`."""
+    names = (PurePosixPath(word).name for word in settings.command)
+    return next((_PROGRAMS[name] for name in names if name in _PROGRAMS), "plain")
 
 
 def launch_for(settings: AgentSettings, endpoint: Endpoint) -> Launch:

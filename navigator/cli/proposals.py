@@ -8,7 +8,10 @@ from typing import Any
 
 import click
 
-from navigator.actions.base import plural
+from navigator.actions.base import (
+    Subject,
+    plural,
+)
 from navigator.actions.notes import MarkSeen, SeenArgs
 from navigator.cli import output
 from navigator.cli.session import (
@@ -182,7 +185,8 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
             if store.rehearsal:
                 output.say("REHEARSAL", bold=True)
             said = [words for words in made if words]
-            _show(proposal, files, other, known, said, worth, store.judgement_counts())
+            newer = Subject.of(store, proposal).newer
+            _show(proposal, files, other, known, said, worth, store.judgement_counts(), newer)
             if other is None and not proposal.seen:
                 looked.append(proposal.id)
     if as_json:
@@ -213,9 +217,10 @@ def _show(
     made: Sequence[str],
     worth: str,
     judged: Sequence[JudgementCount],
+    newer: str,
 ) -> None:
     output.say(f"{proposal.id}  {proposal.project}  {proposal.title}", bold=True)
-    _show_review(proposal, known, made, worth)
+    _show_review(proposal, known, made, worth, newer)
     from navigator.sheet.writing import record_words
 
     findings = [
@@ -275,8 +280,9 @@ def _outcome(check: CheckResult) -> str:
     return tests_words(check)
 
 
-def _show_review(proposal: Proposal, known: Facts, made: Sequence[str], worth: str) -> None:
+def _show_review(proposal: Proposal, known: Facts, made: Sequence[str], worth: str, newer: str) -> None:
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
+    state += f" by {newer}" if newer else ""
     batch = f", batch {proposal.batch}" if proposal.batch else ""
     output.say(f"  round {proposal.round}, {state}{batch}; checks: {checks_words(proposal)}")
     for words in filter(None, (uncertainty_words(proposal), *made)):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,7 +30,7 @@ from navigator.cli.session import (
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
-from navigator.model.errors import Conflict, UsageError
+from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Task
 from navigator.model.states import LOOP_TASK_STATES, Severity, TaskState
 from navigator.store.lock import read_holder
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _PAUSE = 0.5
 """Seconds between two looks at the store while waiting."""
 
+NOTHING = "nothing_to_review"
 UNSETTLED = 4
 """Exit code of `--fail-on` where a review does not say whether there is such a finding."""
 
@@ -103,14 +105,19 @@ def review(
     if ref and (branch or staged or worktree):
         raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
     verb = AddReview()
-    queued = act(
-        verb,
-        ReviewArgs(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each),
-    )
+    args = ReviewArgs(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each)
+    try:
+        queued = act(verb, args)
+    except NavigatorError as error:
+        if queue or getattr(error, "remote_code", error.code) != NOTHING:
+            raise
+        output.note(str(error))  # no failure: a script that reviews what is staged may find nothing staged
+        _show((), form)
+        return
     if not queue:
         for one in queued.left_out:
             output.note(f"{one.ref} is left out: {one.reason}")
-        _print_reviews(queued.tasks, form, fail_on)
+        _print_reviews(queued.tasks, form, fail_on, new=frozenset(queued.new))
         return
     paths = state_paths()
     redact = _redactor(paths, queued.proposals[-1:])
@@ -121,7 +128,18 @@ def review(
         output.note("`navigator run --until reviewed` reviews what waits.")
 
 
-def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> None:
+def _show(documents: Sequence[dict[str, Any]], form: str) -> None:
+    from navigator.sheet import reviews as words
+
+    if form == "json":
+        output.print_json({"reviews": documents})
+    elif form == "sarif":
+        output.print_json(words.sarif(documents))
+    elif documents:
+        output.say(words.markdown(documents) if form == "markdown" else words.text(documents))
+
+
+def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None, *, new: Collection[str]) -> None:
     """Wait for the tasks, and print their reviews.
 
     Exits with 1 on a finding that `fail_on` names. Without a verdict, and with `fail_on` where a REVISE was overruled, nothing
@@ -132,16 +150,9 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> Non
     paths = state_paths()
     _wait(paths, [task.id for task in tasks])
     documents = _documents(paths, [task.id for task in tasks])
-    if form == "json":
-        output.print_json({"reviews": documents})
-    elif form == "sarif":
-        from navigator.sheet.reviews import sarif
-
-        output.print_json(sarif(documents))
-    else:
-        from navigator.sheet import reviews as words
-
-        output.say(words.markdown(documents) if form == "markdown" else words.text(documents))
+    _show(documents, form)
+    for one in documents:
+        _say_next(one, new=one["task"] in new)
     if missing := unread(documents):
         names = ", ".join(one["proposal"] for one in missing)
         output.note(f"No verdict: {names}.")
@@ -152,6 +163,17 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None) -> Non
         sys.exit(1)
     if missing or against:
         sys.exit(UNSETTLED if fail_on else 1)
+
+
+def _say_next(one: dict[str, Any], *, new: bool) -> None:
+    """When it was reviewed, where that was before, and what can be done now."""
+    if not new and one["at"]:
+        at = datetime.fromisoformat(one["at"]).astimezone()
+        output.note(f"Reviewed on {at:%Y-%m-%d at %H:%M}. Again: `navigator escalate {one['proposal']}`.")
+    if one["findings"]:
+        output.note(
+            f"`navigator fix {one['proposal']}` has the findings fixed; `navigator task done {one['task']}` puts the review away."
+        )
 
 
 def _wait(paths: StatePaths, ids: Sequence[str]) -> None:

@@ -190,7 +190,7 @@ def show_session(document: dict[str, Any]) -> None:
     rows = [
         ("projects", document["projects"]),
         ("tasks in total", document["tasks"]),
-        ("proposals, written or reviewed", document["proposals"]),
+        ("proposals of all rounds", document["proposals"]),
         (
             "approve / revise / unreviewed",
             f"{verdicts['approve']} / {verdicts['revise']} / {verdicts['unreviewed']}",
@@ -225,6 +225,8 @@ def show_session(document: dict[str, Any]) -> None:
         output.say(f"The {role}'s server: {problem}", bold=True)
     if document["reason"]:
         output.say(f"Ended: {document['reason'].rstrip('.')}.")
+    if document["states"].get("awaiting_approval"):
+        output.note("Next: `navigator proposals` lists what waits for you; `navigator` opens the screens.")
 
 
 def _tests(tests: dict[str, int]) -> str:
@@ -336,10 +338,11 @@ class Progress:
     def event(self, event: Event) -> None:
         """Show one event."""
         line = "" if self._quiet else self._line(event)
+        if line:
+            above = "\r\x1b[K" if self._bar else ""
+            self._write(f"{above}{safe_text(line)}\n")
         if self._bar:
-            self._draw()
-        elif line:
-            self._write(f"{safe_text(line)}\n")
+            self._draw(at_once=bool(line))
 
     def _write(self, text: str) -> None:
         try:
@@ -381,9 +384,9 @@ class Progress:
             self._doing = f"{event.data.get('role') or 'nothing'} resident"
         return ""
 
-    def _draw(self) -> None:
+    def _draw(self, *, at_once: bool) -> None:
         now = time.monotonic()
-        if now - self._drawn < _REDRAW:
+        if now - self._drawn < _REDRAW and not at_once:
             return
         self._drawn = now
         total = len(self._states) or 1

@@ -73,6 +73,8 @@ def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
     if yes:
         return args
     with reading() as store:
+        if len(getattr(args, "proposals", ())) == 1:
+            verb.require(store, args)  # of several, each is answered for itself
         question = verb.question(store, args)
         if question is None:
             return args

@@ -81,6 +81,9 @@ def setup(
         )
     found = asyncio.run(find_servers(servers))
     _show_servers(found)
+    silent = [server.url for server in found if server.problem and not asks]
+    if silent and servers:
+        raise MissingPart(f"{', '.join(silent)} does not answer.", hint="Start it, or leave --server out.")
     choices = picks(found)
     if not choices:
         raise MissingPart("No model server answers.", hint=how_to_get_one())
@@ -95,7 +98,11 @@ def setup(
     if projects is not None:
         _add_projects(projects, asks=asks, only_print=only_print)
     if not only_print:
-        _tell("Next, in a repository: `navigator review main..topic`. `navigator doctor` checks everything.")
+        _tell(
+            "Next, in a repository: `navigator review main..topic` reviews a branch; `navigator project add .`,"
+            ' `navigator task add "…"` and `navigator run --until idle` have a change written.'
+            " `navigator doctor` checks everything."
+        )
 
 
 def _require_usable(text: str) -> None:
@@ -268,7 +275,7 @@ def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
         output.note(f"No new repositories below {folder}.")
         return
     table = [
-        (path, command or "none found: tests prove no findings, and the exam has no items from it")
+        (path, command or "none found: nothing is tested, and no finding can be proved by a test")
         for path, command in rows
     ]
     click.echo(output.table(("repository", "its tests would be run, in the sandbox, by"), table), err=True)
@@ -276,9 +283,12 @@ def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
         asks and not click.confirm(f"Add {plural(len(rows), 'project')}?", default=True, err=True)
     ):
         return
+    nobody = ""
     for path, command in rows:
         try:
-            act(AddProject(), AddProjectArgs(path=str(path), check=command))
+            nobody = act(AddProject(), AddProjectArgs(path=str(path), check=command)).nobody or nobody
         except NavigatorError as error:
             output.note(f"{path}: {error}")
+    if nobody:
+        _tell(nobody)
     output.note("`navigator project list` shows them; `navigator project check NAME` tries a test command.")

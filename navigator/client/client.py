@@ -274,7 +274,7 @@ class ModelClient:
             return
         if status in (401, 403):
             log.warning(
-                "%s lets only its administrator drop a request: name that key's variable in admin_key_env.",
+                "%s lets only its administrator drop a request: put that key into the variable of api_key_env and _ADMIN.",
                 self._transport.address,
             )
 

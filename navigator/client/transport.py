@@ -106,12 +106,11 @@ class Transport:
         variable = self._admin_variable if admin else self._key_variable
         if not variable:
             return {}
-        named_by = "admin_key_env" if variable != self._key_variable else "api_key_env"
         key = os.environ.get(variable, "").strip()
         if not key:
             raise MissingPart(
-                f"The variable {variable}, which {named_by} names, is not set.",
-                hint=f"Export {variable} with the server's key, or empty {named_by}.",
+                f"The variable {variable}, which api_key_env names, is not set.",
+                hint=f"Export {variable} with the server's key, or empty api_key_env.",
             )
         if not key.isascii() or not key.isprintable() or " " in key:
             raise ConfigError(

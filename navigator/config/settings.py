@@ -23,12 +23,10 @@ VARIABLE_NAME = patterns.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 UNIT_NAME = patterns.compile(r"[A-Za-z0-9:_.@][A-Za-z0-9:_.@-]*\.service")
 
 LandingName = Literal["branch", "current"]
-WriterName = Literal["generator", "reviewer"]
 SwapStrategyName = Literal["systemd", "sleep", "managed", "resident", "adapter", "command", "rehearsal"]
 
 Positive = Annotated[int, Field(gt=0)]
 _Count = Annotated[int, Field(ge=0)]
-_Mib = Annotated[int, Field(ge=0, lt=100_000_000)]
 _Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
@@ -52,9 +50,7 @@ class ServerSettings(Section):
     base_url: str = "http://127.0.0.1:30000"
     """Address of the server, with or without `/v1`."""
     api_key_env: str = ""
-    """Name of the environment variable that holds the server's API key; empty: the server needs none."""
-    admin_key_env: str = ""
-    """Name of the variable that holds SGLang's admin key, for aborting requests; empty: the API key is used."""
+    """Name of the variable that holds the server's API key; empty: none. SGLang's admin key: that name with `_ADMIN` after it."""
     max_inflight: Positive = 8
     """Upper limit of requests at a time. There are fewer while the server queues or refuses them, or gains nothing from more."""
     context_tokens: Positive = 131072
@@ -90,12 +86,18 @@ class ServerSettings(Section):
             raise ValueError("must not hold a query or a fragment")
         return value.rstrip("/")
 
-    @field_validator("api_key_env", "admin_key_env")
+    @field_validator("api_key_env")
     @classmethod
     def _variable_name(cls, value: str) -> str:
         if value and not VARIABLE_NAME.fullmatch(value):
             raise ValueError("must be the name of an environment variable; never write the key into the file")
         return value
+
+    @property
+    def admin_key_env(self) -> str:
+        """The variable with the key that may abort requests and release memory; "" where none is set: the API key does."""
+        name = f"{self.api_key_env}_ADMIN"
+        return name if self.api_key_env and os.environ.get(name) else ""
 
     @model_validator(mode="after")
     def _answer_fits(self) -> Self:
@@ -104,8 +106,13 @@ class ServerSettings(Section):
         return self
 
 
+_COMPLEX = "complex"
+
+
 def _kinds_of(value: Any) -> Any:
-    return tuple(TaskKind(word) for word in value) if isinstance(value, list | tuple) else value
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(word if word == _COMPLEX else TaskKind(word) for word in value)
 
 
 class AgentSettings(Section):
@@ -114,12 +121,8 @@ class AgentSettings(Section):
 
     command: tuple[str, ...] = ()
     """Program and arguments, such as `["qwen", "--acp"]`; empty: no agent. `{model}` and `{base_url}` are filled in."""
-    profile: Literal["auto", "qwen", "opencode", "vibe", "plain"] = "auto"
-    """How the agent is told about the model: "auto" goes by the program's name, "plain" sets OPENAI_* variables only."""
     kinds: tuple[TaskKind, ...] = ()
     """Kinds of tasks that it writes; empty: every change that the generator is to write."""
-    projects: tuple[str, ...] = ()
-    """Names of the projects that it writes for; empty: all."""
     env: dict[str, str] = Field(default_factory=dict)
     """Further variables for it; `{model}` and `{base_url}` are filled in. No keys: it can send what it is given to the model."""
     mounts: tuple[str, ...] = ()
@@ -151,13 +154,12 @@ class AgentSettings(Section):
                 raise ValueError(f"{name!r} is no name of a variable")
         return value
 
-    def writes(self, kind: TaskKind, project: str) -> bool:
-        """Whether it writes the changes of such a task."""
+    def writes(self, kind: TaskKind) -> bool:
+        """Whether it writes the changes of such tasks."""
         return bool(
             self.command
             and kind not in (*REPORT_KINDS, TaskKind.SCAN)
             and (not self.kinds or kind in self.kinds)
-            and (not self.projects or project in self.projects)
         )
 
 
@@ -196,19 +198,18 @@ class FinalSettings(ServerSettings):
     base_url: str = ""
     enabled: bool = False
     """Have it review every change last. Without it, it reads only what you escalate (`navigator escalate P… --final`)."""
-    price_in: _Price = 0.0
-    """Price of a million tokens that it reads, in your currency; 0: not known."""
-    price_out: _Price = 0.0
-    """Price of a million tokens that it writes; 0: not known."""
+    price: tuple[_Price, _Price] = (0.0, 0.0)
+    """Prices of a million tokens that it reads and of a million that it writes, in your currency; zeros: not known."""
 
     @property
     def configured(self) -> bool:
         """Whether there is a model to send to."""
         return bool(self.model and self.base_url)
 
-    def price(self, usage: Usage) -> float:
+    def cost(self, usage: Usage) -> float:
         """What an answer costs by these prices."""
-        return (usage.prompt_tokens * self.price_in + usage.completion_tokens * self.price_out) / 1e6
+        reading, writing = self.price
+        return (usage.prompt_tokens * reading + usage.completion_tokens * writing) / 1e6
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -220,10 +221,8 @@ class FinalSettings(ServerSettings):
 class RoutingSettings(Section):
     """Which model writes a task. What the reviewer's model writes waits for its residency and is self-reviewed."""
 
-    reviewer: tuple[TaskKind, ...] = ()
-    """Kinds of tasks that the reviewer's model writes, such as `["security", "architecture"]`."""
-    complex_tasks: WriterName = "generator"
-    """"reviewer": the reviewer's model writes every complex task, whatever its kind."""
+    reviewer: tuple[TaskKind | Literal["complex"], ...] = ()
+    """Kinds of tasks that the reviewer's model writes, such as `["security"]`; "complex": complex tasks of every kind."""
 
     @field_validator("reviewer", mode="before")
     @classmethod
@@ -232,12 +231,13 @@ class RoutingSettings(Section):
 
     def writer(self, kind: TaskKind, complexity: Complexity) -> Role:
         """The role that writes a task."""
-        hard = complexity is Complexity.COMPLEX and self.complex_tasks == Role.REVIEWER.value
+        hard = complexity is Complexity.COMPLEX and _COMPLEX in self.reviewer
         return Role.REVIEWER if hard or kind in self.reviewer else Role.GENERATOR
 
 
 class SystemdSettings(Section):
-    """Strategy `systemd`: two units and one script. These values take precedence over swap.conf (swap/README.md)."""
+    """Strategy `systemd`: two units and one script. These values take precedence over swap.conf, which also says how much
+    GPU memory has to be free (swap/README.md)."""
 
     host: _Host = ""
     """The machine with the GPU and the servers, as ssh knows it (`box`, `user@box`); empty: this one (docs/serving.md)."""
@@ -247,17 +247,11 @@ class SystemdSettings(Section):
     """Unit of the generator's server."""
     reviewer_unit: _Unit = "navigator-reviewer.service"
     """Unit of the reviewer's server."""
-    generator_vram_mib: _Mib = 0
-    """Free GPU memory in MiB before the generator's unit is started; 0: not checked."""
-    reviewer_vram_mib: _Mib = 0
-    """Free GPU memory in MiB before the reviewer's unit is started; 0: not checked."""
-    gpu: str = ""
-    """GPU whose memory is checked, as `nvidia-smi -i` takes it; empty: the sum of all GPUs."""
-    # The limits that model-swap.sh has by itself; what differs from machine to machine is a key.
+    # The limits that model-swap.sh has by itself. Only the time to load differs much from machine to machine.
     # Longest wait in seconds for another swap to end.
     lock_seconds: ClassVar[float] = 120.0
-    drain_seconds: _Seconds = 120.0
-    """Longest wait in seconds for running requests; then they are aborted."""
+    # Longest wait in seconds for running requests; then they are aborted.
+    drain_seconds: ClassVar[float] = 120.0
     # Longest wait in seconds for aborted requests to end.
     abort_seconds: ClassVar[float] = 10.0
     # Longest wait in seconds for `systemctl stop`; then the unit gets SIGKILL.
@@ -270,8 +264,8 @@ class SystemdSettings(Section):
     start_seconds: ClassVar[float] = 30.0
     load_seconds: _Seconds = 900.0
     """Longest wait in seconds for the server's first answer: weights, graphs."""
-    health_seconds: _Seconds = 300.0
-    """Longest wait in seconds from there until `/health` answers 200: warm-up."""
+    # Longest wait in seconds from there until `/health` answers 200: warm-up.
+    health_seconds: ClassVar[float] = 300.0
     # Longest wait in seconds for the model's name and one token.
     verify_seconds: ClassVar[float] = 60.0
 
@@ -289,43 +283,6 @@ class SystemdSettings(Section):
         return self.lock_seconds + 2 * (there + 2 * (self.release_seconds + starting)) + 120.0
 
 
-class SleepSettings(Section):
-    """Strategy `sleep`: both servers run; one holds the GPU's memory, the other has released it."""
-
-    engine: Literal["auto", "sglang", "vllm"] = "auto"
-    """Software of the servers; "auto" asks them."""
-    # With less released the other model has no room; level 2 would drop the weights.
-    # What SGLang releases.
-    tags: ClassVar[tuple[Literal["weights", "kv_cache", "cuda_graph"], ...]] = (
-        "weights",
-        "kv_cache",
-        "cuda_graph",
-    )
-    # vLLM's sleep level; 1 keeps the weights in the host's memory.
-    level: ClassVar[Literal[1]] = 1
-    drain_seconds: _Seconds = 120.0
-    """Longest wait in seconds for running requests; then they are aborted."""
-    release_seconds: _Seconds = 60.0
-    """Longest wait in seconds for a server to release, and for its memory to be free."""
-    wake_seconds: _Seconds = 180.0
-    """Longest wait in seconds for a server to wake."""
-    generator_mib: _Mib = 0
-    """GPU memory in MiB that the generator needs to wake; 0: as much as it took the last time."""
-    reviewer_mib: _Mib = 0
-    """GPU memory in MiB that the reviewer needs to wake; 0: as much as it took the last time."""
-
-
-class ManagedSettings(Section):
-    """Strategy `managed`: Ollama, llama-swap or llama.cpp's router, which load the model they are asked for."""
-
-    server: Literal["auto", "ollama", "llama-swap", "llama.cpp"] = "auto"
-    """Software of the server; "auto" asks it."""
-    drain_seconds: _Seconds = 120.0
-    """Longest wait in seconds for running requests; then they are aborted."""
-    load_seconds: _Seconds = 600.0
-    """Longest wait in seconds for a model to load."""
-
-
 class CommandSettings(Section):
     """Strategy `command`: your own program swaps, and another one can tell what is loaded."""
 
@@ -333,13 +290,6 @@ class CommandSettings(Section):
     """The program and its arguments. `{role}` becomes the role (else it comes last)."""
     status: tuple[str, ...] = ()
     """Program that prints the loaded role on its first line; empty: the servers are asked for their models."""
-    seconds: _Seconds = 900.0
-    """Longest run of the program in seconds; then it is stopped with everything it started."""
-    # It is asked often, so it has to answer at once. Draining as for `systemd`.
-    # Longest run of the status program in seconds.
-    status_seconds: ClassVar[float] = 10.0
-    # Longest wait in seconds for running requests; then they are aborted.
-    drain_seconds: ClassVar[float] = 120.0
 
 
 class AdapterSettings(Section):
@@ -349,27 +299,6 @@ class AdapterSettings(Section):
     """Folder of the generator's adapter, for SGLang or vLLM to load; empty: the server has it already."""
     reviewer_path: str = ""
     """Folder of the reviewer's adapter, for SGLang or vLLM to load; empty: the server has it already."""
-    # An adapter is small.
-    # Longest wait in seconds for an adapter to load.
-    load_seconds: ClassVar[float] = 120.0
-
-
-class ReadAheadSettings(Section):
-    """While one model works, the other one's weight files are read into the page cache. Megabytes are 2^20 bytes."""
-
-    enabled: bool = True
-    """Read ahead."""
-    # The page cache gives way to everything else, so no other limit is needed.
-    # Maximum megabytes to read at a time; 0: as much as memory has room for.
-    limit_mb: ClassVar[int] = 0
-    # Slow enough that nobody else waits for the disk.
-    # Megabytes per second; 0: as fast as the disk.
-    rate_mb_s: ClassVar[int] = 500
-    # Enough for what else runs beside a server.
-    # Megabytes of available memory that are always left free.
-    floor_mb: ClassVar[int] = 8192
-    model_dirs: tuple[str, ...] = ()
-    """Folders that hold models, in addition to the Hugging Face cache."""
 
 
 class SwapSettings(Section):
@@ -379,12 +308,11 @@ class SwapSettings(Section):
     """How the model on the GPU changes: docs/strategies.md."""
     script: str = ""
     """Strategy systemd: a script in place of the packaged model-swap.sh. Strategy command: the command as one line."""
+    model_dirs: tuple[str, ...] = ()
+    """Folders that hold models, in addition to the Hugging Face cache: the next model's weights are read ahead."""
     systemd: SystemdSettings = SystemdSettings()
-    sleep: SleepSettings = SleepSettings()
-    managed: ManagedSettings = ManagedSettings()
     command: CommandSettings = CommandSettings()
     adapter: AdapterSettings = AdapterSettings()
-    read_ahead: ReadAheadSettings = ReadAheadSettings()
 
     @property
     def keeps_both(self) -> bool:
@@ -512,14 +440,13 @@ class ExamSettings(Section):
     # One in five tells how consistent a reviewer is, at a small part of the questions.
     # Share of the exam's questions that ask an item a second time, in a later residency of the reviewer; 0: none.
     retest: ClassVar[float] = 0.2
-    when: Literal["mixed", "nightly"] = "mixed"
-    """"mixed": in a loaded reviewer's free slots; "nightly": in `hours`, while nothing waits for it, without a share."""
-    hours: str = Field(default="01:00-06:00", pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
-    """The hours of "nightly", in local time."""
+    hours: str = Field(default="", pattern=r"^(([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d)?$")
+    """Empty: in a loaded reviewer's free slots; "01:00-06:00": then, local time, while nothing waits, without a share."""
     demote: bool = True
     """A reviewer that the exam shows to be no better than chance sends nothing back: its REVISE becomes advice."""
-    items: Positive = 20
-    """Faulty changes to prepare for each project; as many clean ones are added."""
+    # Enough for a first figure; `navigator exam prepare --limit` makes more.
+    # Faulty changes to prepare for each project; as many clean ones are added.
+    items: ClassVar[int] = 20
     # As many as `items` faulty changes usually take.
     # Newest commits, and newest approved proposals, of a project that are looked at.
     history: ClassVar[int] = 400

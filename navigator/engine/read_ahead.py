@@ -33,7 +33,7 @@ class WeightReadAhead:
     async def rest(self, resident: Role | None) -> None:
         """A role is resident and no swap is in progress: begin to read what the next one will need. Returns at once."""
         following = _NEXT.get(resident) if resident is not None else None
-        if following is None or not self._wanted or not self._settings.swap.read_ahead.enabled:
+        if following is None or not self._wanted:
             return
         await (await self._reader()).start(following)
 
@@ -83,14 +83,13 @@ class WeightReadAhead:
     async def _reader(self) -> ReadAhead:
         from navigator.setup.weights import weight_files
 
-        chosen = self._settings.swap.read_ahead
+        dirs = self._settings.swap.model_dirs
         # Looked up each time: a model may be downloaded, moved or updated while the conductor works.
         files = {
-            role: await asyncio.to_thread(weight_files, self._settings.server(role).model, chosen.model_dirs)
+            role: await asyncio.to_thread(weight_files, self._settings.server(role).model, dirs)
             for role in _NEXT
         }
         if self._ahead is None:
-            limits = Limits(chosen.limit_mb * MIB, chosen.rate_mb_s * MIB, chosen.floor_mb * MIB)
-            self._ahead = ReadAhead(files, limits)
+            self._ahead = ReadAhead(files, Limits())
         self._ahead.files = files
         return self._ahead

@@ -260,7 +260,7 @@ class ExamQueue:
         if not left or monotonic() < self._not_before:
             return ExamView(running=self.running)
         room = 0
-        if settings.share and settings.when == "mixed":
+        if settings.share and not settings.hours:
             spent = deps.reader.reviewer_tokens(self._since)
             room = items_with_room(settings.share, spent.reviews, spent.calls, spent.exam, spent.before)
         return ExamView(
@@ -268,9 +268,7 @@ class ExamQueue:
             running=self.running,
             room=max(0, room - self.running),
             asked=self._asked,
-            idle=bool(settings.share)
-            and settings.when == "nightly"
-            and within(settings.hours, _local_time()),
+            idle=bool(settings.share and settings.hours) and within(settings.hours, _local_time()),
         )
 
     async def ask(self, item_id: int) -> None:

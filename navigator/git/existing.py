@@ -197,7 +197,7 @@ def _commit_of(facts: RepoFacts, name: str, shown: str) -> str:
         "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False
     )
     if found.status != 0 or not patterns.fullmatch(r"[0-9a-f]{40,64}", found.text):
-        raise NothingToReview(
+        raise UsageError(
             f"{facts.path} has no commit {safe_line(shown)!r}.",
             hint=f"Give a commit, a branch or a range such as main..topic. {_branches(facts)}",
         )
@@ -268,8 +268,8 @@ def _range(private: PrivateRepo, facts: RepoFacts, start: str, tip: str, name: s
     commits = _read(facts, [tip, f"^{start}"])
     if not commits:
         raise NothingToReview(
-            f"{safe_line(name)} holds no commit that {start[:12]} lacks.",
-            hint="Is it merged already? A single commit is reviewed by its id.",
+            f"Nothing to review: {safe_line(name)} has no commits of its own.",
+            hint="Perhaps it is merged, or the range is the other way round.",
         )
     if len(commits) > MOST_COMMITS:
         raise NothingToReview(

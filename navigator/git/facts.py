@@ -169,9 +169,7 @@ def _places(path: Path) -> _Places:
             except (TypeError, ValueError):
                 branch_ref = ""
     except NoSuchPathError:
-        raise NotARepository(
-            f"{path} does not exist.", hint="Give the folder of a git repository, or remove the project."
-        ) from None
+        raise NotARepository(f"{path} does not exist.", hint="Give the folder of a git repository.") from None
     except (InvalidGitRepositoryError, ValueError):
         raise NotARepository(
             f"{path} is not a git repository.",

@@ -72,7 +72,7 @@ def agent_writes(deps: Dependencies, task: Task) -> bool:
         return True
     began = deps.reader.wrote(task.id) is not None and not deps.reader.agent_turns(task.id, task.attempt)
     agent, named = deps.settings.generator.agent, task.variation.writer
-    wanted = bool(agent.command) if named == "agent" else not named and agent.writes(task.kind, task.project)
+    wanted = bool(agent.command) if named == "agent" else not named and agent.writes(task.kind)
     return not began and wanted
 
 

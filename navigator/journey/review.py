@@ -421,7 +421,7 @@ def _record(
     """Store a review. With `rows`, which are to come with it, the task stays until the tests of its findings were asked for."""
     role = review.role
     if role is Role.FINAL:
-        review = review.model_copy(update={"price": deps.settings.final.price(review.usage)})
+        review = review.model_copy(update={"price": deps.settings.final.cost(review.usage)})
     elif deps.strategy.one_base and role is Role.REVIEWER:
         review = review.model_copy(update={"self_review": True})
     if role is Role.REVIEWER:

@@ -40,8 +40,8 @@ def prepare_undo(plan: LandingPlan, facts: RepoFacts, private: PrivateRepo) -> L
     """Decide how to undo a landing. Writes into the private repository only.
 
     While the branch points at the landed commit it moves back to where it was, or is deleted when the landing
-    created it. With further commits on top, or while the branch is checked out, the reverse change becomes a commit
-    on a new branch.
+    created it. With further commits on top, while the branch is checked out, or once the commit is on another branch
+    too, the reverse change becomes a commit on a new branch.
 
     Args:
         plan: the landing's plan, from the journal.
@@ -62,12 +62,20 @@ def prepare_undo(plan: LandingPlan, facts: RepoFacts, private: PrivateRepo) -> L
         commit=plan.old,
         paths=tuple(move.reversed() for move in plan.paths),
     )
-    if tip == plan.commit:
+    if tip == plan.commit and not _on_other_branches(facts, plan):
         if plan.branch not in facts.checked_out:
             return replace(backwards, mode="branch")
         if plan.mode == "current" and facts.branch == plan.branch and _clean(facts, backwards, private):
             return backwards
     return _revert(plan, backwards, facts, private, tip)
+
+
+def _on_other_branches(facts: RepoFacts, plan: LandingPlan) -> bool:
+    """Whether the landed commit was merged: moving its own branch back would undo nothing there."""
+    holding = facts.git().run(
+        "for-each-ref", "--format=%(refname)", f"--contains={plan.commit}", "refs/heads"
+    )
+    return any(ref != plan.ref for ref in holding.text.splitlines())
 
 
 def _clean(facts: RepoFacts, backwards: LandingPlan, private: PrivateRepo) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 API_KEY_VARIABLE = "SGLANG_API_KEY"
-ADMIN_KEY_VARIABLE = "SGLANG_ADMIN_API_KEY"
+ADMIN_KEY_VARIABLE = f"{API_KEY_VARIABLE}_ADMIN"
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@")
 _PASSED_ON = ("NAVIGATOR_CONFIG", "NAVIGATOR_STATE")
@@ -106,7 +106,6 @@ def settings_snippet(wanted: Wanted) -> str:
             f"context_tokens = {server.context_tokens}",
             f"max_inflight = {server.max_inflight}",
             *([f'api_key_env = "{API_KEY_VARIABLE}"'] if wanted.keys else []),
-            *([f'admin_key_env = "{ADMIN_KEY_VARIABLE}"'] if wanted.keys else []),
             "",
         ]
     lines += ["[swap]", f'strategy = "{"sleep" if wanted.asleep else "systemd"}"', ""]
@@ -114,7 +113,6 @@ def settings_snippet(wanted: Wanted) -> str:
         host = wanted.places.on.host
         lines += ["[swap.systemd]", *([f"host = {json.dumps(host)}"] if host else [])]
         lines.append(f'scope = "{wanted.places.scope}"')
-        lines += [f"{role.value}_vram_mib = {wanted.profile.role(role).need_mib}" for role in SERVER_UNITS]
     return "\n".join([*lines, ""])
 
 

@@ -25,6 +25,10 @@ from navigator.model.models import SwapPhase
 from navigator.model.states import Role
 from navigator.swap.failures import Failure, InFlight, drain, failure_of
 
+DRAIN_SECONDS = 120.0
+"""Longest wait for running requests, as in model-swap.sh; most answers are over by then, and what is aborted is asked again."""
+LOAD_SECONDS = 900.0
+"""Longest wait for a model to load, as in model-swap.sh: more than the largest takes from a slow disk."""
 ROLES = (Role.GENERATOR, Role.REVIEWER)
 OTHER = {Role.GENERATOR: Role.REVIEWER, Role.REVIEWER: Role.GENERATOR}
 
@@ -343,11 +347,11 @@ class SwapStrategy(ABC):
     def _client(self, role: Role) -> ModelClient:
         return ModelClient(self.server(role), timeouts=Timeouts(health=25.0))
 
-    async def _drain(self, role: Role, seconds: float, log: PhaseLog, detail: str = "") -> None:
+    async def _drain(self, role: Role, log: PhaseLog, detail: str = "") -> None:
         """Wait until nothing runs on `role`'s server; abort Navigator's own requests when the time is up."""
         with log.phase("drain", detail):
             async with self._client(role) as client:
-                await drain(client, seconds, self._in_flight)
+                await drain(client, DRAIN_SECONDS, self._in_flight)
 
 
 @dataclass(slots=True)

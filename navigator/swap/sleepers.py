@@ -23,7 +23,7 @@ from navigator.client.client import ModelClient
 from navigator.client.errors import NoAnswer, Overloaded, Unreachable
 from navigator.client.transport import Transport
 from navigator.config.paths import write_private
-from navigator.config.settings import ServerSettings, SleepSettings
+from navigator.config.settings import ServerSettings
 from navigator.model.errors import MissingPart
 from navigator.model.json_text import read_json
 from navigator.model.states import Role
@@ -31,6 +31,13 @@ from navigator.swap.failures import SwapFailed, class_of_words, until
 
 State = Literal["awake", "paused", "asleep", "loading", "unsure", "gone"]
 """paused: it holds its weights and takes no work. loading: its process is up and does not answer yet. gone: no process."""
+
+RELEASE_SECONDS = 60.0
+"""Longest wait for a server to release, and for its memory to be free: it only copies to the host's memory."""
+WAKE_SECONDS = 180.0
+"""Longest wait for a server to wake: its weights are in the host's memory."""
+_TAGS = ["weights", "kv_cache", "cuda_graph"]
+"""What SGLang releases; with less released the other model has no room."""
 
 Step = Literal["awake", "pausing", "releasing", "released", "waking"]
 
@@ -124,7 +131,7 @@ class _Http:
         words = json.dumps(said)[:300] if said is not None else ""
         hint = "Check the server's log."
         if status in (401, 403):
-            hint = "Set admin_key_env of the role to the name of the variable that holds its admin key."
+            hint = "Put its admin key into the variable that api_key_env names, with _ADMIN after it."
         raise SwapFailed(
             f"{self.address} refused {path} (HTTP {status}). {words}".strip(),
             hint=hint,
@@ -139,10 +146,9 @@ class _Http:
 class SglangSleeper:
     """SGLang with --enable-memory-saver and --enable-weights-cpu-backup (without the backup it wakes up to noise)."""
 
-    def __init__(self, role: Role, server: ServerSettings, settings: SleepSettings, ledger: Ledger) -> None:
+    def __init__(self, role: Role, server: ServerSettings, ledger: Ledger) -> None:
         self._role = role
         self._url = server.base_url
-        self._settings = settings
         self._ledger = ledger
         self._http = _Http(server)
 
@@ -174,22 +180,20 @@ class SglangSleeper:
     async def sleep(self) -> None:
         """Retract what runs, so that it is computed again later and not lost, then release."""
         blank = replace(self._ledger.read(self._role), url=self._url, mark=await self._mark())
-        seconds = self._settings.release_seconds
+        seconds = RELEASE_SECONDS
         self._ledger.write(self._role, replace(blank, step="pausing"))
         await self._http.command("/pause_generation", {"mode": "retract"}, seconds)
         self._ledger.write(self._role, replace(blank, step="releasing"))
-        await self._http.command("/release_memory_occupation", {"tags": list(self._settings.tags)}, seconds)
+        await self._http.command("/release_memory_occupation", {"tags": _TAGS}, seconds)
         self._ledger.write(self._role, replace(blank, step="released"))
 
     async def wake(self) -> None:
         """Resume what was released, if anything was, and let it work."""
         note = self._ledger.read(self._role)
-        seconds = self._settings.wake_seconds
+        seconds = WAKE_SECONDS
         if note.step == "released":
             self._ledger.write(self._role, replace(note, step="waking"))
-            await self._http.command(
-                "/resume_memory_occupation", {"tags": list(self._settings.tags)}, seconds
-            )
+            await self._http.command("/resume_memory_occupation", {"tags": _TAGS}, seconds)
             # Resumed and not continued is "paused": the next request must be continue, never resume.
             self._ledger.write(self._role, replace(note, step="pausing"))
         await self._http.command("/continue_generation", {}, seconds)
@@ -216,8 +220,7 @@ class SglangSleeper:
 class VllmSleeper:
     """vLLM with --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1; it reports whether it sleeps."""
 
-    def __init__(self, server: ServerSettings, settings: SleepSettings) -> None:
-        self._settings = settings
+    def __init__(self, server: ServerSettings) -> None:
         self._http = _Http(server)
 
     async def state(self) -> State:
@@ -241,13 +244,13 @@ class VllmSleeper:
 
     async def sleep(self) -> None:
         """Level 1: the weights go to the host's memory. The level is in the query; the server ignores a body."""
-        await self._http.command(f"/sleep?level={self._settings.level}", {}, self._settings.release_seconds)
-        await self._until("asleep", self._settings.release_seconds)
+        await self._http.command("/sleep?level=1", {}, RELEASE_SECONDS)
+        await self._until("asleep", RELEASE_SECONDS)
 
     async def wake(self) -> None:
         """Weights and cache at once."""
-        await self._http.command("/wake_up", {}, self._settings.wake_seconds)
-        await self._until("awake", self._settings.wake_seconds)
+        await self._http.command("/wake_up", {}, WAKE_SECONDS)
+        await self._until("awake", WAKE_SECONDS)
 
     async def aclose(self) -> None:
         """Close the connection."""
@@ -264,25 +267,21 @@ class VllmSleeper:
         )
 
 
-async def sleeper_for(
-    role: Role, server: ServerSettings, settings: SleepSettings, ledger: Ledger
-) -> Sleeper | None:
-    """The client for a role's server; None if nothing answers and the settings do not say which software it is.
+async def sleeper_for(role: Role, server: ServerSettings, ledger: Ledger) -> Sleeper | None:
+    """The client for a role's server; None if nothing answers.
 
     Raises:
         MissingPart: software that cannot sleep.
     """
-    engine: str = settings.engine
-    if engine == "auto":
-        async with ModelClient(server, timeouts=Timeouts(connect=5.0)) as client:
-            try:
-                engine = await client.kind()
-            except (Unreachable, Overloaded):
-                return None
+    async with ModelClient(server, timeouts=Timeouts(connect=5.0)) as client:
+        try:
+            engine = await client.kind()
+        except (Unreachable, Overloaded):
+            return None
     if engine == "sglang":
-        return SglangSleeper(role, server, settings, ledger)
+        return SglangSleeper(role, server, ledger)
     if engine == "vllm":
-        return VllmSleeper(server, settings)
+        return VllmSleeper(server)
     raise MissingPart(
         f"The {role.value}'s server ({engine}) cannot release the GPU while it runs.",
         hint='Strategy "sleep" needs SGLang or vLLM; for Ollama, llama-swap and llama.cpp use "managed".',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,11 +41,11 @@ def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Roo
     return made
 
 
-def configure(room: Room, more: str = "", **env: str) -> None:
-    """Have the scripted agent write, with further keys of its section and variables."""
+def configure(room: Room, more: str = "", named: str = "", **env: str) -> None:
+    """Have the scripted agent write, with further keys of its section, a known program's name, and variables."""
     program = room.config.parent / "tools" / "scripted"
     listed = "".join(f'{name} = "{value}"\n' for name, value in env.items())
-    section = f'[generator.agent]\ncommand = ["{program}"]\n{more}[generator.agent.env]\n{listed}'
+    section = f"[generator.agent]\ncommand = {json.dumps([str(program), *named.split()])}\n{more}[generator.agent.env]\n{listed}"
     room.config.write_text(room.models.settings + section, encoding="utf-8")
 
 

@@ -70,7 +70,7 @@ def test_hostile_agents_beside_honest_ones(room: Room, monkeypatch: pytest.Monke
     (home / "config.toml").write_text("the user's")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(AgentSettings, "disk_mb", 64)
-    configure(room, 'profile = "vibe"\nminutes = 0.5\n', OPENAI_BASE_URL="{base_url}")
+    configure(room, "minutes = 0.5\n", "vibe", OPENAI_BASE_URL="{base_url}")
     sent_back: set[str] = set()
 
     def read(messages: Messages) -> str:

@@ -111,7 +111,7 @@ SHAPES = ("folderlink", "filelink", "wayout", "filefifo", "folderfifo", "isfolde
 
 def test_a_home_that_the_agent_shaped_leads_to_no_file_of_the_user(room: Room) -> None:
     """Its files are put into its home again before the revision."""
-    configure(room, 'profile = "vibe"\n')
+    configure(room, named="vibe")
     victim = room.config.parent / "victim"
     victim.mkdir()
     (victim / "config.toml").write_text("the user's")

@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from navigator.cli.doctor.serving import serving_items
-from navigator.config.settings import ReadAheadSettings, Settings, load_settings
+from navigator.config.settings import Settings, load_settings
 from navigator.setup.host_probe import disk_speed, open_to_others
 from navigator.setup.memory import Shape, budget, shape_from_config
 from navigator.setup.sglang_flags import advisories_for
+from navigator.swap import read_ahead
 from navigator.swap.base import Check
 from navigator.swap.gpu import Card, parse_cards
+from navigator.swap.read_ahead import Limits
 from tests.swap_install.support import fake_sglang
 
 QWEN35_122B = {
@@ -49,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tools.mkdir()
     monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
     monkeypatch.setenv("KEY", "ordinary")
-    monkeypatch.setattr(ReadAheadSettings, "floor_mb", 0)
+    monkeypatch.setattr(read_ahead, "Limits", lambda: Limits(0, 0, 0))
     return tmp_path
 
 
@@ -64,7 +66,7 @@ def settings(folder: Path, port: int = 1, *, model: str = "Qwen/absent", more: s
     config.write_text(
         f'[generator]\nmodel = "{model}"\nbase_url = "http://127.0.0.1:{port}"\napi_key_env = "KEY"\n{more}\n'
         '[reviewer]\nbase_url = "http://far.example:1"\n[swap]\nstrategy = "systemd"\n'
-        f'[swap.read_ahead]\nmodel_dirs = ["{folder / "models"}"]\n'
+        f'model_dirs = ["{folder / "models"}"]\n'
     )
     return load_settings(config)
 

@@ -54,6 +54,24 @@ def test_a_range_is_reviewed_at_once_in_a_subfolder_of_any_repository(alone: Com
     assert alone.run("review", "main..topic", "--fail-on", "blocker", cwd=billing).returncode == 0
 
 
+def test_a_script_can_tell_a_mistake_from_a_finding_and_from_nothing_to_review(
+    alone: Command, billing: Path
+) -> None:
+    said = alone.run("review", "main..topc", "--fail-on", "major", cwd=billing, code=2).stderr
+    assert "has no commit 'topc'" in said and "Its branches: " in said
+    for words in (("topic..main",), ("--worktree",), ("--staged",)):
+        done = alone.run("review", *words, "--fail-on", "nit", "--format", "sarif", cwd=billing)
+        assert json.loads(done.stdout)["runs"][0]["results"] == []
+        assert "othing" in done.stderr
+    assert json.loads(alone.run("review", "--staged", "--json", cwd=billing).stdout) == {"reviews": []}
+
+
+def test_what_was_reviewed_before_says_when_and_how_to_go_on(alone: Command, billing: Path) -> None:
+    first = alone.run("review", "main..topic", cwd=billing).stderr
+    assert "`navigator fix P1` has the findings fixed" in first and "Reviewed on" not in first
+    assert "Again: `navigator escalate P1`." in alone.run("review", "main..topic", cwd=billing).stderr
+
+
 def test_it_leaves_what_else_waits_alone(alone: Command, billing: Path, models: Models) -> None:
     assert "is now a project" in alone.run("task", "add", "Make it faster", cwd=billing / "src").stderr
     alone.run("review", "--queue", cwd=billing)

@@ -17,6 +17,7 @@ from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.process import runner
 from navigator.swap.base import PhaseEvent
+from navigator.swap.strategies import command
 from navigator.swap.strategies.command import CommandStrategy
 from tests.client.scripted import Request, Server, Wire, answer, models, routes, serving
 
@@ -65,7 +66,7 @@ def settings(url: str, argv: list[str], script: str = "", **own: Any) -> Setting
             "swap": {
                 "strategy": "command",
                 "script": script,
-                "command": {"argv": tuple(argv), "seconds": 20.0} | own,
+                "command": {"argv": tuple(argv)} | own,
             },
         }
     )
@@ -167,12 +168,13 @@ async def test_a_program_that_hangs_is_ended_with_its_children(
     folder: Path, deaf: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "GRACE", 0.3)
+    monkeypatch.setattr(command, "LOAD_SECONDS", 0.5)
     trap = "trap '' TERM\n" if deaf else ""
     path = program(
         folder, f'[ "$1" = generator ] && exit 0\n{trap}sleep 600 & echo $! > pid; wait; sleep 600'
     )
     async with gpu(folder) as server:
-        result = await CommandStrategy(settings(server.url, [path], seconds=0.5)).swap(Role.REVIEWER, quiet)
+        result = await CommandStrategy(settings(server.url, [path])).swap(Role.REVIEWER, quiet)
     assert (result.outcome, result.failure) == ("went_back", "timeout")
     assert await gone(folder)
 

@@ -13,6 +13,7 @@ from navigator.config.settings import Settings
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
 from navigator.swap.base import PhaseEvent
+from navigator.swap.strategies import managed
 from navigator.swap.strategies.adapter import AdapterStrategy
 from navigator.swap.strategies.managed import ManagedStrategy, is_from, loaded_models
 from tests.client.machines import Gpu, LlamaRouter, LlamaSwap, Manager, Ollama, running
@@ -28,13 +29,12 @@ def manager(request: pytest.FixtureRequest) -> Manager:
     return KINDS[request.param](Gpu(100), dict(SIZES))
 
 
-def settings(url: str, **own: Any) -> Settings:
-    quick = {"drain_seconds": 5.0, "load_seconds": 5.0}
+def settings(url: str) -> Settings:
     return Settings.model_validate(
         {
             "generator": {"model": WRITER, "base_url": url},
             "reviewer": {"model": READER, "base_url": url},
-            "swap": {"strategy": "managed", "managed": quick | own},
+            "swap": {"strategy": "managed"},
         }
     )
 
@@ -130,9 +130,12 @@ async def test_a_model_that_does_not_come_is_classed_and_the_one_before_is_calle
         assert await swaps.resident() is Role.GENERATOR
 
 
-async def test_a_server_that_loads_too_long_is_not_waited_for(manager: Manager) -> None:
+async def test_a_server_that_loads_too_long_is_not_waited_for(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(managed, "LOAD_SECONDS", 0.3)
     async with running(manager):
-        swaps = ManagedStrategy(settings(manager.url, load_seconds=0.3))
+        swaps = ManagedStrategy(settings(manager.url))
         manager.hold.clear()
         result = await swaps.swap(Role.REVIEWER, quiet)
         assert (result.outcome, result.failure) == ("failed", "timeout")

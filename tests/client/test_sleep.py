@@ -18,27 +18,36 @@ from navigator.client.errors import Aborted
 from navigator.config.settings import ServerSettings, Settings
 from navigator.model.errors import ConfigError
 from navigator.model.states import Role
+from navigator.swap import base, sleepers
 from navigator.swap.base import PhaseEvent, SwapResult
 from navigator.swap.sleepers import Ledger, Note, SglangSleeper
+from navigator.swap.strategies import sleep
 from navigator.swap.strategies.sleep import SleepStrategy
 from tests.client.machines import Gpu, Machine, Sglang, Vllm, running
 
 WRITER, READER = "org/writer-35B", "org/reader-122B"
-QUICK = {"drain_seconds": 0.3, "release_seconds": 2.0, "wake_seconds": 2.0}
 
 
-def settings(writer: Machine, reader: Machine, **own: Any) -> Settings:
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "DRAIN_SECONDS", 0.3)
+    for module in (sleepers, sleep):
+        monkeypatch.setattr(module, "RELEASE_SECONDS", 2.0)
+        monkeypatch.setattr(module, "WAKE_SECONDS", 2.0)
+
+
+def settings(writer: Machine, reader: Machine) -> Settings:
     return Settings.model_validate(
         {
             "generator": {"model": WRITER, "base_url": writer.url},
             "reviewer": {"model": READER, "base_url": reader.url},
-            "swap": {"strategy": "sleep", "sleep": QUICK | own},
+            "swap": {"strategy": "sleep"},
         }
     )
 
 
-def strategy(folder: Path, writer: Machine, reader: Machine, **own: Any) -> SleepStrategy:
-    return SleepStrategy(settings(writer, reader, **own), folder / "sleep.json")
+def strategy(folder: Path, writer: Machine, reader: Machine) -> SleepStrategy:
+    return SleepStrategy(settings(writer, reader), folder / "sleep.json")
 
 
 def quiet(event: PhaseEvent) -> None:
@@ -63,14 +72,12 @@ def pair(gpu: Gpu, **options: Any) -> tuple[Sglang, Sglang]:
     return Sglang(gpu, WRITER, 30, **options), Sglang(gpu, READER, 80, asleep=True, **options)
 
 
-async def asleep(folder: Path, machine: Sglang, role: Role) -> None:
+async def asleep(folder: Path, machine: Sglang, role: Role, mib: int = 0) -> None:
     """Navigator itself had put it to sleep in an earlier session."""
     ledger = Ledger(folder / "sleep.json")
-    sleeper = SglangSleeper(
-        role, ServerSettings(model="m", base_url=machine.url), Settings().swap.sleep, ledger
-    )
+    sleeper = SglangSleeper(role, ServerSettings(model="m", base_url=machine.url), ledger)
     try:
-        ledger.write(role, Note("released", machine.url, await sleeper._mark()))
+        ledger.write(role, Note("released", machine.url, await sleeper._mark(), mib))
     finally:
         await sleeper.aclose()
 
@@ -257,8 +264,8 @@ async def test_memory_that_comes_free_late_is_waited_for(
     reader.lag = 0.0
     _nvidia_smi(tmp_path, gpu, monkeypatch)
     async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
-        swaps = strategy(tmp_path, writer, reader, reviewer_mib=80)
+        await asleep(tmp_path, reader, Role.REVIEWER, 80)
+        swaps = strategy(tmp_path, writer, reader)
         assert (await swaps.swap(Role.REVIEWER, quiet)).outcome == "done"
         assert not reader.death
         # What it took is kept, so that the next swap waits for it without being told.
@@ -272,9 +279,10 @@ async def test_memory_that_does_not_come_free_takes_the_swap_back(
     gpu.total = 100
     _nvidia_smi(tmp_path, gpu, monkeypatch)
     async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
+        await asleep(tmp_path, reader, Role.REVIEWER, 80)
         gpu.held["a game"] = 50
-        swaps = strategy(tmp_path, writer, reader, reviewer_mib=80, release_seconds=0.5)
+        monkeypatch.setattr(sleep, "RELEASE_SECONDS", 0.5)
+        swaps = strategy(tmp_path, writer, reader)
         result = await swaps.swap(Role.REVIEWER, quiet)
         assert (result.outcome, result.failure) == ("went_back", "no_memory")
         assert not reader.death
@@ -333,7 +341,9 @@ async def test_vllm_says_itself_whether_it_sleeps(tmp_path: Path, gpu: Gpu) -> N
         assert (await swaps.look(Role.GENERATOR)).resident is Role.REVIEWER
 
 
-async def test_vllm_is_drained_before_it_sleeps(tmp_path: Path, gpu: Gpu) -> None:
+async def test_vllm_is_drained_before_it_sleeps(
+    tmp_path: Path, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
     writer, reader = Vllm(gpu, WRITER, 30), Vllm(gpu, READER, 80, asleep=True)
     async with running(writer, reader):
         writer.hold.clear()
@@ -341,9 +351,8 @@ async def test_vllm_is_drained_before_it_sleeps(tmp_path: Path, gpu: Gpu) -> Non
             stream = asyncio.create_task(client.chat(question()))
             while not writer.running:
                 await asyncio.sleep(0.005)
-            swap = asyncio.create_task(
-                strategy(tmp_path, writer, reader, drain_seconds=30).swap(Role.REVIEWER, quiet)
-            )
+            monkeypatch.setattr(base, "DRAIN_SECONDS", 30)
+            swap = asyncio.create_task(strategy(tmp_path, writer, reader).swap(Role.REVIEWER, quiet))
             await asyncio.sleep(0.1)
             assert "POST /sleep?level=1" not in writer.log
             writer.hold.set()

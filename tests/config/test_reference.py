@@ -29,7 +29,7 @@ def test_every_key_has_a_meaning() -> None:
             if inner_model(field.annotation) is None:
                 assert key_meanings(table)[key].endswith((".", "…")), (table, key)
                 checked += 1
-    assert checked > 100
+    assert checked > 80
 
 
 def test_the_page_is_current() -> None:

@@ -19,7 +19,6 @@ DOCUMENTED = """
 model = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
 base_url = "http://127.0.0.1:30000"
 api_key_env = ""
-admin_key_env = ""
 max_inflight = 8
 context_tokens = 131072
 tokenizer = ""
@@ -34,32 +33,17 @@ look_tokens = 16000
 logprobs = false
 [routing]
 reviewer = []
-complex_tasks = "generator"
 [swap]
 script = ""
-[swap.sleep]
-engine = "auto"
-drain_seconds = 120
-release_seconds = 60
-wake_seconds = 180
-generator_mib = 0
-reviewer_mib = 0
-[swap.managed]
-server = "auto"
-drain_seconds = 120
-load_seconds = 600
+model_dirs = []
 [swap.command]
 argv = []
 status = []
-seconds = 900
 [swap.adapter]
 generator_path = ""
 reviewer_path = ""
 [swap.systemd]
 scope = "user"
-[swap.read_ahead]
-enabled = true
-model_dirs = []
 [batch]
 target = 30
 max_wait_minutes = 30
@@ -106,13 +90,13 @@ def test_every_documented_default_is_the_default(tmp_path: Path) -> None:
     ):
         section = getattr(spelled, table)
         assert set(type(section).model_fields) - section.model_fields_set == missing
-    for name in ("sleep", "managed", "command", "adapter", "read_ahead"):
+    for name in ("command", "adapter"):
         table = getattr(spelled.swap, name)
         assert set(type(table).model_fields) == table.model_fields_set
 
 
 def test_routing_names_the_model_that_writes_each_kind(tmp_path: Path) -> None:
-    text = '[routing]\nreviewer = ["security"]\ncomplex_tasks = "reviewer"\n'
+    text = '[routing]\nreviewer = ["security", "complex"]\n'
     routing = load_settings(write(tmp_path, text)).routing
     for kind in TaskKind:
         easy = Role.REVIEWER if kind is TaskKind.SECURITY else Role.GENERATOR
@@ -183,10 +167,9 @@ def test_a_key_like_no_other_gets_the_list(tmp_path: Path) -> None:
         ('[checks]\nunsandboxed = "yes"\n', "config.toml:2: checks.unsandboxed"),
         ('[swap]\nstrategy = "magic"\n', "config.toml:2: swap.strategy"),
         ('[swap]\nstrategy = "command"\n', "config.toml:1: swap"),
-        ("[swap.sleep]\nlevel = 2\n", "swap.sleep.level"),
-        ('[swap.sleep]\ntags = ["weight"]\n', "swap.sleep.tags"),
-        ('[reviewer]\nadmin_key_env = "sk-1"\n', "reviewer.admin_key_env"),
-        ("[swap.command]\nseconds = 0\n", "swap.command.seconds"),
+        ("[swap.sleep]\nwake_seconds = 60\n", "swap.sleep"),
+        ('[reviewer]\nadmin_key_env = "KEY"\n', "reviewer.admin_key_env"),
+        ("[swap.command]\nseconds = 60\n", "swap.command.seconds"),
         ('[generator]\nbase_url = "127.0.0.1:30000"\n', "config.toml:2: generator.base_url"),
         ('[generator]\nbase_url = "ftp://host"\n', "config.toml:2: generator.base_url"),
         ('[generator]\nbase_url = "http://"\n', "config.toml:2: generator.base_url"),
@@ -351,20 +334,11 @@ def test_the_line_found_holds_the_key(tables: list[tuple[str, str]]) -> None:
 
 def test_a_table_within_a_table_is_described_like_any(tmp_path: Path) -> None:
     shown = describe(
-        load_settings(write(tmp_path, '[swap]\nstrategy = "sleep"\n[swap.sleep]\nengine = "vllm"\n'))
+        load_settings(write(tmp_path, '[swap]\nstrategy = "systemd"\n[swap.systemd]\nload_seconds = 60\n'))
     )
-    assert shown["swap"]["sleep"]["engine"] == {"value": "vllm", "from": "file"}
-    assert shown["swap"]["sleep"]["wake_seconds"] == {"value": 180.0, "from": "default"}
-    assert shown["swap"]["strategy"] == {"value": "sleep", "from": "file"}
-
-
-def test_read_ahead_is_on_and_can_be_turned_off(tmp_path: Path) -> None:
-    assert load_settings(write(tmp_path, "")).swap.read_ahead.enabled
-    text = '[swap.read_ahead]\nenabled = false\nmodel_dirs = ["/models"]\n'
-    chosen = load_settings(write(tmp_path, text))
-    shown = describe(chosen)["swap"]["read_ahead"]
-    assert shown["model_dirs"] == {"value": ["/models"], "from": "file"}
-    assert shown["enabled"] == {"value": False, "from": "file"}
+    assert shown["swap"]["systemd"]["load_seconds"] == {"value": 60.0, "from": "file"}
+    assert shown["swap"]["systemd"]["scope"] == {"value": "user", "from": "default"}
+    assert shown["swap"]["strategy"] == {"value": "systemd", "from": "file"}
 
 
 def test_the_variable_may_not_name_a_missing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

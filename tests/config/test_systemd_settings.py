@@ -31,7 +31,7 @@ def test_the_table_is_read_and_shown(tmp_path: Path) -> None:
     assert (settings.swap.systemd.scope, settings.swap.systemd.load_seconds) == ("system", 60.0)
     shown = describe(settings)["swap"]["systemd"]
     assert shown["load_seconds"] == {"value": 60.0, "from": "file"}
-    assert shown["health_seconds"] == {"value": 300.0, "from": "default"}
+    assert shown["scope"] == {"value": "system", "from": "file"}
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_the_table_is_read_and_shown(tmp_path: Path) -> None:
         'generator_unit = "x"',
         'generator_unit = "--now.service"',
         'generator_unit = "navigator-reviewer.service"',
-        "drain_seconds = 0",
-        "drain_seconds = inf",
-        "reviewer_vram_mib = -1",
+        "load_seconds = 0",
+        "load_seconds = inf",
+        "drain_seconds = 60",
         "surprise = 1",
     ],
 )

@@ -81,7 +81,7 @@ def settings(url: str, **models: str) -> Settings:
         {
             "generator": server | {"model": models.get("generator", WRITER)},
             "reviewer": server | {"model": models.get("reviewer", READER)},
-            "swap": {"strategy": "managed", "managed": {"drain_seconds": 20.0, "load_seconds": 60.0}},
+            "swap": {"strategy": "managed"},
         }
     )
 

@@ -13,7 +13,7 @@ import pytest
 from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength
-from navigator.config.settings import ServerSettings, SleepSettings
+from navigator.config.settings import ServerSettings
 from navigator.model.states import Role
 from navigator.swap.sleepers import Ledger, Note, SglangSleeper
 from tests.engines import sglang
@@ -36,7 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sglang.SglangSe
 def sleeper_at(server: sglang.SglangServer, folder: Path) -> tuple[SglangSleeper, Ledger, ServerSettings]:
     ledger = Ledger(folder / "sleep.json")
     settings = ServerSettings(model="tiny", base_url=server.url)
-    return SglangSleeper(Role.GENERATOR, settings, SleepSettings(), ledger), ledger, settings
+    return SglangSleeper(Role.GENERATOR, settings, ledger), ledger, settings
 
 
 async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wakes(

@@ -325,6 +325,17 @@ def test_undo_below_other_commits_becomes_a_revert_branch(world: World) -> None:
     git(world.repo, "fsck", "--strict")
 
 
+def test_undo_after_a_merge_by_moving_the_branch_is_a_revert(world: World) -> None:
+    """Both branches are at the landed commit then: taking one back leaves it on the other."""
+    plan = land(world, {"src/util.py": b"LIMIT = 7\n"}, 1)
+    git(world.repo, "merge", "-q", "--ff-only", "navigator/B1")
+    back = undo_landing(plan, world.facts, world.private)
+    assert (back.kind, back.ref) == ("revert_branch", "refs/heads/navigator/undo-P1")
+    assert git(world.repo, "rev-parse", "main", "navigator/B1").split() == [plan.commit] * 2
+    git(world.repo, "merge", "-q", "--ff-only", "navigator/undo-P1")
+    assert git(world.repo, "show", "HEAD:src/util.py") == "LIMIT = 10"
+
+
 def test_undo_after_a_merge_and_a_deleted_branch(world: World) -> None:
     plan = land(world, {"src/util.py": b"LIMIT = 7\n"}, 1)
     git(world.repo, "merge", "-q", "--no-ff", "-m", "merge", "navigator/B1")

@@ -423,6 +423,13 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
     row = room.decide("approve", proposal)
     assert (row["landing"], commits_of_proposals(room.repository)) == ("refused", [])
     assert "No space left" in row["reason"]
+    assert room.decide("reject", proposal, note="Then not.")["recorded"]
+    (rejected,) = room.proposals()
+    assert rejected.decision is not None and rejected.decision.note == "Then not."
+    assert room.task(rejected.task_id).state is TaskState.REJECTED
+    room.act("task.retry", ids=[proposal.task_id])
+    room.work()
+    proposal = room.proposals()[-1]
     monkeypatch.setattr(land, "execute_landing", breaks_after)
     assert room.decide("approve", proposal)["landing"] == "landed"
     assert commits_of_proposals(room.repository) == [proposal.id]

@@ -94,7 +94,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         cloud = stack.enter_context(speaking(Models(lambda messages: "", lambda messages: approval())))
         wire = stack.enter_context(relayed(cloud.url))
         room = Room(tmp_path, local, monkeypatch)
-        final = f'[final]\nmodel = "{READER}"\nbase_url = "{wire.url}"\nprice_in = 2.0\nprice_out = 10.0\n'
+        final = f'[final]\nmodel = "{READER}"\nbase_url = "{wire.url}"\nprice = [2, 10.0]\n'
         room.config.write_text(local.settings + final, encoding="utf-8")
         yield Place(room, local, cloud, wire)
 

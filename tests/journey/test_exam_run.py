@@ -138,11 +138,11 @@ def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> No
 
 def test_at_night_an_idle_reviewer_answers_them_all(room: Room) -> None:
     prepare(room, 3)
-    set_exam(room, 'when = "nightly"\nhours = "00:00-00:00"')
+    set_exam(room, 'hours = "00:00-00:00"')
     room.queue()
     room.work()
     assert not answers(room)  # an empty stretch of the day
-    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    set_exam(room, 'hours = "00:00-23:59"')
     room.work()
     assert len(answers(room)) == 6
 
@@ -151,7 +151,7 @@ def test_a_share_is_asked_again_in_a_later_residency_and_scored_once(
     room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(room, 2)
-    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    set_exam(room, 'hours = "00:00-23:59"')
     monkeypatch.setattr(ExamSettings, "retest", 0.5)
     room.work()
     assert [answer.turn for answer in answers(room)] == [0, 0, 0, 0], (
@@ -190,7 +190,7 @@ def test_a_share_is_asked_again_in_a_later_residency_and_scored_once(
 
 def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Room, models: Models) -> None:
     prepare(room, 1)
-    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    set_exam(room, 'hours = "00:00-23:59"')
     script, models.read = models.read, lambda messages: Refusal(503)
     room.work()
     assert not answers(room)
@@ -205,7 +205,7 @@ def test_a_crash_amid_an_item_means_that_it_is_asked_again(room: Room) -> None:
     prepare(room, 1)
     with locked_dependencies(room.paths) as deps, deps.store.transaction() as tx:
         tx.begin_call(Role.REVIEWER, purpose="exam", exam_item=1, prompt_version="v")
-    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    set_exam(room, 'hours = "00:00-23:59"')
     room.work()
     assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
     outcomes = [call.outcome for call in room.read().calls() if call.exam_item == 1]
@@ -245,7 +245,7 @@ def test_an_item_whose_commits_are_gone_holds_nothing_up(room: Room) -> None:
         with deps.store.transaction() as tx:
             lost = item.model_copy(update={"id": 0, "origin": "gone", "tree": "0" * 40})
             assert tx.add_exam_item(lost)
-    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    set_exam(room, 'hours = "00:00-23:59"')
     task = room.queue()
     room.work()
     room.work()
@@ -255,7 +255,7 @@ def test_an_item_whose_commits_are_gone_holds_nothing_up(room: Room) -> None:
 
 def test_an_answer_that_cannot_be_read_is_a_third_kind(room: Room, models: Models) -> None:
     prepare(room, 1)
-    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    set_exam(room, 'hours = "00:00-23:59"')
     models.read = lambda messages: "I would rather not."
     room.work()
     assert {answer.verdict for answer in answers(room)} == {Verdict.UNREVIEWED}
@@ -309,7 +309,7 @@ def test_the_server_is_sent_the_same_for_an_item_as_for_a_proposal(room: Room, m
     with locked_dependencies(room.paths) as deps:
         text = deps.reader.task(task).text
         add_item(deps, "code", {"app.py": RIGHT}, faulty=False, origin="r", text=text)
-    set_exam(room, 'when = "nightly"\nhours = "00:00-23:59"')
+    set_exam(room, 'hours = "00:00-23:59"')
     room.work()
     of_work, of_item = (
         re.sub(r"\b[0-9a-f]{12}\b", "KEY", json.dumps(body, sort_keys=True)) for body in bodies
@@ -448,7 +448,7 @@ def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
         room.config.write_text(
             f'[generator]\nmodel = "rehearsal/Qwen3.5-35B-A3B"\nbase_url = "{generator}"\n'
             f'[reviewer]\nmodel = "rehearsal/Qwen3.5-122B-A10B"\nbase_url = "{reviewer}"\n'
-            '[swap]\nstrategy = "resident"\n[exam]\nwhen = "nightly"\nhours = "00:00-23:59"\n',
+            '[swap]\nstrategy = "resident"\n[exam]\nhours = "00:00-23:59"\n',
             encoding="utf-8",
         )
         room.work()

@@ -322,7 +322,7 @@ def test_a_scan_and_a_report_can_be_routed_too(room: Room) -> None:
     room.models.read = lambda messages: (
         listing(suggestion()) if "propose tasks" in messages[0]["content"] else "# One module"
     )
-    write_settings(room, '[routing]\nreviewer = ["scan"]\ncomplex_tasks = "reviewer"\n')
+    write_settings(room, '[routing]\nreviewer = ["scan", "complex"]\n')
     asked = room.queue("What is worth a task?", kind="scan")
     report = room.queue("How does it hang together?", kind="architecture", complexity="complex")
     room.work()

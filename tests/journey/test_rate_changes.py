@@ -123,9 +123,7 @@ def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store,
     assert said.startswith("block_on = reproduced (Nov 2): fell from 50% (n 40) to 0% (n 20)")
     found = PAGE.read(store.read, Question("block-on"))
     assert [(row.group, row.n) for row in found.grouped.rows] == [("grounded", 40), ("reproduced", 20)]
-    assert ("Mixture", "mixes 2 settings of block_on; each may have a rate of its own") in PAGE.tables(found)[
-        0
-    ].facts
+    assert ("Mixture", "mixes 2 settings of block_on, counted together here") in PAGE.tables(found)[0].facts
 
 
 def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:

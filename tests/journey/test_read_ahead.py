@@ -10,7 +10,8 @@ import pytest
 
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.config.settings import ReadAheadSettings, load_settings
+from navigator.config.settings import load_settings
+from navigator.engine import read_ahead
 from navigator.engine.batches import Batches
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.read_ahead import WeightReadAhead
@@ -21,6 +22,7 @@ from navigator.model.states import Role
 from navigator.swap import page_cache, strategy_class
 from navigator.swap.base import PhaseLog, SwapStrategy
 from navigator.swap.page_cache import MIB
+from navigator.swap.read_ahead import Limits
 
 SIZE = 16 * MIB
 
@@ -56,8 +58,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         pytest.skip("page cache: this file system does not empty it when asked")
     config = tmp_path / "config.toml"
     config.write_text(f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n')
-    monkeypatch.setattr(ReadAheadSettings, "floor_mb", 0)
-    monkeypatch.setattr(ReadAheadSettings, "rate_mb_s", 0)
+    monkeypatch.setattr(read_ahead, "Limits", lambda: Limits(0, 0, 0))
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
     return files
 
@@ -80,7 +81,7 @@ async def test_a_resident_reviewer_does_not_warm_itself(weights: list[Path]) -> 
 async def test_a_swap_stops_the_reading_before_it_begins(
     weights: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ReadAheadSettings, "rate_mb_s", 1)
+    monkeypatch.setattr(read_ahead, "Limits", lambda: Limits(0, MIB, 0))
     warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
     measuring = await warmth.before(Role.REVIEWER)
@@ -97,15 +98,6 @@ async def test_strategies_that_read_no_files_are_left_alone(weights: list[Path],
     assert await warmth.before(Role.REVIEWER) is None
     assert await warmth.measured(None) == (0, 0)
     assert page_cache.residency(weights).resident == 0
-
-
-async def test_it_can_be_switched_off_and_still_measures(weights: list[Path]) -> None:
-    settings = load_settings()
-    off = settings.swap.read_ahead.model_copy(update={"enabled": False})
-    swap = settings.swap.model_copy(update={"read_ahead": off})
-    warmth = WeightReadAhead(settings.model_copy(update={"swap": swap}), Switch())
-    await warmth.rest(Role.GENERATOR)
-    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 0)
 
 
 def test_a_swap_is_kept_with_how_warm_it_began(weights: list[Path], tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def settings(folder: Path, url: str, names: tuple[str, str] = (WRITER, READER)) 
     return (
         f'[generator]\nmodel = "{writer}"\nbase_url = "{url}"\n[reviewer]\nmodel = "{reader}"\nbase_url = "{url}"\n'
         f"[batch]\nquiet_minutes = 0\n"
-        f'[swap]\nstrategy = "command"\n[swap.command]\nargv = ["{folder}/swap"]\nseconds = 60\n'
+        f'[swap]\nstrategy = "command"\n[swap.command]\nargv = ["{folder}/swap"]\n'
     )
 
 

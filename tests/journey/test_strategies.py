@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from navigator.cli.session import locked_dependencies
-from navigator.config.settings import ServerSettings, Settings
+from navigator.config.settings import ServerSettings
 from navigator.engine import conductor as conducting
 from navigator.engine import conductor_state as live
 from navigator.engine.client import request
@@ -104,7 +104,7 @@ async def prepared(scene: Scene, room: Room) -> None:
     if isinstance(scene.reader, Sglang):
         ledger = Ledger(room.paths.root / "sleep.json")
         server = ServerSettings(model=READER, base_url=scene.reader.url)
-        sleeper = SglangSleeper(Role.REVIEWER, server, Settings().swap.sleep, ledger)
+        sleeper = SglangSleeper(Role.REVIEWER, server, ledger)
         ledger.write(Role.REVIEWER, Note("released", scene.reader.url, await sleeper._mark()))
         await sleeper.aclose()
 

@@ -287,7 +287,7 @@ STATES = {
 }
 ALLOWED: dict[type[SubjectVerb[Any, Any]], set[str]] = {
     Approve: {"waiting", "due", "refused"},
-    Reject: {"waiting"},
+    Reject: {"waiting", "refused"},
     SendBack: {"waiting", "report"},
     Split: {"waiting"},
     Undo: {"due", "refused", "landed"},

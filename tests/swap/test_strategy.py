@@ -128,13 +128,12 @@ async def test_a_failure_goes_back_and_has_a_class(desk: Desk) -> None:
     assert await strategy.resident() is None
 
 
-async def test_deadlines_come_from_the_settings(desk: Desk) -> None:
+async def test_deadlines_are_told_to_the_script(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SystemdSettings, "health_seconds", 0.5)
     desk.serve("reviewer", "--sick")
-    result = await strategy_for(desk, settings_for(desk, health_seconds=0.5)).swap(
-        Role.REVIEWER, lambda event: None
-    )
+    result = await strategy_for(desk).swap(Role.REVIEWER, lambda event: None)
     assert (result.outcome, result.failure) == ("failed", "timeout")
-    assert "raise load_seconds or health_seconds under [swap.systemd]" in result.reason
+    assert "raise load_seconds under [swap.systemd]" in result.reason
 
 
 async def test_another_swap_holds_the_lock(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +191,8 @@ async def test_a_call_that_outlasts_the_drain_comes_back_to_its_caller(
 ) -> None:
     """Aborted by its id, so that the caller gets a typed error and makes it again; nobody else's request is named."""
     monkeypatch.setattr(SystemdSettings, "abort_seconds", 5.0)
-    settings = settings_for(desk, drain_seconds=0.5)
+    monkeypatch.setattr(SystemdSettings, "drain_seconds", 0.5)
+    settings = settings_for(desk)
     async with ModelClient(settings.generator) as client:
         strategy = strategy_for(desk, settings, in_flight=lambda: client.in_flight)
         await strategy.swap(Role.GENERATOR, lambda event: None)

@@ -24,7 +24,7 @@ def installed(home: Home, sglang: Path, *words: str) -> None:
 def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, sglang: Path) -> None:
     done = home.run(*PROFILE, "--sglang", str(sglang), "--dry-run")
     said = done.stdout
-    assert 'strategy = "systemd"' in done.stderr and "reviewer_vram_mib = 86000" in done.stderr
+    assert 'strategy = "systemd"' in done.stderr and "reviewer.vram_mib = 86000" in said
     assert done.stderr.endswith("Nothing was written.\n")
     assert "+--quantization" not in said  # the flags stand in ExecStart's lines
     assert "+    --quantization moe_wna16 \\" in said

@@ -158,7 +158,7 @@ def test_unread_answers_are_shown_beside_n() -> None:
 def test_a_mixture_is_called_one() -> None:
     rows = [verdict(prompt="review@1", n=40), verdict(prompt="review@2", model="other")]
     said = text_of(rate_page(counted(*rows), 120))
-    assert "mixes 2 reviewer models, 2 reviewer prompts; each may have a rate of its own" in said
+    assert "mixes 2 reviewer models, 2 reviewer prompts, counted together here" in said
     assert "mixes 2 versions" in said
 
 

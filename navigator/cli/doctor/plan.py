@@ -96,7 +96,7 @@ def _model(settings: Settings, role: Role, wanted: str | None) -> Model:
     """
     name = wanted or settings.server(role).model or _standard().role(role).model
     known = _known(name)
-    where = model_folder(name, settings.swap.read_ahead.model_dirs)
+    where = model_folder(name, settings.swap.model_dirs)
     config = None if where is None else where / "config.json" if where.is_dir() else where
     shape = shape_from_config(config) if config is not None and config.suffix == ".json" else None
     shape = shape or (known.shape if known else None)
@@ -131,7 +131,7 @@ def _weights(
     name: str, settings: Settings, config: Path | None, known: ModelProfile | None
 ) -> tuple[int, Basis, str]:
     """Bytes of the weights: of the files, as their index says, as a profile says, or from the config's layer sizes."""
-    files = weight_files(name, settings.swap.read_ahead.model_dirs)
+    files = weight_files(name, settings.swap.model_dirs)
     if files:
         return total_bytes(files), "measured", f"{len(files)} weight files here"
     index = config.parent / "model.safetensors.index.json" if config is not None else None

@@ -138,7 +138,7 @@ def _model(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
     from navigator.setup.weights import model_folder, total_bytes, weight_files
 
     server = settings.server(role)
-    dirs = settings.swap.read_ahead.model_dirs
+    dirs = settings.swap.model_dirs
     files = weight_files(server.model, dirs)
     where = model_folder(server.model, dirs)
     profile = _profile_for(server.model)
@@ -146,7 +146,7 @@ def _model(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
     if files:
         yield Check(label, "ok", f"{_size(total_bytes(files))} in {plural(len(files), 'file')}, {where}")
     elif units:  # another strategy's server knows where its files are
-        hint = "Set model_dirs under [swap.read_ahead] to the folder of your models"
+        hint = "Set model_dirs under [swap] to the folder of your models"
         hint += f", or run `hf download {server.model}`." if "/" in server.model else "."
         yield Check(label, "warn", f"no weight files of {server.model} found", hint)
     shape = _shape(settings, role)
@@ -167,7 +167,7 @@ def _shape(settings: Settings, role: Role) -> Shape | None:
     from navigator.setup.weights import model_folder
 
     model = settings.server(role).model
-    where = model_folder(model, settings.swap.read_ahead.model_dirs)
+    where = model_folder(model, settings.swap.model_dirs)
     shape = shape_from_config(where / "config.json") if where is not None and where.is_dir() else None
     profile = _profile_for(model)
     return shape or (profile.shape if profile else None)
@@ -294,24 +294,22 @@ def _number(text: str | None, default: float) -> float:
 def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Check]:
     from navigator.setup.weights import total_bytes, weight_files
     from navigator.swap.page_cache import available_bytes, residency
+    from navigator.swap.read_ahead import Limits
 
-    chosen = settings.swap.read_ahead
-    files = {role: weight_files(settings.server(role).model, chosen.model_dirs) for role in roles}
+    files = {role: weight_files(settings.server(role).model, settings.swap.model_dirs) for role in roles}
     total = sum(total_bytes(each) for each in files.values())
     if not total:
         return
-    room = available_bytes() - chosen.floor_mb * (1 << 20)
+    room = available_bytes() - Limits().floor_bytes
     warm = []
     for role, each in files.items():
         seen = residency(each)
         warm.append(f"{role.value} {100 * seen.share:.0f}%" if seen.known else f"{role.value} unknown")
     found = f"{_size(total)} of weights, room for {_size(max(0, room))}; in memory now: {', '.join(warm)}"
-    if not chosen.enabled:
-        yield Check("read-ahead", "ok", f"off; {found}")
-    elif room >= total:
+    if room >= total:
         yield Check("read-ahead", "ok", found)
     else:
-        hint = "A swap reads the rest from disk. Add memory, or lower floor_mb under [swap.read_ahead]."
+        hint = "A swap reads the rest from disk. Add memory."
         yield Check("read-ahead", "warn", found, hint)
 
 
@@ -320,7 +318,7 @@ def _disk(settings: Settings, roles: list[Role]) -> Iterator[Check]:
     from navigator.setup.weights import total_bytes, weight_files
 
     for role in roles:
-        files = weight_files(settings.server(role).model, settings.swap.read_ahead.model_dirs)
+        files = weight_files(settings.server(role).model, settings.swap.model_dirs)
         if not files:
             continue
         label = f"{role.value} disk"

@@ -145,7 +145,7 @@ def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
         answers = f"{row.unreviewed:,} {'answer' if row.unreviewed == 1 else 'answers'}"
         yield "Unread", f"{answers} could not be read (UNREVIEWED); not part of n"
     if mixed := pooled(row):
-        yield "Mixture", f"{mixed}; each may have a rate of its own"
+        yield "Mixture", f"{mixed}, counted together here"
 
 
 def how_sure(row: RateRow) -> str:

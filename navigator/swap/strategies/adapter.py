@@ -19,6 +19,9 @@ from navigator.model.states import Role
 from navigator.swap.base import ROLES, PhaseLog, SwapStrategy
 from navigator.swap.failures import SwapFailed, class_of_words
 
+_LOAD_SECONDS = 120.0
+"""Longest wait for an adapter to load: it is small."""
+
 
 class AdapterStrategy(SwapStrategy):
     """Checks that both adapters are served, and loads those whose path is known.
@@ -70,7 +73,7 @@ class AdapterStrategy(SwapStrategy):
         url = f"{transport.api if vllm else transport.root}/load_lora_adapter"
         body = {"lora_name": server.model, "lora_path": path}
         try:
-            status, said = await transport.ask(url, body, own.load_seconds)
+            status, said = await transport.ask(url, body, _LOAD_SECONDS)
         finally:
             await transport.aclose()
         refused = isinstance(said, dict) and said.get("success") is False

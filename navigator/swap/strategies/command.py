@@ -20,11 +20,13 @@ from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.process.runner import Ended, running
-from navigator.swap.base import ROLES, PhaseEvent, PhaseLog, PhaseState, SwapStrategy
+from navigator.swap.base import LOAD_SECONDS, ROLES, PhaseEvent, PhaseLog, PhaseState, SwapStrategy
 from navigator.swap.failures import SwapFailed, class_of_words, until
 from navigator.swap.lines import ScriptLog
 
 _VERIFY_SECONDS = 30.0
+_STATUS_SECONDS = 10.0
+"""Longest run of the status program: it is asked often, so it has to answer at once."""
 
 
 class CommandStrategy(SwapStrategy):
@@ -55,18 +57,18 @@ class CommandStrategy(SwapStrategy):
 
     async def _change(self, to: Role, previous: Role | None, log: PhaseLog, detail: str) -> None:
         if previous is not None:
-            await self._drain(previous, self._own.drain_seconds, log, detail)
+            await self._drain(previous, log, detail)
         script, began = ScriptLog(log), time.monotonic()
         log.report(PhaseEvent("load", "begin", 0.0))
         state: PhaseState = "fail"
         try:
-            ended = await self._run(_filled(self._argv, to), self._own.seconds, script.feed)
+            ended = await self._run(_filled(self._argv, to), LOAD_SECONDS, script.feed)
             script.close()
             state = "done" if ended.code == 0 else "fail"
         except TimeoutError:
             raise SwapFailed(
-                f"The swap command did not end within {self._own.seconds:g} s and was stopped.",
-                hint="Raise seconds under [swap.command] if it needs longer.",
+                f"The swap command did not end within {LOAD_SECONDS:g} s and was stopped.",
+                hint="Run it in a terminal to see what it waits for.",
                 failure="timeout",
             ) from None
         finally:
@@ -85,7 +87,7 @@ class CommandStrategy(SwapStrategy):
 
     async def _verify(self, to: Role) -> None:
         """The command says that it is done: within moments the role must answer."""
-        async for _ in until(min(_VERIFY_SECONDS, self._own.seconds)):
+        async for _ in until(min(_VERIFY_SECONDS, LOAD_SECONDS)):
             if await self._previous(to) is to:
                 return
         server = self.server(to)
@@ -102,10 +104,10 @@ class CommandStrategy(SwapStrategy):
             SwapFailed: it failed, or did not end in time.
         """
         try:
-            ended = await self._run(self._own.status, self._own.status_seconds)
+            ended = await self._run(self._own.status, _STATUS_SECONDS)
         except TimeoutError:
             raise SwapFailed(
-                f"The status command did not end within {self._own.status_seconds:g} s.",
+                f"The status command did not end within {_STATUS_SECONDS:g} s.",
                 hint="It must answer at once; correct status under [swap.command].",
                 failure="timeout",
             ) from None

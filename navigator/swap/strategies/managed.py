@@ -22,7 +22,7 @@ from navigator.client.status import ServerLook
 from navigator.client.transport import Transport
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
-from navigator.swap.base import PhaseLog, SwapStrategy
+from navigator.swap.base import LOAD_SECONDS, PhaseLog, SwapStrategy
 from navigator.swap.failures import SwapFailed
 
 Software = Literal["ollama", "llama-swap", "llama.cpp"]
@@ -39,7 +39,6 @@ class ManagedStrategy(SwapStrategy):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._own = self._settings.swap.managed
         self._software: dict[str, Software] = {}
 
     async def look_at(self, role: Role) -> ServerLook:
@@ -62,7 +61,7 @@ class ManagedStrategy(SwapStrategy):
     async def _change(self, to: Role, previous: Role | None, log: PhaseLog, detail: str) -> None:
         there = await self._serves(to)  # raises before anything is drained if nothing listens
         if previous is not None:
-            await self._drain(previous, self._own.drain_seconds, log, detail)
+            await self._drain(previous, log, detail)
         if not there:
             with log.phase("load", detail):
                 await self._ask_for(to)
@@ -85,7 +84,7 @@ class ManagedStrategy(SwapStrategy):
             top_p=1.0,
             extra=server.extra_body,
         )
-        seconds = self._own.load_seconds
+        seconds = LOAD_SECONDS
         patience = Timeouts(first_token=seconds, between_tokens=seconds, total=seconds)
         async with ModelClient(
             server, timeouts=patience, retry=RetryPolicy(retries=10_000, cap=5.0)
@@ -107,8 +106,6 @@ class ManagedStrategy(SwapStrategy):
         return any(same_model(server.model, name) for name in loaded_models(software, said))
 
     async def _which(self, role: Role) -> Software:
-        if self._own.server != "auto":
-            return self._own.server
         address = self.server(role).base_url
         if address not in self._software:
             for software in get_args(Software):
@@ -119,7 +116,7 @@ class ManagedStrategy(SwapStrategy):
             else:
                 raise MissingPart(
                     f"{address} is neither Ollama nor llama-swap nor llama.cpp's router.",
-                    hint="Set server under [swap.managed], or choose another strategy under [swap].",
+                    hint="Choose another strategy under [swap].",
                 )
         return self._software[address]
 

@@ -30,7 +30,7 @@ from navigator.swap.base import (
 )
 from navigator.swap.failures import InFlight, SwapFailed, failure_of, until
 from navigator.swap.gpu import free_mib, is_local, wait_for_memory
-from navigator.swap.sleepers import Ledger, Sleeper, State, sleeper_for
+from navigator.swap.sleepers import RELEASE_SECONDS, WAKE_SECONDS, Ledger, Sleeper, State, sleeper_for
 
 _Sleepers = dict[Role, Sleeper | None]
 
@@ -54,7 +54,6 @@ class SleepStrategy(SwapStrategy):
     def __init__(self, settings: Settings, ledger: Path, *, in_flight: InFlight = tuple) -> None:
         super().__init__(settings, in_flight=in_flight)
         self.check(settings)
-        self._own = settings.swap.sleep
         self._ledger = Ledger(ledger)
 
     @classmethod
@@ -112,7 +111,7 @@ class SleepStrategy(SwapStrategy):
                 for role, sleeper in sleepers.items():
                     if sleeper is None or await sleeper.state() != "awake":
                         continue
-                    await self._drain(role, self._own.drain_seconds, log, role.value)
+                    await self._drain(role, log, role.value)
                     with log.phase("release", role.value):
                         await sleeper.sleep()
                         await self._memory_for(OTHER[role])
@@ -134,7 +133,7 @@ class SleepStrategy(SwapStrategy):
             assert waking is not None  # else its state is "gone"
             if sleeping is not None and states[other] in ("awake", "paused"):
                 if states[other] == "awake":
-                    await self._drain(other, self._own.drain_seconds, log, detail)
+                    await self._drain(other, log, detail)
                 with log.phase("release", detail):
                     await sleeping.sleep()
                     await self._memory_for(to)
@@ -178,12 +177,11 @@ class SleepStrategy(SwapStrategy):
     async def _memory_for(self, to: Role) -> None:
         if not is_local(self.server(to).base_url):
             return
-        need = self._own.generator_mib if to is Role.GENERATOR else self._own.reviewer_mib
-        need = need or self._ledger.read(to).mib
-        if not await wait_for_memory(need, self._own.release_seconds):
+        need = self._ledger.read(to).mib
+        if not await wait_for_memory(need, RELEASE_SECONDS):
             wanted = f"{need} MiB were" if need else "the GPU's memory was"
             raise SwapFailed(
-                f"{wanted} not free {self._own.release_seconds:g} s after the release.",
+                f"{wanted} not free {RELEASE_SECONDS:g} s after the release.",
                 hint="Run nvidia-smi to see what else uses the GPU.",
                 failure="no_memory",
             )
@@ -199,11 +197,11 @@ class SleepStrategy(SwapStrategy):
 
     async def _healthy(self, role: Role, sleeper: Sleeper, client: ModelClient) -> None:
         """Wait until the server takes work; only then is its health asked for, which generates a token."""
-        async for _ in until(self._own.wake_seconds):
+        async for _ in until(WAKE_SECONDS):
             if await sleeper.state() == "awake" and await client.health():
                 return
         raise SwapFailed(
-            f"The {role.value} was not healthy within {self._own.wake_seconds:g} s.",
+            f"The {role.value} was not healthy within {WAKE_SECONDS:g} s.",
             hint="Check its server's log.",
             failure="timeout",
         )
@@ -227,7 +225,7 @@ class SleepStrategy(SwapStrategy):
         made: _Sleepers = {}
         try:
             for role in roles or ROLES:
-                made[role] = await sleeper_for(role, self.server(role), self._own, self._ledger)
+                made[role] = await sleeper_for(role, self.server(role), self._ledger)
             yield made
         finally:
             for sleeper in made.values():

@@ -49,7 +49,7 @@ _HINTS: dict[Failure, str] = {
     "no_memory": "Free GPU memory, or give the server less (--mem-fraction-static, context, running requests).",
     "port_taken": "Stop the process that holds the port, or give the role another port.",
     "unit_failed": "Check the unit's log: journalctl, with --user for your own units.",
-    "timeout": "If the model needs longer, raise load_seconds or health_seconds under [swap.systemd].",
+    "timeout": "If the model needs longer, raise load_seconds under [swap.systemd].",
     "wrong_model": "Use the same model in the unit and in the role's `model`.",
     "disk_full": "Free space on the disk.",
     "refused": "Check the server's key: `api_key_env` of the role.",
@@ -381,7 +381,7 @@ class SystemdStrategy(SwapStrategy):
         """Navigator's settings as the script's variables. Keys are passed in its environment, never on its command line."""
         own = self._settings.swap.systemd
         told = {f"{name.upper()}_SECONDS": f"{getattr(own, f'{name}_seconds'):.3f}" for name in _DEADLINES}
-        told |= {"GPU": own.gpu, "RIDS": " ".join(self._in_flight())}
+        told["RIDS"] = " ".join(self._in_flight())
         for role in ROLES:
             server, prefix = self.server(role), role.value.upper()
             told |= {
@@ -389,9 +389,6 @@ class SystemdStrategy(SwapStrategy):
                 f"{prefix}_URL": there(server.base_url) if self.elsewhere else server.base_url,
                 f"{prefix}_MODEL": server.model,
             }
-            need = getattr(own, f"{role.value}_vram_mib")
-            if need:  # 0: swap.conf decides
-                told[f"{prefix}_VRAM_MIB"] = str(need)
             if server.api_key_env:
                 told[f"{prefix}_API_KEY"] = self._environment.get(server.api_key_env, "").strip()
             if server.admin_key_env:
