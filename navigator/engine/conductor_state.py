@@ -16,6 +16,9 @@ from navigator.sheet.finish import batch_rules
 from navigator.store.reads.loop import LoopTask
 
 _LOOKED_AT = LIVE_TASK_STATES - {TaskState.AWAITING_APPROVAL}
+_DECIDED = frozenset({TaskState.APPROVED, TaskState.REVISING, TaskState.STALE})
+"""States in which a task is back after a decision: it is no new task, and the next review does not wait for more."""
+
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 
@@ -111,7 +114,8 @@ class ConductorState:
         if known is None:
             # A task that was there before this process: its age by the wall clock, which may have jumped.
             known = (task.state, now - age_seconds(task.updated))
-            self._last_arrival = max(self._last_arrival, known[1])
+            if task.state not in _DECIDED:
+                self._last_arrival = max(self._last_arrival, known[1])
         elif known[0] is not task.state:
             known = (task.state, now)
         self._since[task.id] = known

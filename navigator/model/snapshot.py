@@ -103,7 +103,7 @@ class SchedulerSnapshot:
         write_seconds: from one written proposal to the next, over all streams.
         doubt: what uncertainty says of the verdict; None unless the statistics show that it says anything.
         lost: the role whose server died; it is loaded again before the other one, if it has something to do.
-        last_arrival: monotonic second of the newest task.
+        last_arrival: monotonic second of the newest task; a decision brings none.
         final_enabled: an optional last review by a cloud model is on.
         exam: the reviewer's exam.
     """

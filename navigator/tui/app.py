@@ -324,6 +324,10 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     Raises:
         ConfigError: the settings cannot be used.
     """
+    import subprocess
+
+    import click
+
     from navigator.config.settings import load_settings
 
     paths = StatePaths(state_dir()).ensure()
@@ -338,8 +342,13 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
         autostart=asked,
     )
     app.run()
+    command = [sys.executable, "-m", "navigator"]
+    if app.then == "setup":
+        subprocess.run([*command, app.then], check=False)
+        click.prompt("\nPress enter to open the screens again", "", show_default=False, prompt_suffix=" ")
+        os.execv(sys.executable, command)
     if app.then:
-        os.execv(sys.executable, [sys.executable, "-m", "navigator", app.then])
+        os.execv(sys.executable, [*command, app.then])
     if app.failed is not None:
         raise app.failed
     if app.return_code:

@@ -181,6 +181,6 @@ class BaseApp(App[None], inherit_bindings=False):
             self.toast(f"Copied {lines} line{'s' if lines != 1 else ''}.")
 
     def leave_for(self, command: str) -> None:
-        """Close the screens; `run_app` then runs `navigator COMMAND` in their place."""
+        """Close the screens; `run_app` then runs `navigator COMMAND`, and opens them again after `setup`."""
         self.then = command
         self.exit()

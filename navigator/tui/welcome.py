@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.notifications import SeverityLevel
 from textual.widgets import Input, Static
 
 from navigator.config.paths import config_path
 from navigator.model.errors import NavigatorError
-from navigator.model.text import safe_line
+from navigator.model.text import plural, safe_line
 from navigator.setup.servers import USUAL, FoundServer, find_servers
 from navigator.tui.keys.registry import in_group
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
+
+if TYPE_CHECKING:
+    from navigator.actions.projects import ProjectDone
 
 _WHAT = """\
 A fast model writes, a strong one reviews, you decide.
@@ -186,24 +193,39 @@ class AddProjectsScreen(NavScreen):
     @work(exclusive=True, group="add")
     async def action_add(self) -> None:
         """Add what is selected, or the row under the cursor."""
+        from navigator.actions.projects import AddProject
+
         rows = self.query_one("#found", RowList)
         chosen = rows.selected_rows or ([rows.current] if rows.current is not None else [])
         chosen = [place for place in chosen if str(place) not in self._known]
         if not chosen:
             return
-        added, refused = 0, ""
+        added: list[ProjectDone] = []
+        refused = ""
         for number, place in enumerate(chosen, 1):
             self._say(f"adding {number} of {len(chosen)}: {place.name} …")
             try:
-                await self.app.link.request("project.add", {"path": str(place)})
-                added += 1
+                done = await self.app.link.request("project.add", {"path": str(place)})
+                added.append(AddProject().read_result(done))
             except NavigatorError as error:
                 refused = refused or str(error)
         self.app.feed.poke()
         if refused:
-            self.app.toast(f"{len(chosen) - added} not added. {refused}", "warning")
+            self.app.toast(f"{len(chosen) - len(added)} not added. {refused}", "warning")
         if added:
-            self.app.toast(f"{added} project{'s' if added != 1 else ''} added.")
+            self.app.toast(*_added_words(added, self.app.keymap.shown("go.compose")))
             self.dismiss(None)
         else:
             self._say("Nothing was added.")
+
+
+def _added_words(added: Sequence[ProjectDone], compose: str) -> tuple[str, SeverityLevel]:
+    """What was added, how to set the tests that are missing, and what comes next."""
+    bare = [done for done in added if not done.project.check]
+    words = f"{plural(len(added), 'project')} added. {compose} writes a task."
+    if not bare:
+        return words, "information"
+    one = bare[0] if len(bare) == 1 else None
+    name, command = (one.project.name, one.proposed or "CMD") if one else ("NAME", "CMD")
+    how = f"`navigator project check {name} --set {shlex.quote(command)}`"
+    return f"{words} {len(bare)} without a test command: set it with {how}.", "warning"

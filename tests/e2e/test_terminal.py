@@ -218,6 +218,20 @@ def test_ctrl_c_leaves_nothing_and_the_screens_go_on(ours: Callable[..., Pty], p
     assert os.waitpid(screens.pid, os.WNOHANG) == (0, 0)
 
 
+def test_the_screens_come_back_after_setup(ours: Callable[..., Pty], place: dict[str, str]) -> None:
+    screens = ours(place)
+    screens.wait_for("welcome")
+    screens.send("1")
+    screens.wait_for("\x1b[?1049l")
+    screens.wait_for(": ", after=screens.output.rfind(b"\x1b[?1049l"))
+    if b"Which model writes?" in screens.output:  # servers are on this machine: leave the question
+        screens.send("\x04")
+    screens.wait_for("Press enter to open the screens again")
+    said = len(screens.output)
+    screens.send("\r")
+    screens.wait_for("welcome", after=said)
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [("X", "The conductor is not running."), ("\r", "The conductor is still running")],

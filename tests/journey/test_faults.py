@@ -26,7 +26,7 @@ from navigator.engine.client import request
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.model import models as domain_models
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.snapshot import ExamView
+from navigator.model.snapshot import ExamView, SchedulerSnapshot
 from navigator.model.states import Role, TaskState, Verdict
 from navigator.store import database, space
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
@@ -429,6 +429,28 @@ def test_a_clock_that_jumps_disorders_nothing(
             domain_models.age_seconds("1999-01-01T00:00:00Z"),
         )
     )
+
+
+def test_a_decision_is_no_new_task(room: Room) -> None:
+    """The next review waits until no task came for a while; an approval that is to land does not begin that anew."""
+    memory = live.ConductorState()
+
+    def looked() -> SchedulerSnapshot:
+        with locked_dependencies(room.paths) as world:
+            return memory.snapshot(world, until="", max_swaps=None, both_resident=False, exam=ExamView())
+
+    task = room.queue()
+    room.work()
+    came = looked().last_arrival
+    with locked_dependencies(room.paths) as world, world.store.transaction() as tx:
+        tx.set_task_state(task, TaskState.APPROVED)
+    picture = looked()
+    assert [view.id for view in picture.tasks] == [task]
+    assert picture.last_arrival == came
+    second = room.queue("Another", files=["README.md"])
+    picture = looked()
+    assert {view.id for view in picture.tasks} == {task, second}
+    assert picture.last_arrival > came
 
 
 # The repository

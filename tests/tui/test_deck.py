@@ -158,9 +158,10 @@ async def test_the_lists_share_the_height(deck: Any) -> None:
     ("height", "waiting", "work", "ended", "heights"),
     [
         (34, 0, 32, 0, (4, 26)),  # nothing waits: the work has the height
-        (34, 40, 32, 9, (17, 10)),
+        (34, 40, 32, 9, (16, 10)),
+        (34, 40, 0, 5, (25, 1)),  # no blank line under an empty list: what ended has it
         (34, 2, 3, 0, (4, 4)),
-        (20, 30, 0, 30, (13, 2)),
+        (20, 30, 0, 30, (13, 1)),
     ],
 )
 def test_each_list_has_what_it_needs_or_its_share(
@@ -305,6 +306,9 @@ async def test_plus_finds_repositories_and_adds_them(deck: Any, tmp_path: Any) -
         await pilot.press("ctrl+a", "enter")
         await until(pilot, lambda: isinstance(app.screen, DeckScreen))
         await until(pilot, lambda: len(app.snapshot.projects) == 26)
+        (told,) = [notice.message for notice in app._notifications]
+        assert told.startswith("2 projects added. C writes a task. 2 without a test command: ")
+        assert "`navigator project check NAME --set CMD`" in told
 
 
 async def test_help_theme_and_back(deck: Any) -> None:

@@ -25,7 +25,7 @@ from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.sheet.statistics.revise_rate import Rates, how_sure
 from navigator.tui.dialogs.pick import FileDialog, PickDialog
 from navigator.tui.statistics import draw as plot
-from navigator.tui.statistics.draw import page_lines
+from navigator.tui.statistics.draw import page_lines, table_lines
 from navigator.tui.statistics.screen import PageTabs, StatsScreen, _around
 from navigator.tui.widgets.cells import length
 from navigator.tui.widgets.page import Line, Page
@@ -197,6 +197,13 @@ def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
         for line in page_lines(page, found[page.name], width):
             # Below 76 cells columns are cut by the widget itself.
             assert length(line) <= max(width, 76), page.name
+
+
+def test_a_sentence_is_wrapped_and_whole() -> None:
+    words = " ".join(f"{number} of many:" for number in range(30))
+    lines = table_lines(Table("T", empty=words, notes=(words,)), 60)
+    assert max(map(length, lines)) <= 60
+    assert " ".join(text_of(lines).split()) == f"T {words} {words}"
 
 
 # The screen

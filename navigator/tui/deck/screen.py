@@ -465,9 +465,9 @@ def pane_heights(height: int, waiting: int, work: int, ended: int) -> tuple[int,
     What waits has the lines that it needs, but leaves a third to the work, and a few to what ended.
     """
     rows = height - 5  # three headings, two blank lines
-    ends = min(max(ended, 1), max(2, rows // 6))
-    first = min(max(waiting, 3), max(3, rows - ends - min(max(work, 1), rows // 3)))
-    return 1 + first, 1 + max(1, min(work, rows - ends - first))
+    ends = min(max(ended, 1), max(2, rows // 5))
+    first = min(max(waiting, 3), max(3, rows - ends - min(work, rows // 3)))
+    return 1 + first, 1 + max(0, min(work, rows - ends - first))
 
 
 def _task_of(card: Card) -> str:

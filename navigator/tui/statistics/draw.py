@@ -47,6 +47,7 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
     Args:
         beside: the tables of the page; those with the same columns get the same widths.
     """
+    readable = min(width, _READABLE)
     about = ", ".join(word for word in (table.about, period) if word)
     title: list[Piece] = [(table.title, "title"), (f"   {about}" if about else "", "muted")]
     end: list[Piece] = [(table.headline, "strong")] if table.headline else []
@@ -55,7 +56,7 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
         [[], justified(title, end, width)] if beside_title else [[], title[:1], cropped(end, width)]
     )
     if table.answer:
-        lines += [*wrapped([(table.answer, "strong")], min(width, _READABLE), [], "")]
+        lines += wrapped([(table.answer, "strong")], readable)
     named = max((length([(name, "")]) + 2 for name, _ in table.facts), default=0)
     named = min(max(_FACT, named), width // 3)
     for name, text in table.facts:
@@ -64,13 +65,13 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
         drawn = [cropped(line, width) for line in chart(table.plot, width)]
         lines += [[], *drawn, []] if drawn else []
     if not table.rows:
-        lines += [[(table.empty, "muted")]] if table.empty else []
+        lines += wrapped([(table.empty, "muted")], readable) if table.empty else []
     elif table.columns:
         alike = [row for one in (table, *beside) if one.columns == table.columns for row in one.rows]
         lines += _columned(table, _layout(table.columns, alike, width), width)
     else:
         lines += _bars(table.rows, width)
-    return [*lines, *([(f"{note}", "faint")] for note in table.notes)]
+    return [*lines, *(line for note in table.notes for line in wrapped([(note, "faint")], readable))]
 
 
 @dataclass(frozen=True, slots=True)
