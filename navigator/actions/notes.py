@@ -100,6 +100,7 @@ class KeepComment(SubjectVerb[CommentArgs, Commented]):
     name = "comment"
     args = CommentArgs
     result = Commented
+    small = True
 
     def ids(self, args: CommentArgs) -> Iterable[str]:
         return [args.proposal] if args.text else []

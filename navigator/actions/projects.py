@@ -152,10 +152,10 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
             raise UsageError("Name a setting to change.", hint="`navigator project set --help` lists them.")
         if args.path is not None or args.base is not None:
             facts = await asyncio.to_thread(read_facts, args.path or project.path)
-            require_base(facts, args.base or "")
             if args.path is not None:
                 require_same(project, facts)
                 changes["path"] = str(facts.path)
+            require_base(facts, args.base or "")
         if "check" in changes:
             changes["check"] = changes["check"].strip()
         if "review_branches" in changes:

@@ -432,12 +432,14 @@ def test_sending_back_needs_a_note_unless_there_are_comments(
     args = SendBackArgs(proposals=(Pinned(id=identifier),))
     with bench.desk.reading() as store:
         before = SendBack().question(store, args)
-    bench.act("comment", proposal=identifier, path="n.txt", line=5, quote="five", text="digits")
+    line = {"proposal": identifier, "path": "n.txt", "line": 5, "quote": "five"}
+    unsent = bench.act("comment", **line, text="numbers")["comment"]
+    bench.act("comment", **line, text="digits", number=unsent)
     with bench.desk.reading() as store:
         after = SendBack().question(store, args)
     assert before.note is not None and after.note is not None
     assert before.note.needed and not after.note.needed
-    assert "n.txt:5  digits" in after.lines
+    assert "n.txt:5  digits" in after.lines and "n.txt:5  numbers" not in after.lines
     assert bench.decide("send_back", identifier)["recorded"]
     with pytest.raises(Conflict, match="already decided"):
         bench.act("comment", proposal=identifier, path="n.txt", line=5, text="late")
