@@ -253,6 +253,7 @@ class FindingsMet:
         round: of the revisions: 1 is the first.
         revisions: whose next review is counted.
         met: findings that the next review calls met, of those it speaks of.
+        repaired, withdrawn: the same, where the code that they are about was changed, and where it is as it was.
         unknown: findings that it does not speak of; in neither.
         unread: revisions whose review could not be read, whole or in part.
     """
@@ -260,6 +261,8 @@ class FindingsMet:
     round: int
     revisions: int
     met: Share
+    repaired: Share
+    withdrawn: Share
     unknown: int
     unread: int
 
@@ -271,7 +274,15 @@ def findings_met(totals: Iterable[FindingTotals]) -> tuple[FindingsMet, ...]:
 
 def _met(row: FindingTotals) -> FindingsMet:
     told = row.met + row.unmet
-    return FindingsMet(row.round, row.revisions, share(row.met, told), max(0, row.asked - told), row.unread)
+    return FindingsMet(
+        row.round,
+        row.revisions,
+        met=share(row.met, told),
+        repaired=share(row.met - row.withdrawn, told),
+        withdrawn=share(row.withdrawn, told),
+        unknown=max(0, row.asked - told),
+        unread=row.unread,
+    )
 
 
 @dataclass(frozen=True, slots=True)

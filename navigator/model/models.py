@@ -389,6 +389,12 @@ class Review(Model):
             met[number] = met.get(number, True) and bool(entry.get("met"))
         return sum(met.values()), len(met) - sum(met.values())
 
+    @property
+    def withdrawn(self) -> int:
+        """How many of those it calls met although the code that they are about is as it was."""
+        numbers = {entry.get("finding") for entry in self.addressed if entry.get("withdrawn")}
+        return len(numbers - {entry.get("finding") for entry in self.addressed if not entry.get("met")})
+
 
 class Decision(Model):
     """The developer's word on one proposal, and the tree it was about."""

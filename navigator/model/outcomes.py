@@ -23,7 +23,8 @@ class FindingTotals(Model):
     Attributes:
         round: of the revisions, from 1.
         revisions: those whose review is in the sums.
-        asked: findings that they had to answer; `met` and `unmet` as the next review says.
+        asked: findings that they had to answer; `met` and `unmet` as the next review says; of the met
+            ones, `withdrawn` are about code that is as it was.
         unread: revisions whose review could not be read; what was asked of them may be in neither sum.
     """
 
@@ -32,6 +33,7 @@ class FindingTotals(Model):
     asked: int = 0
     met: int = 0
     unmet: int = 0
+    withdrawn: int = 0
     unread: int = 0
 
 

@@ -38,7 +38,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -171,6 +171,7 @@ SCHEMA: tuple[str, ...] = (
         asked INTEGER NOT NULL DEFAULT 0,
         met INTEGER NOT NULL DEFAULT 0,
         unmet INTEGER NOT NULL DEFAULT 0,
+        withdrawn INTEGER NOT NULL DEFAULT 0,
         advice TEXT NOT NULL DEFAULT '',
         -- The rule that made a verdict of the findings; a rate under another rule is another rate.
         block_on TEXT NOT NULL DEFAULT 'grounded',

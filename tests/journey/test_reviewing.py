@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from navigator.cli.session import locked_dependencies
+from navigator.figures.outcomes import findings_met
 from navigator.journey.reviewing.answer_schema import review_schema
 from navigator.model.models import Proposal, Review
 from navigator.model.states import Role, TaskState, Verdict
@@ -292,7 +293,31 @@ def test_an_unmet_finding_is_carried_over_by_its_quote(room: Room, models: Model
     review = review_of(second)
     assert review.verdict is Verdict.REVISE
     assert [(found.message, found.line) for found in review.findings] == [("Three is not two.", 2)]
-    assert review.addressed == ({"finding": 1, "met": False, "why": "still three"},)
+    assert review.addressed == ({"finding": 1, "met": False, "withdrawn": False, "why": "still three"},)
+
+
+@pytest.mark.parametrize(
+    ("revised", "withdrawn"), [("return x * 3  # as asked", True), ("return x * 2", False)]
+)
+def test_what_is_met_although_the_code_is_as_it_was_is_withdrawn_and_not_repaired(
+    room: Room, models: Models, revised: str, withdrawn: bool
+) -> None:
+    lines = iter(["return x * 3", revised])
+    models.write = lambda messages: edit(next(lines))
+
+    def read(messages: Messages) -> str:
+        if "[[begin earlier " not in text_of(messages):
+            return approval(findings=[objection("return x * 3", message="Three is not two.")])
+        return approval(addressed=[{"finding": 1, "met": True, "why": "fine"}])
+
+    models.read = read
+    settle(room, batch="revisions = 1")
+    room.queue()
+    room.work()
+    review = review_of(room.proposals()[1])
+    assert (review.answered, review.withdrawn) == ((1, 0), int(withdrawn))
+    (found,) = findings_met(room.read().finding_totals())
+    assert (found.met.k, found.repaired.k, found.withdrawn.k) == (1, int(not withdrawn), int(withdrawn))
 
 
 # Whose reading it is

@@ -12,7 +12,7 @@ from navigator.journey.reviewing.answer import RawReview, clipped
 from navigator.journey.reviewing.grounding import derive_verdict, ground
 from navigator.journey.reviewing.prompt import Reading
 from navigator.journey.reviewing.quotes import fold, fold_unicode
-from navigator.journey.reviewing.rereview import second_findings, without_weight
+from navigator.journey.reviewing.rereview import second_findings, stands, without_weight
 from navigator.model.models import Finding
 from navigator.model.states import Severity, Verdict
 
@@ -75,7 +75,13 @@ def join(
             grounded = second_findings(raw, grounded, earlier, answer.reading.shown)
         findings = _united(findings, [without_weight(finding, wrong) for finding in grounded])
         addressed += [
-            {"finding": entry.finding, "met": entry.met, "why": clipped("why", entry.why)} for entry in own
+            {
+                "finding": entry.finding,
+                "met": entry.met,
+                "withdrawn": entry.met and stands(earlier[entry.finding - 1], answer.reading.shown),
+                "why": clipped("why", entry.why),
+            }
+            for entry in own
         ]
     unread = [answer for answer in answers if answer.raw is None]
     stated = [answer.raw.verdict for answer in answers if answer.raw is not None]

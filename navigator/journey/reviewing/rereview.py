@@ -104,6 +104,11 @@ def _still_there(before: Finding, shown: Shown) -> Finding | None:
     return found if own and found.anchored else None
 
 
+def stands(before: Finding, shown: Shown) -> bool:
+    """Whether the code that a finding called wrong is in the revision as it was: who calls it met has withdrawn it."""
+    return before.kind is FindingKind.WRONG and _still_there(before, shown) is not None
+
+
 def reversals(
     findings: Sequence[Finding], earlier: Sequence[Finding], between: Sequence[FileDiff], *, round: int
 ) -> tuple[str, ...]:

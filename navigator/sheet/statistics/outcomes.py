@@ -166,7 +166,15 @@ def finding_table(found: tuple[FindingsMet, ...]) -> Iterable[Table]:
     if found:
         yield share_table(
             "FINDINGS MET",
-            ((f"met in round {row.round}", row.met) for row in found),
+            (
+                pair
+                for row in found
+                for pair in (
+                    (f"met in round {row.round}", row.met),
+                    ("  repaired: the code was changed", row.repaired),
+                    ("  withdrawn: the code is as it was", row.withdrawn),
+                )
+            ),
             f"{plural(sum(row.revisions for row in found), 'revision')}, as the next review says",
             (
                 (sum(row.unknown for row in found), "not known: the next review does not say"),

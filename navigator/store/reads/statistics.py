@@ -326,7 +326,7 @@ class OutcomeReads(Queries):
             FindingTotals,
             self._all(
                 "SELECT a.round, count(*) AS revisions,"
-                " sum(o.asked) AS asked, sum(r.met) AS met, sum(r.unmet) AS unmet,"
+                " sum(o.asked) AS asked, sum(r.met) AS met, sum(r.unmet) AS unmet, sum(r.withdrawn) AS withdrawn,"
                 " sum(r.verdict = 'UNREVIEWED') AS unread"
                 f" FROM proposals a INDEXED BY proposals_revisions {_BEFORE}"
                 f" JOIN reviews o {_COUNTED.format('o', 'b')} JOIN reviews r {_COUNTED.format('r', 'a')}"

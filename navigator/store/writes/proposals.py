@@ -133,6 +133,7 @@ class ProposalWrites(TransactionCore):
             asked=review.asked,
             met=met,
             unmet=unmet,
+            withdrawn=review.withdrawn,
             at=review.at or utc_now(),
         )
         said = {"verdict": review.verdict.value, "findings": len(review.findings)}

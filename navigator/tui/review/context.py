@@ -209,7 +209,8 @@ def _met(versions: Sequence[Proposal]) -> dict[tuple[str, int], tuple[bool, str]
             number = entry.get("finding")
             if isinstance(number, int) and 1 <= number <= len(asked):
                 place = places[id(asked[number - 1])]
-                said[before.id, place] = (bool(entry.get("met")), str(entry.get("why", "")))
+                as_it_was = "withdrawn, the code is as it was. " if entry.get("withdrawn") else ""
+                said[before.id, place] = (bool(entry.get("met")), f"{as_it_was}{entry.get('why', '')}")
     return said
 
 
