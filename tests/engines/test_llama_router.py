@@ -8,6 +8,8 @@ import json
 import shutil
 import subprocess
 import sys
+import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,9 +89,16 @@ def settings(url: str, **models: str) -> Settings:
 
 
 def listed(server: LlamaServer) -> list[dict[str, Any]]:
-    with urllib.request.urlopen(f"{server.url}/v1/models", timeout=10) as answer:
-        entries: list[dict[str, Any]] = json.load(answer)["data"]
-    return entries
+    while True:
+        try:
+            with urllib.request.urlopen(f"{server.url}/v1/models", timeout=10) as answer:
+                entries: list[dict[str, Any]] = json.load(answer)["data"]
+        except urllib.error.HTTPError as error:
+            if error.code != 503:  # its port is open before it has looked at its models
+                raise
+            time.sleep(0.05)
+        else:
+            return entries
 
 
 def states(server: LlamaServer) -> dict[str, str]:
