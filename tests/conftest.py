@@ -24,6 +24,8 @@ WHOLE = (
     "agents/test_agent_killed.py",
     "journey/test_ahead.py",
     "journey/test_conductor.py",
+    "journey/test_escalate.py",
+    "journey/test_exam_run.py",
     "journey/test_faults.py",
     "journey/test_looking_killed.py",
     "journey/test_measuring.py",
