@@ -19,6 +19,7 @@ from navigator.config.paths import config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.text import plural, safe_line
 from navigator.setup.servers import USUAL, FoundServer, find_servers
+from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.keys.registry import in_group
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
@@ -88,11 +89,11 @@ class FirstRunScreen(NavScreen):
 
     def action_scan(self) -> None:
         """Find repositories."""
+        self.app.push_screen(AddProjectsScreen())
 
-        self.app.push_screen(AddProjectsScreen(), lambda _: self._leave_if_done())
-
-    def _leave_if_done(self) -> None:
-        if self.app.snapshot.projects and self.is_current:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
+        """There are projects now: nothing more to do here."""
+        if snapshot.projects and self.is_current:
             self.dismiss(None)
 
     def action_go_on(self) -> None:
