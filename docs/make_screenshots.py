@@ -209,7 +209,7 @@ def stop(paths: StatePaths) -> None:
     from navigator.engine.client import request
 
     try:
-        request(paths.socket, "stop", {}, timeout=10)
+        request(paths.socket, "conduct", {"do": "stop"}, timeout=10)
     except NoConductor:
         return
     from navigator.store.lock import StateLock

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from navigator.actions.registry import known
 from navigator.config.reading import inner_model
 from navigator.config.settings import Settings
 
@@ -259,6 +260,11 @@ def keys(model: type[BaseModel]) -> Iterator[str]:
 def test_settings_stay_few() -> None:
     """What nobody would change is a constant with its reason; what follows from another setting is derived."""
     assert len(list(keys(Settings))) <= 90
+
+
+def test_verbs_stay_few() -> None:
+    """One action in several forms is one verb with a field."""
+    assert len(known()) <= 28
 
 
 def test_a_task_moves_in_one_file() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from navigator.actions.base import Told, Verb
 from navigator.model.models import Model
@@ -26,9 +26,10 @@ def take_hook(facts: RepoFacts) -> tuple[str, bool]:
 
 
 class HookArgs(Model):
-    """A project by name."""
+    """A project by name, and whether its hook is to be there."""
 
     project: str
+    install: bool = True
 
 
 class HookDone(Model):
@@ -37,15 +38,18 @@ class HookDone(Model):
     project: str
     path: str
     kept: bool = False
+    installed: bool = True
 
 
-class _HookVerb(Verb[HookArgs, HookDone]):
+class Hook(Verb[HookArgs, HookDone]):
+    """Nothing but the hook's file is written in the repository; when it is removed, an earlier hook comes back as it was."""
+
+    name = "hook"
     args = HookArgs
     result = HookDone
-    installs: ClassVar[bool]
 
     async def perform(self, deps: Dependencies, args: HookArgs) -> HookDone:
-        project = deps.reader.project(args.project, removed=not self.installs)
+        project = deps.reader.project(args.project, removed=not args.install)
         folder = deps.paths.commits / str(project.id)
 
         def change() -> tuple[str, bool]:
@@ -53,34 +57,19 @@ class _HookVerb(Verb[HookArgs, HookDone]):
             from navigator.git.hook import install_hook
 
             facts = read_facts(project.path)
-            if self.installs:
+            if args.install:
                 state = install_hook(facts, folder)
                 return str(state.path), state.kept
             return take_hook(facts)
 
         path, kept = await asyncio.to_thread(change)
         with deps.store.transaction() as tx:
-            tx.event("hook_installed" if self.installs else "hook_removed", data={"project": project.name})
-        return HookDone(project=project.name, path=path, kept=kept)
-
-
-class InstallHook(_HookVerb):
-    """Nothing but the hook's file is written in the repository."""
-
-    name = "hook.install"
-    installs = True
+            tx.event("hook_installed" if args.install else "hook_removed", data={"project": project.name})
+        return HookDone(project=project.name, path=path, kept=kept, installed=args.install)
 
     def tell(self, result: HookDone) -> list[Told]:
-        also = "; the hook that was there runs first" if result.kept else ""
-        return [Told(result.project, f"each commit is queued for review ({result.path}){also}")]
-
-
-class RemoveHook(_HookVerb):
-    """The hook that was there before comes back as it was."""
-
-    name = "hook.remove"
-    installs = False
-
-    def tell(self, result: HookDone) -> list[Told]:
+        if result.installed:
+            also = "; the hook that was there runs first" if result.kept else ""
+            return [Told(result.project, f"each commit is queued for review ({result.path}){also}")]
         also = "; the hook that was there before is back" if result.kept else ""
         return [Told(result.project, f"commits are no longer queued for review{also}")]

@@ -73,7 +73,10 @@ class SaveDraft(Verb[DraftArgs, DraftSaved]):
 
 
 class CommentArgs(Model):
-    """A comment on `line` (from 1; 0 for the file) of `side` "new" or "old"; `quote` is the text of that line."""
+    """A comment on `line` (from 1; 0 for the file) of `side` "new" or "old"; `quote` is the text of that line.
+
+    `number` is one that was not sent, which it replaces; an empty `text` only removes that.
+    """
 
     proposal: str
     path: str
@@ -81,29 +84,26 @@ class CommentArgs(Model):
     text: str
     side: str = "new"
     quote: str = ""
-
-
-class RemoveCommentArgs(Model):
-    """A comment by its number."""
-
-    number: int
+    number: int = 0
 
 
 class Commented(Model):
-    """The comment's number."""
+    """The comment's number; `removed`: it is gone."""
 
     comment: int
+    removed: bool = False
 
 
-class AddComment(SubjectVerb[CommentArgs, Commented]):
-    """Allowed while the proposal is open: otherwise nothing would carry the comment."""
+class KeepComment(SubjectVerb[CommentArgs, Commented]):
+    """Allowed while the proposal is open: otherwise nothing would carry the comment. One not sent can always be removed."""
 
-    name = "comment.add"
+    name = "comment"
     args = CommentArgs
     result = Commented
+    small = True
 
     def ids(self, args: CommentArgs) -> Iterable[str]:
-        return [args.proposal]
+        return [args.proposal] if args.text else []
 
     def refuse_one(self, on: Subject) -> NavigatorError | None:
         if on.open or on.newer:
@@ -116,28 +116,16 @@ class AddComment(SubjectVerb[CommentArgs, Commented]):
     async def perform(self, deps: Dependencies, args: CommentArgs) -> Commented:
         self.require(deps.reader, args)
         held = deps.reader.proposal(args.proposal)
+        number = args.number
         with deps.store.transaction() as tx:
-            number = tx.add_comment(
-                held.id, path=args.path, side=args.side, line=args.line, quote=args.quote, text=args.text
-            )
-        return Commented(comment=number)
+            if args.number:
+                tx.change_comment(args.number, "")
+            if args.text:
+                number = tx.add_comment(
+                    held.id, path=args.path, side=args.side, line=args.line, quote=args.quote, text=args.text
+                )
+        return Commented(comment=number, removed=not args.text)
 
     def tell(self, result: Commented) -> list[Told]:
-        return [Told(f"comment {result.comment}", "added; it is sent when you send the proposal back")]
-
-
-class RemoveComment(Verb[RemoveCommentArgs, Commented]):
-    """Only one that was not sent."""
-
-    name = "comment.remove"
-    args = RemoveCommentArgs
-    result = Commented
-    small = True
-
-    async def perform(self, deps: Dependencies, args: RemoveCommentArgs) -> Commented:
-        with deps.store.transaction() as tx:
-            tx.change_comment(args.number, "")
-        return Commented(comment=args.number)
-
-    def tell(self, result: Commented) -> list[Told]:
-        return [Told(f"comment {result.comment}", "removed")]
+        became = "removed" if result.removed else "added; it is sent when you send the proposal back"
+        return [Told(f"comment {result.comment}", became)]

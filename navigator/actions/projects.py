@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,11 +31,12 @@ SAMPLE = "navigator.sample"
 
 class ProjectDone(Model):
     """The project as it is now; `proposed`: the test command that its files suggest, where it has none; `nobody`: that no
-    landing there could name its author, where that is so."""
+    landing there could name its author, where that is so; `changed`: the settings that were changed."""
 
     project: Project
     proposed: str = ""
     nobody: str = ""
+    changed: tuple[str, ...] = ()
 
 
 class AddProjectArgs(Model):
@@ -119,9 +121,10 @@ def require_fitting(reader: Reader, facts: RepoFacts) -> None:
 
 
 class SetProjectArgs(Model):
-    """The settings to change; None leaves one as it is."""
+    """The settings to change; None leaves one as it is. `path`: where the repository is now."""
 
     name: str
+    path: str | None = None
     check: str | None = None
     landing: Landing | None = None
     base: str | None = None
@@ -130,14 +133,14 @@ class SetProjectArgs(Model):
 
 
 class SetProject(Verb[SetProjectArgs, ProjectDone]):
-    """Change how a project is worked on. One from the settings file is changed there."""
+    """Change how a project is worked on, or follow it. One from the settings file is changed there."""
 
     name = "project.set"
     args = SetProjectArgs
     result = ProjectDone
 
     def refuse(self, reader: Reader, args: SetProjectArgs) -> NavigatorError | None:
-        return in_settings(reader.project(args.name), "settings")
+        return in_settings(reader.project(args.name), "settings" if args.path is None else "path")
 
     async def perform(self, deps: Dependencies, args: SetProjectArgs) -> ProjectDone:
         from navigator.git.facts import read_facts
@@ -147,19 +150,29 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
         changes: dict[str, Any] = args.model_dump(exclude={"name"}, exclude_none=True)
         if not changes:
             raise UsageError("Name a setting to change.", hint="`navigator project set --help` lists them.")
-        if "base" in changes:
-            require_base(await asyncio.to_thread(read_facts, project.path), changes["base"])
+        if args.path is not None or args.base is not None:
+            facts = await asyncio.to_thread(read_facts, args.path or project.path)
+            if args.path is not None:
+                require_same(project, facts)
+                changes["path"] = str(facts.path)
+            require_base(facts, args.base or "")
         if "check" in changes:
             changes["check"] = changes["check"].strip()
         if "review_branches" in changes:
             changes["review_branches"] = tuple(
                 one.strip() for one in changes["review_branches"] if one.strip()
             )
-        with deps.store.transaction() as tx:
-            return ProjectDone(project=tx.update_project(project.id, **changes))
+        async with deps.project_lock(project.id) if args.path is not None else nullcontext():
+            with deps.store.transaction() as tx:
+                made = tx.update_project(project.id, **changes)
+            if args.path is not None:
+                deps.forget_private(project.id)
+        return ProjectDone(project=made, changed=tuple(changes))
 
     def tell(self, result: ProjectDone) -> list[Told]:
         now = result.project
+        if result.changed == ("path",):
+            return [Told(now.name, f"moved to {now.path}")]
         lands = "the current branch" if now.landing == "current" else "navigator/…"
         base = now.base or "the current branch"
         final = ", may be sent to the final model" if now.escalate else ""
@@ -169,44 +182,6 @@ class SetProject(Verb[SetProjectArgs, ProjectDone]):
                 now.name, f"lands on {lands}, works from {base}, tests: {now.check or 'none'}{final}{reviews}"
             )
         ]
-
-
-class MoveProjectArgs(Model):
-    """Where the repository is now."""
-
-    name: str
-    path: str
-
-
-class MoveProject(Verb[MoveProjectArgs, ProjectDone]):
-    """It must be the same history, by its first commit."""
-
-    name = "project.move"
-    args = MoveProjectArgs
-    result = ProjectDone
-
-    def refuse(self, reader: Reader, args: MoveProjectArgs) -> NavigatorError | None:
-        return in_settings(reader.project(args.name), "path")
-
-    async def perform(self, deps: Dependencies, args: MoveProjectArgs) -> ProjectDone:
-        from navigator.git.facts import read_facts
-
-        project = deps.reader.project(args.name)
-        self.require(deps.reader, args)
-        facts = await asyncio.to_thread(read_facts, args.path)
-        if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
-            raise Conflict(
-                f"{facts.path} is a different repository than {project.name}: its first commit differs.",
-                hint="Add it as a project of its own: `navigator project add PATH`.",
-            )
-        async with deps.project_lock(project.id):
-            with deps.store.transaction() as tx:
-                moved = tx.update_project(project.id, path=str(facts.path))
-            deps.forget_private(project.id)
-        return ProjectDone(project=moved)
-
-    def tell(self, result: ProjectDone) -> list[Told]:
-        return [Told(result.project.name, f"moved to {result.project.path}")]
 
 
 class RemoveProjectsArgs(Model):
@@ -336,6 +311,19 @@ def in_settings(project: Project, key: str) -> Conflict | None:
         f"{project.name} is defined in the settings file.",
         hint=f"Change its {key} there; `navigator config path` prints the file.",
     )
+
+
+def require_same(project: Project, facts: RepoFacts) -> None:
+    """Refuse a repository of another history than the project's, by its first commit.
+
+    Raises:
+        Conflict: it differs.
+    """
+    if project.root_commit and facts.root_commit and project.root_commit != facts.root_commit:
+        raise Conflict(
+            f"{facts.path} is a different repository than {project.name}: its first commit differs.",
+            hint="Add it as a project of its own: `navigator project add PATH`.",
+        )
 
 
 def require_base(facts: RepoFacts, base: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SuggestionArgs(Model):
-    """Suggestions of the scan `task` by `ranks`, or all that are open (`everything`).
+    """Suggestions of the scan `task` by `ranks`, or all that are open (`everything`), to accept or to dismiss.
 
     `attempt` is the one that was on the screen: another attempt's ranks mean other suggestions.
     """
@@ -27,6 +27,7 @@ class SuggestionArgs(Model):
     ranks: tuple[int, ...] = ()
     everything: bool = False
     attempt: int | None = None
+    accept: bool = True
 
 
 class Settled(Model):
@@ -42,7 +43,10 @@ class Settled(Model):
         return sum(one.state == SuggestionState.OPEN for one in self.suggestions)
 
 
-class _Settle(Verb[SuggestionArgs, Settled]):
+class Settle(Verb[SuggestionArgs, Settled]):
+    """Queue a task for each, all or none, or put them away. One that was dismissed can be accepted later."""
+
+    name = "suggestions"
     args = SuggestionArgs
     result = Settled
 
@@ -53,10 +57,18 @@ class _Settle(Verb[SuggestionArgs, Settled]):
             return error
         return None
 
+    def question(self, reader: Reader, args: SuggestionArgs) -> Question | None:
+        if not (args.accept and args.everything):
+            return None
+        scan, found = chosen(reader, args)
+        return Question(f"Queue {plural(len(found), 'task')} for {scan.project}?", (), "queue")
+
     async def perform(self, deps: Dependencies, args: SuggestionArgs) -> Settled:
         scan, found = chosen(deps.reader, args)
         with deps.store.transaction() as tx:
-            made = self.settle(tx, scan, found)
+            made = _accept(tx, scan, found) if args.accept else []
+            if not args.accept:
+                tx.dismiss_suggestions(scan.id, scan.attempt, {one.rank for one in found})
             left = any(
                 one.state == SuggestionState.OPEN
                 for one in tx.read.suggestions(scan.id, attempt=scan.attempt)
@@ -69,10 +81,6 @@ class _Settle(Verb[SuggestionArgs, Settled]):
             tasks=tuple(made),
         )
 
-    def settle(self, tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
-        """Do it to those that were chosen; returns the tasks made."""
-        raise NotImplementedError
-
     def tell(self, result: Settled) -> list[Told]:
         left = f"{plural(result.left, 'suggestion')} left" if result.left else "no suggestions left"
         return [
@@ -81,42 +89,22 @@ class _Settle(Verb[SuggestionArgs, Settled]):
         ]
 
 
-class Accept(_Settle):
-    """Queue a task for each, all or none; `origin` of each is the scan."""
-
-    name = "suggestions.accept"
-
-    def question(self, reader: Reader, args: SuggestionArgs) -> Question | None:
-        if not args.everything:
-            return None
-        scan, found = chosen(reader, args)
-        return Question(f"Queue {plural(len(found), 'task')} for {scan.project}?", (), "queue")
-
-    def settle(self, tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
-        made: list[Task] = []
-        for one in found:
-            new = tx.add_task(
-                scan.project_id,
-                one.text,
-                kind=one.kind,
-                complexity=one.complexity,
-                priority=scan.priority,
-                files=one.files,
-                origin=scan.id,
-            )
-            tx.accept_suggestion(one, new.id)
-            made.append(new)
-        return made
-
-
-class Dismiss(_Settle):
-    """Put suggestions away. One that was dismissed can be accepted later."""
-
-    name = "suggestions.dismiss"
-
-    def settle(self, tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
-        tx.dismiss_suggestions(scan.id, scan.attempt, {one.rank for one in found})
-        return []
+def _accept(tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
+    """Queue a task for each; `origin` of each is the scan."""
+    made: list[Task] = []
+    for one in found:
+        new = tx.add_task(
+            scan.project_id,
+            one.text,
+            kind=one.kind,
+            complexity=one.complexity,
+            priority=scan.priority,
+            files=one.files,
+            origin=scan.id,
+        )
+        tx.accept_suggestion(one, new.id)
+        made.append(new)
+    return made
 
 
 def scan_of(reader: Reader, identifier: str) -> Task:

@@ -166,67 +166,40 @@ class PutAway(TaskVerb):
 # Link queued tasks to others that come first, and free them again.
 
 
-def not_queued(on: Subject, what: str) -> NavigatorError | None:
-    """Why a task's links do not matter any more; None while they do."""
-    if on.state is TaskState.QUEUED:
-        return None
-    return Conflict(
-        f"{on.task} cannot be {what}; it is {state_words(on)}.",
-        hint=f"Only a queued task waits for others. `navigator task show {on.task}` shows its history.",
-    )
+class AfterArgs(TasksArgs):
+    """Tasks, and those that have to land, to be approved or to be done first; without any, they start at once."""
+
+    after: tuple[str, ...] = ()
 
 
-class LinkArgs(Model):
-    """Tasks, and those that have to land, to be approved or to be done first."""
-
-    ids: tuple[str, ...]
-    after: tuple[str, ...]
-
-
-class Link(SubjectVerb[LinkArgs, Tasks]):
+class After(SubjectVerb[AfterArgs, Tasks]):
     """In place of what they came after. A circle is refused."""
 
-    name = "task.link"
+    name = "task.after"
     small = True
-    args = LinkArgs
+    args = AfterArgs
     result = Tasks
 
-    def ids(self, args: LinkArgs) -> Iterable[str]:
+    def ids(self, args: AfterArgs) -> Iterable[str]:
         return args.ids
 
     def refuse_one(self, on: Subject) -> NavigatorError | None:
-        return not_queued(on, "linked")
+        if on.state is TaskState.QUEUED:
+            return None
+        return Conflict(
+            f"{on.task} cannot be linked or freed; it is {state_words(on)}.",
+            hint=f"Only a queued task waits for others. `navigator task show {on.task}` shows its history.",
+        )
 
-    async def perform(self, deps: Dependencies, args: LinkArgs) -> Tasks:
-        self.require(deps.reader, args)
-        with deps.store.transaction() as tx:
-            ids = [tx.read.task(identifier).id for identifier in dict.fromkeys(args.ids)]
-            return Tasks(tasks=tuple(tx.link_task(identifier, args.after) for identifier in ids))
-
-    def tell(self, result: Tasks) -> list[Told]:
-        return [Told(task.id, f"starts after {', '.join(task.after)}") for task in result.tasks]
-
-
-class Free(TaskVerb):
-    """They start without the tasks that they came after."""
-
-    name = "task.free"
-    small = True
-    words = "starts without waiting for other tasks"
-
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
-        return not_queued(on, "freed")
-
-    def refuse(self, reader: Reader, args: TasksArgs) -> NavigatorError | None:
-        if (refusal := super().refuse(reader, args)) is not None:
+    def refuse(self, reader: Reader, args: AfterArgs) -> NavigatorError | None:
+        if (refusal := super().refuse(reader, args)) is not None or args.after:
             return refusal
-        for identifier in args.ids:
-            task = reader.task(identifier)
-            if not task.after:
-                return Conflict(f"{task.id} comes after no other task.")
-        return None
+        alone = next((task for task in map(reader.task, args.ids) if not task.after), None)
+        return Conflict(f"{alone.id} comes after no other task.") if alone is not None else None
 
-    def question(self, reader: Reader, args: TasksArgs) -> Question:
+    def question(self, reader: Reader, args: AfterArgs) -> Question | None:
+        if args.after:
+            return None
         found = [reader.task(identifier) for identifier in args.ids]
         lines = [
             why_it_waits(
@@ -237,5 +210,19 @@ class Free(TaskVerb):
         title = f"Start {', '.join(task.id for task in found)} without waiting?"
         return Question(title, tuple(filter(None, lines)), "start")
 
-    def move(self, tx: Transaction, task: Task) -> None:
-        tx.link_task(task.id, ())
+    async def perform(self, deps: Dependencies, args: AfterArgs) -> Tasks:
+        self.require(deps.reader, args)
+        with deps.store.transaction() as tx:
+            ids = [tx.read.task(identifier).id for identifier in dict.fromkeys(args.ids)]
+            return Tasks(tasks=tuple(tx.link_task(identifier, args.after) for identifier in ids))
+
+    def tell(self, result: Tasks) -> list[Told]:
+        return [
+            Told(
+                task.id,
+                f"starts after {', '.join(task.after)}"
+                if task.after
+                else "starts without waiting for other tasks",
+            )
+            for task in result.tasks
+        ]

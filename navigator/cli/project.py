@@ -13,8 +13,6 @@ from navigator.actions.project_check import CheckProject, CheckProjectArgs, Proj
 from navigator.actions.projects import (
     AddProject,
     AddProjectArgs,
-    MoveProject,
-    MoveProjectArgs,
     RemoveProjects,
     RemoveProjectsArgs,
     SetProject,
@@ -197,6 +195,7 @@ def set_project(
     args = SetProjectArgs.model_validate(
         {
             "name": name,
+            "path": str(path.expanduser().absolute()) if path is not None else None,
             "check": check,
             "landing": landing,
             "base": base,
@@ -204,12 +203,6 @@ def set_project(
             "review_branches": review_branches or None,
         }
     )
-    if path is not None:
-        moved = MoveProjectArgs(name=name, path=str(path.expanduser().absolute()))
-        if args == SetProjectArgs(name=name):
-            carry_out(MoveProject(), moved, as_json=as_json)
-            return
-        act(MoveProject(), moved)
     carry_out(SetProject(), args, as_json=as_json)
 
 

@@ -240,19 +240,19 @@ def _tests(tests: dict[str, int]) -> str:
 
 
 def _stop(as_json: bool) -> None:
-    from navigator.actions.conducting import Stop, StopDone
+    from navigator.actions.conducting import Conduct, Conducted
     from navigator.actions.wire import NoConductor, NotResponding
     from navigator.engine.client import request
 
-    verb = Stop()
+    verb = Conduct()
     try:
-        request(state_paths().socket, verb.name, {}, timeout=30)
+        request(state_paths().socket, verb.name, {"do": "stop"}, timeout=30)
     except NotResponding:
         raise
     except NoConductor as error:
         # Already stopped: the hint to start one would be wrong.
         raise NoConductor("No conductor is running.") from error
-    report(verb.tell(StopDone()), {"stopping": True} if as_json else None)
+    report(verb.tell(Conducted(do="stop")), {"stopping": True} if as_json else None)
 
 
 def _detach(as_json: bool) -> None:

@@ -201,7 +201,7 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
     client = ConductorClient(paths.socket, hear, lost.set)
     await client.connect()
     try:
-        answer = await client.request("swap.to", {"role": role.value})
+        answer = await client.request("conduct", {"do": "swap", "role": role.value})
         if answer["already"]:
             return await _already(paths, role, (await client.request("status"))["strategy"])
         if answer["in_hand"]:

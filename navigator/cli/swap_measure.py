@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from navigator.actions.conducting import MeasureArgs, MeasureSwaps
+from navigator.actions.conducting import Conduct, ConductArgs
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.session import ask, locked_dependencies, reading, state_paths
@@ -50,8 +50,8 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
     strategy = make_strategy(load_settings(), paths)
     if strategy.both_resident:
         raise Conflict(f'Strategy "{strategy.name}" keeps both models loaded: there is no swap to measure.')
-    verb = MeasureSwaps()
-    args = MeasureArgs(round_trips=round_trips, strategy=strategy.recorded)
+    verb = Conduct()
+    args = ConductArgs(do="measure", round_trips=round_trips, strategy=strategy.recorded)
     with reading(paths) as store:
         verb.require(store, args)
         newest = max((swap.id for swap in store.swaps(1)), default=0)
@@ -94,7 +94,7 @@ class _Watch:
             self.ended()
 
 
-async def _through_conductor(paths: StatePaths, args: MeasureArgs, watch: _Watch) -> None:
+async def _through_conductor(paths: StatePaths, args: ConductArgs, watch: _Watch) -> None:
     """Have the running conductor measure, and wait for its end.
 
     Raises:
@@ -112,7 +112,7 @@ async def _through_conductor(paths: StatePaths, args: MeasureArgs, watch: _Watch
     client = ConductorClient(paths.socket, hear, over.set)
     await client.connect()
     try:
-        await client.request(MeasureSwaps.name, args.model_dump(mode="json"))
+        await client.request(Conduct.name, args.model_dump(mode="json"))
 
         def interrupted() -> None:
             if stops:
@@ -121,7 +121,9 @@ async def _through_conductor(paths: StatePaths, args: MeasureArgs, watch: _Watch
             output.note(
                 "Stopping after this swap. Ctrl-C again returns at once; the conductor finishes by itself."
             )
-            stops.append(asyncio.create_task(client.request("swap.measure.stop")))
+            stops.append(
+                asyncio.create_task(client.request(Conduct.name, {"do": "measure", "round_trips": 0}))
+            )
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
         await over.wait()
@@ -137,7 +139,7 @@ async def _through_conductor(paths: StatePaths, args: MeasureArgs, watch: _Watch
         )
 
 
-def _alone(paths: StatePaths, args: MeasureArgs, watch: _Watch, scale: float) -> None:
+def _alone(paths: StatePaths, args: ConductArgs, watch: _Watch, scale: float) -> None:
     """Measure in a conductor of this process, which does no task: others can still queue and decide."""
     from navigator.cli.run import log_to
     from navigator.engine.conductor import Conductor, RunOptions

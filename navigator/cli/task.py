@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from navigator.actions.suggestions import Accept, Dismiss, SuggestionArgs
+from navigator.actions.suggestions import Settle, SuggestionArgs
 from navigator.actions.task_add import AddTasks
-from navigator.actions.tasks import Cancel, Free, Link, LinkArgs, PutAway, Retry, TasksArgs
+from navigator.actions.tasks import After, AfterArgs, Cancel, PutAway, Retry, TasksArgs
 from navigator.cli import output
 from navigator.cli.context import cache_document, say_cache
 from navigator.cli.here import project_of
@@ -340,10 +340,7 @@ def retry(ids: tuple[str, ...], as_json: bool) -> None:
 @output.JSON
 def after_others(identifier: str, others: tuple[str, ...], as_json: bool) -> None:
     """Make a queued task start after others, in place of those it waited for; without others, at once."""
-    if others:
-        carry_out(Link(), LinkArgs(ids=(identifier,), after=others), as_json=as_json)
-    else:
-        carry_out(Free(), TasksArgs(ids=(identifier,)), as_json=as_json)
+    carry_out(After(), AfterArgs(ids=(identifier,), after=others), as_json=as_json)
 
 
 @task.command("done")
@@ -380,7 +377,7 @@ def _say(one: Suggestion) -> None:
 @output.JSON
 def accept(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
     """Queue a task for each of these suggestions of a scan."""
-    _settle(Accept(), identifier, ranks, everything, as_json)
+    _settle(True, identifier, ranks, everything, as_json)
 
 
 @task.command("dismiss")
@@ -390,10 +387,9 @@ def accept(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: b
 @output.JSON
 def dismiss(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
     """Dismiss suggestions of a scan."""
-    _settle(Dismiss(), identifier, ranks, everything, as_json)
+    _settle(False, identifier, ranks, everything, as_json)
 
 
-def _settle(
-    verb: Accept | Dismiss, identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool
-) -> None:
-    carry_out(verb, SuggestionArgs(task=identifier, ranks=ranks, everything=everything), as_json=as_json)
+def _settle(accept: bool, identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
+    args = SuggestionArgs(task=identifier, ranks=ranks, everything=everything, accept=accept)
+    carry_out(Settle(), args, as_json=as_json)

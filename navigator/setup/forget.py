@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -56,8 +57,15 @@ def made_here(paths: StatePaths, reader: Reader | None) -> list[Made]:
     for path in sorted(user_cache_path("navigator").glob("sglang-*.json")):
         found.append(Made("cache", str(path), path.unlink, path.stat().st_size))
     if (settings := config_path()).exists():
-        found.append(Made("settings", str(settings), settings.unlink, settings.stat().st_size))
+        found.append(Made("settings", str(settings), partial(_settings, settings), settings.stat().st_size))
     return found + list(_state(paths))
+
+
+def _settings(path: Path) -> None:
+    path.unlink()
+    if path.parent.name == "navigator":
+        with suppress(OSError):  # prompts, keys and templates of the user's own are still in it
+            path.parent.rmdir()
 
 
 def _unit(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -222,11 +221,9 @@ class AddProjectsScreen(NavScreen):
 
 def _added_words(added: Sequence[ProjectDone], compose: str) -> tuple[str, SeverityLevel]:
     """What was added, how to set the tests that are missing, and what comes next."""
-    bare = [done for done in added if not done.project.check]
+    bare = sum(not done.project.check for done in added)
     words = f"{plural(len(added), 'project')} added. {compose} writes a task."
     if not bare:
         return words, "information"
-    one = bare[0] if len(bare) == 1 else None
-    name, command = (one.project.name, one.proposed or "CMD") if one else ("NAME", "CMD")
-    how = f"`navigator project check {name} --set {shlex.quote(command)}`"
-    return f"{words} {len(bare)} without a test command: set it with {how}.", "warning"
+    how = "`navigator project check NAME --set CMD`"
+    return f"{words} {bare} without a test command: set it with {how}.", "warning"

@@ -24,7 +24,7 @@ def forgotten(bench: LandingBench, *words: str) -> list[dict[str, Any]]:
 
 def test_everything_goes_and_the_repository_is_as_before(bench: LandingBench) -> None:
     before = fingerprint(bench.repository)
-    bench.act("hook.install", project="code")
+    bench.act("hook", project="code")
     rows = forgotten(bench)
     assert {row["kind"] for row in rows} == {"hooks", "settings", "state"}
     assert all(row["removed"] for row in rows)

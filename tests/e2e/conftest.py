@@ -39,7 +39,7 @@ def end_conductor(state: Path) -> None:
         return
     paths = StatePaths(state)
     try:
-        request(paths.socket, "stop", {}, timeout=10)
+        request(paths.socket, "conduct", {"do": "stop"}, timeout=10)
     except NoConductor:
         return
     lock = StateLock(paths)

@@ -313,12 +313,12 @@ def test_a_secret_in_thirty_places_does_not_reach_the_final_model(
     room.work()
     (first,) = room.proposals()
     line = {"proposal": first.id, "path": "app.py", "side": "new", "line": 2, "quote": "    return x * 2"}
-    room.act("comment.add", **line, text=f"Why {said['comment']}?")
+    room.act("comment", **line, text=f"Why {said['comment']}?")
     room.decide("send_back", first, note=f"Use {said['note']}.")
     local.read = lambda messages: approval()
     room.work()
     proposal = room.proposals()[-1]
-    room.act("comment.add", **(line | {"proposal": proposal.id}), text=said["unsent comment"])
+    room.act("comment", **(line | {"proposal": proposal.id}), text=said["unsent comment"])
     row = place.escalate(proposal.id, final=True)["proposals"][0]
     room.work()
     asked = text_of(place.cloud.read_by[0])

@@ -209,7 +209,7 @@ def noted(room: Room) -> list[str]:
 
 def test_hook_and_branches_queue_each_commit_once(room: Room) -> None:
     """Another process commits while the hook, `review_branches` and a batch run."""
-    room.act("hook.install", project="code")
+    room.act("hook", project="code")
     room.act("project.set", name="code", base="main", review_branches=["agent/*"])
     git(room.repository, "checkout", "-q", "-b", "agent/1")
     repository = room.repository
@@ -250,12 +250,12 @@ def test_what_was_amended_and_what_is_too_much_is_left_out(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("navigator.engine.incoming.MOST_AT_ONCE", 2)
-    room.act("hook.install", project="code")
+    room.act("hook", project="code")
     commit(room.repository, "return 1", "First try")
     git(room.repository, "commit", "-q", "--amend", "-m", "Second try")
     room.act("project.set", name="code", base="main", review_branches=["agent/*"])
     git(room.repository, "checkout", "-q", "-b", "agent/1")
-    room.act("hook.remove", project="code")
+    room.act("hook", project="code", install=False)
     for number in range(4):
         commit(room.repository, f"return {number + 2}", f"Number {number}")
     room.work("reviewed")
@@ -268,7 +268,7 @@ def test_what_was_amended_and_what_is_too_much_is_left_out(
 
 
 def test_a_missing_repository_does_not_end_the_session(room: Room) -> None:
-    room.act("hook.install", project="code")
+    room.act("hook", project="code")
     commit(room.repository, "return 1", "One")
     wait_for(lambda: noted(room))
     elsewhere = room.repository.rename(room.repository.with_name("moved"))
@@ -278,7 +278,7 @@ def test_a_missing_repository_does_not_end_the_session(room: Room) -> None:
 
 
 def test_a_removed_project_forgets_what_was_noted(room: Room) -> None:
-    room.act("hook.install", project="code")
+    room.act("hook", project="code")
     room.act("project.remove", names=["code"])
     commit(room.repository, "return 1", "One")
     assert not (room.paths.commits / "1").exists()

@@ -467,8 +467,8 @@ def test_a_repository_that_moved_is_followed_by_its_first_commit(room: Room) -> 
     assert "navigator project set code --path PATH" in row["reason"]
     other = make_repository(room.repository.with_name("other"), {"x": b"another history\n"})
     with pytest.raises(NavigatorError, match="is a different repository than"):
-        room.act("project.move", name="code", path=str(other))
-    assert room.act("project.move", name="code", path=str(away))["project"]["path"] == str(away)
+        room.act("project.set", name="code", path=str(other))
+    assert room.act("project.set", name="code", path=str(away))["project"]["path"] == str(away)
     assert room.decide("approve", proposal)["landing"] == "landed"
     assert commits_of_proposals(away) == [proposal.id]
     assert room.task(task).state is TaskState.LANDED

@@ -95,7 +95,7 @@ def test_a_scan_is_not_told_how_to_change_files(room: Room) -> None:
 def test_what_is_accepted_is_written_and_reviewed_like_any_task(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
     room.models.write = lambda messages: edit("return x * 2")
-    made = room.act("suggestions.accept", task=identifier, ranks=[1])["tasks"]
+    made = room.act("suggestions", task=identifier, ranks=[1])["tasks"]
     room.work()
     (proposal,) = room.proposals()
     assert proposal.task_id == made[0]["id"]
@@ -103,14 +103,14 @@ def test_what_is_accepted_is_written_and_reviewed_like_any_task(room: Room) -> N
     assert (task.origin, task.kind, task.complexity) == (identifier, TaskKind.FIX, Complexity.SIMPLE)
     assert proposal.review is not None
     assert not proposal.review.self_review
-    done = room.act("suggestions.dismiss", task=identifier, everything=True)
+    done = room.act("suggestions", accept=False, task=identifier, everything=True)
     assert done["scan"]["state"] == "done"
     assert [one.state for one in found(room, identifier)] == ["accepted", "dismissed"]
 
 
 def test_a_second_scan_does_not_say_it_again(room: Room) -> None:
     first = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
-    room.act("suggestions.accept", task=first, ranks=[1])
+    room.act("suggestions", task=first, ranks=[1])
     room.act("task.done", ids=[first])
     room.queue("Name the package")
     second = scan(
@@ -148,7 +148,7 @@ def test_twice_unreadable_goes_to_the_developer_as_it_came(room: Room) -> None:
     assert "I would \x1b[31mmultiply." in task.report
     assert len(room.models.written) == 2
     with pytest.raises(NavigatorError, match="has no suggestion 1"):
-        room.act("suggestions.accept", task=identifier, ranks=[1])
+        room.act("suggestions", task=identifier, ranks=[1])
 
 
 def test_what_a_server_puts_beside_the_answer_is_read(room: Room) -> None:
@@ -171,7 +171,7 @@ def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
 
 def test_a_scan_sent_back_runs_again_with_the_note(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
-    room.act("suggestions.accept", task=identifier, ranks=[1])
+    room.act("suggestions", task=identifier, ranks=[1])
     room.act("task.cancel", ids=["T2"])
     room.act("send-back", proposals=[], tasks=[identifier], note="Only tests, please.")
     room.models.write = lambda messages: listing(
@@ -185,7 +185,7 @@ def test_a_scan_sent_back_runs_again_with_the_note(room: Room) -> None:
     ]
     assert [one.state for one in room.read().suggestions(identifier, attempt=0)] == ["accepted", "dismissed"]
     with pytest.raises(NavigatorError, match="newer attempt"):
-        room.act("suggestions.accept", task=identifier, ranks=[1], attempt=0)
+        room.act("suggestions", task=identifier, ranks=[1], attempt=0)
 
 
 @pytest.mark.parametrize(
@@ -198,22 +198,22 @@ def test_a_scan_sent_back_runs_again_with_the_note(room: Room) -> None:
 )
 def test_a_choice_that_means_nothing_changes_nothing(room: Room, args: dict[str, Any], said: str) -> None:
     identifier = scan(room, listing(suggestion()))
-    for op in ("suggestions.accept", "suggestions.dismiss"):
+    for accept in (True, False):
         with pytest.raises(NavigatorError, match=said):
-            room.act(op, task=identifier, **args)
+            room.act("suggestions", task=identifier, accept=accept, **args)
     assert found(room, identifier)[0].state == "open"
     assert len(room.read().tasks()) == 1
 
 
 def test_all_or_none_are_accepted(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
-    room.act("suggestions.accept", task=identifier, ranks=[1])
+    room.act("suggestions", task=identifier, ranks=[1])
     with pytest.raises(NavigatorError, match="accepted already, as T2"):
-        room.act("suggestions.accept", task=identifier, ranks=[2, 1])
+        room.act("suggestions", task=identifier, ranks=[2, 1])
     assert found(room, identifier)[1].state == "open"
-    room.act("suggestions.dismiss", task=identifier, ranks=[2])
+    room.act("suggestions", accept=False, task=identifier, ranks=[2])
     assert room.task(identifier).state is TaskState.DONE
-    late = room.act("suggestions.accept", task=identifier, ranks=[2])
+    late = room.act("suggestions", task=identifier, ranks=[2])
     assert late["tasks"][0]["origin"] == identifier
 
 

@@ -90,7 +90,7 @@ def test_a_rejected_one_holds_it_up_until_it_is_freed(room: Room) -> None:
     )
     assert f"{first} is rejected" in said and f"navigator task after {second}" in said
     assert room.task(second).state is TaskState.QUEUED
-    room.act("task.free", ids=[second])
+    room.act("task.after", ids=[second])
     room.work()
     assert room.task(second).state is TaskState.AWAITING_APPROVAL
 
@@ -137,9 +137,9 @@ def test_circles_are_refused_and_queue_nothing(room: Room) -> None:
     second = room.queue("Another", after=[first])
     third = room.queue("A third", after=[second])
     with pytest.raises(UsageError, match=f"{third} would wait for itself"):
-        room.act("task.link", ids=[first], after=[third])
+        room.act("task.after", ids=[first], after=[third])
     with pytest.raises(UsageError, match="would wait for itself"):
-        room.act("task.link", ids=[first], after=[first])
+        room.act("task.after", ids=[first], after=[first])
     circle = [
         {"project": "code", "text": "A", "name": "a", "after": ["b"]},
         {"project": "code", "text": "B", "name": "b", "after": ["a"]},
@@ -149,7 +149,7 @@ def test_circles_are_refused_and_queue_nothing(room: Room) -> None:
     with pytest.raises(NavigatorError, match="T99"):
         room.queue("After nothing", after=["T99"])
     assert len(room.read().tasks()) == 3
-    linked = room.act("task.link", ids=[third], after=[first])["tasks"][0]
+    linked = room.act("task.after", ids=[third], after=[first])["tasks"][0]
     assert linked["after"] == [first]
 
 

@@ -242,7 +242,7 @@ def test_a_task_that_is_too_large_becomes_tasks_to_choose_from(far: Room) -> Non
         "refused",
         "ok",
     ]
-    made = far.act("suggestions.accept", task=task, ranks=[1])["tasks"]
+    made = far.act("suggestions", task=task, ranks=[1])["tasks"]
     assert far.task(made[0]["id"]).files == ("lib/far.py",)
 
 

@@ -59,9 +59,9 @@ def command(*words: str) -> Result:
 def test_it_swaps_to_and_fro_and_ends_where_it_began(room: Room, tmp_path: Path) -> None:
     def meanwhile(ask: Any) -> None:
         until(lambda: loaded(ask) == "generator", "the generator")
-        assert ask("swap.measure", round_trips=3) == {"swaps": 6}
+        assert ask("conduct", do="measure", round_trips=3)["swaps"] == 6
         with pytest.raises(NavigatorError, match="swapped already"):
-            ask("swap.measure", round_trips=3)
+            ask("conduct", do="measure", round_trips=3)
         until(lambda: ended(room), "the end")
         assert loaded(ask) == "generator"
 
@@ -80,7 +80,7 @@ def test_new_work_ends_it_and_is_done(room: Room, tmp_path: Path) -> None:
 
     def meanwhile(ask: Any) -> None:
         until(lambda: loaded(ask) == "generator", "the generator")
-        ask("swap.measure", round_trips=30)
+        ask("conduct", do="measure", round_trips=30)
         until(first.exists, "the first swap")
         task = room_queue(ask)
         go_on.touch()
@@ -109,7 +109,7 @@ def test_it_is_refused_while_a_task_waits(room: Room, models: Models) -> None:
         task = room_queue(ask)
         assert writing.wait(60)
         with pytest.raises(NavigatorError, match="1 task waits or runs"):
-            ask("swap.measure", round_trips=3)
+            ask("conduct", do="measure", round_trips=3)
         written.set()
         until(lambda: room.task(task).state is TaskState.AWAITING_APPROVAL, "the task")
 
@@ -129,10 +129,10 @@ def test_stopped_it_goes_back_to_the_role_that_it_began_with(room: Room, tmp_pat
 
     def meanwhile(ask: Any) -> None:
         until(lambda: loaded(ask) == "generator", "the generator")
-        assert ask("swap.measure.stop") == {"was_running": False}
-        ask("swap.measure", round_trips=30)
+        assert ask("conduct", do="measure", round_trips=0)["already"]
+        ask("conduct", do="measure", round_trips=30)
         until(first.exists, "the first swap")
-        assert ask("swap.measure.stop") == {"was_running": True}
+        assert not ask("conduct", do="measure", round_trips=0)["already"]
         go_on.touch()
         until(lambda: ended(room), "the end")
         assert loaded(ask) == "generator"
@@ -145,8 +145,8 @@ def test_stopped_it_goes_back_to_the_role_that_it_began_with(room: Room, tmp_pat
 def test_a_model_that_a_person_asks_for_meanwhile_stays(room: Room, tmp_path: Path) -> None:
     def meanwhile(ask: Any) -> None:
         until(lambda: loaded(ask) == "generator", "the generator")
-        ask("swap.measure", round_trips=1000)
-        ask("swap.to", role="reviewer")
+        ask("conduct", do="measure", round_trips=1000)
+        ask("conduct", do="swap", role="reviewer")
         until(lambda: ended(room), "the end")
         until(lambda: loaded(ask) == "reviewer", "the reviewer")
 
@@ -159,7 +159,7 @@ def test_a_swap_that_fails_ends_it(room: Room, tmp_path: Path) -> None:
 
     def meanwhile(ask: Any) -> None:
         until(lambda: loaded(ask) == "generator", "the generator")
-        ask("swap.measure", round_trips=3)
+        ask("conduct", do="measure", round_trips=3)
         until(lambda: ended(room), "the end")
         assert loaded(ask) == "generator"
 

@@ -91,7 +91,7 @@ def staying(room: Room, meanwhile: Any) -> None:
             try:
                 await asyncio.to_thread(meanwhile, ask)
             finally:
-                await asyncio.to_thread(ask, "stop")
+                await asyncio.to_thread(ask, "conduct", do="stop")
                 await running
 
     asyncio.run(session())
@@ -247,8 +247,8 @@ def test_a_model_that_does_not_come_up_is_tried_three_times_and_then_left_until_
         assert room.task(task).state is TaskState.AWAITING_REVIEW
         assert ask("status")["resident"] == "generator"
         swapping(tmp_path)
-        answer = ask("swap.to", role="reviewer")
-        assert answer == {"to": "reviewer", "already": False, "in_hand": 0}
+        answer = ask("conduct", do="swap", role="reviewer")
+        assert (answer["to"], answer["already"], answer["in_hand"]) == ("reviewer", False, 0)
         until(lambda: room.task(task).state is TaskState.AWAITING_APPROVAL, "the review")
         assert ask("status")["given_up"] == {}
 
@@ -324,12 +324,12 @@ def test_a_manual_swap_waits_for_what_is_running(room: Room, models: Models, tmp
     def meanwhile(ask: Any) -> None:
         task = room_queue(ask)
         assert writing.wait(PATIENCE)
-        assert ask("swap.to", role="reviewer")["in_hand"] == 1
+        assert ask("conduct", do="swap", role="reviewer")["in_hand"] == 1
         time.sleep(0.2)
         assert asked(tmp_path) == []  # the stream is not cut
         written.set()
         until(lambda: room.task(task).state is TaskState.AWAITING_APPROVAL, "the task")
-        assert ask("swap.to", role="reviewer")["already"]
+        assert ask("conduct", do="swap", role="reviewer")["already"]
 
     staying(room, meanwhile)
     assert len(models.written) == 1

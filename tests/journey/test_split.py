@@ -95,12 +95,8 @@ def test_a_review_of_a_part_can_be_asked_for(bench: SplitBench) -> None:
 
 def test_the_rest_is_a_new_attempt_on_top_of_the_part(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
-    bench.act(
-        "comment.add", proposal=parent.id, path="n.txt", side="new", line=5, quote="five", text="digits"
-    )
-    bench.act(
-        "comment.add", proposal=parent.id, path="n.txt", side="new", line=30, quote="thirty", text="fine"
-    )
+    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=5, quote="five", text="digits")
+    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=30, quote="thirty", text="fine")
     part = bench.split(parent.id, "h4", note="Write digits.")["part"]
     task = bench.task(parent.task_id)
     assert (task.state, task.attempt, task.round) == (TaskState.QUEUED, 1, 0)

@@ -161,14 +161,14 @@ def test_a_stream_in_flight_when_a_swap_is_asked_for_comes_to_its_end(room: Room
                 async def ask(op: str, **args: Any) -> dict[str, Any]:
                     return await asyncio.to_thread(request, room.paths.socket, op, args, timeout=30)
 
-                assert (await ask("swap.to", role="reviewer"))["in_hand"] == 1
+                assert (await ask("conduct", do="swap", role="reviewer"))["in_hand"] == 1
                 await asyncio.sleep(0.3)
                 assert (await ask("status"))["resident"] == "generator"
                 assert scene.writer.running
                 scene.writer.hold.set()
                 while room.task(task).state is not TaskState.AWAITING_APPROVAL:
                     await asyncio.sleep(0.02)
-                await ask("stop")
+                await ask("conduct", do="stop")
                 await conductor
 
     asyncio.run(session())

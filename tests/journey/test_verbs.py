@@ -14,13 +14,9 @@ from navigator.actions import registry, wire
 from navigator.actions.approve import Approve, ApproveArgs, merge_hint
 from navigator.actions.base import Level, Question, Subject, SubjectVerb, Verb
 from navigator.actions.conducting import (
-    Measuring,
-    MeasuringStopped,
-    Nothing,
-    ReviewNow,
-    ReviewNowDone,
-    StopDone,
-    SwapAsked,
+    Conduct,
+    ConductArgs,
+    Conducted,
 )
 from navigator.actions.deciding import DecideArgs, Decided, DecisionRow, Pinned, Reject
 from navigator.actions.escalate import Escalated, EscalatedRow
@@ -96,10 +92,7 @@ LANDED = DecisionRow(
 SUGGESTION = Suggestion(task_id="T3", rank=1, text="Test it", state="accepted", made_task="T8")
 
 RESULTS: dict[str, list[Model]] = {
-    "task.link": [Tasks(tasks=(TASK.model_copy(update={"after": ("T1", "T2")}),))],
-    "task.free": [Tasks(tasks=(TASK,))],
-    "swap.measure": [Measuring(swaps=60)],
-    "swap.measure.stop": [MeasuringStopped(was_running=True), MeasuringStopped(was_running=False)],
+    "task.after": [Tasks(tasks=(TASK.model_copy(update={"after": ("T1", "T2")}),)), Tasks(tasks=(TASK,))],
     "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
     "exam.run": [ExamAsked(items=4, left=9, loaded=False), ExamAsked(items=1, left=1, loaded=True)],
     "exam.prepare": [
@@ -134,19 +127,23 @@ RESULTS: dict[str, list[Model]] = {
         ),
     ],
     "undo": [Undone(undone=(UndoneRow(id="P7", undone=True, reason="x"), UndoneRow(id="P8", undone=False)))],
-    "review.now": [ReviewNowDone(waiting=3)],
-    "swap.to": [
-        SwapAsked(to=Role.REVIEWER, already=False, in_hand=2),
-        SwapAsked(to=Role.GENERATOR, already=True, in_hand=0),
+    "conduct": [
+        Conducted(do="review", waiting=3),
+        Conducted(do="swap", to=Role.REVIEWER, in_hand=2),
+        Conducted(do="swap", to=Role.GENERATOR, already=True),
+        Conducted(do="measure", swaps=60),
+        Conducted(do="measure"),
+        Conducted(do="measure", already=True),
+        Conducted(do="stop"),
     ],
-    "stop": [StopDone()],
     "seen": [SeenArgs(ids=("P7",))],
     "draft.save": [DraftSaved(key="note:T3:reject")],
-    "comment.add": [Commented(comment=4)],
-    "comment.remove": [Commented(comment=4)],
+    "comment": [Commented(comment=4), Commented(comment=4, removed=True)],
     "task.add": [AddedTasks(tasks=(TASK,), unknown_files=(UnknownFile(project="code", path="no.py"),))],
-    "hook.install": [HookDone(project="web", path="/web/.git/hooks/post-commit", kept=True)],
-    "hook.remove": [HookDone(project="web", path="/web/.git/hooks/post-commit")],
+    "hook": [
+        HookDone(project="web", path="/web/.git/hooks/post-commit", kept=True),
+        HookDone(project="web", path="/web/.git/hooks/post-commit", installed=False),
+    ],
     "finding.judge": [
         JudgeArgs(proposal="P7", number=2, judgement=Judgement.WRONG),
         JudgeArgs(proposal="P7", number=2),
@@ -161,11 +158,12 @@ RESULTS: dict[str, list[Model]] = {
     "task.cancel": [Tasks(tasks=(TASK,))],
     "task.retry": [Tasks(tasks=(TASK,))],
     "task.done": [Tasks(tasks=(TASK,))],
-    "suggestions.accept": [Settled(scan=TASK, suggestions=(SUGGESTION,), tasks=(TASK,))],
-    "suggestions.dismiss": [Settled(scan=TASK, suggestions=(SUGGESTION,))],
+    "suggestions": [
+        Settled(scan=TASK, suggestions=(SUGGESTION,), tasks=(TASK,)),
+        Settled(scan=TASK, suggestions=(SUGGESTION,)),
+    ],
     "project.add": [ProjectDone(project=PROJECT)],
-    "project.set": [ProjectDone(project=PROJECT)],
-    "project.move": [ProjectDone(project=PROJECT)],
+    "project.set": [ProjectDone(project=PROJECT), ProjectDone(project=PROJECT, changed=("path",))],
     "project.remove": [RemovedProjects(removed=("code",), projects=(RemovedProject(name="code"),))],
     "project.check": [
         ProjectChecked(
@@ -435,15 +433,17 @@ def test_sending_back_needs_a_note_unless_there_are_comments(
     args = SendBackArgs(proposals=(Pinned(id=identifier),))
     with bench.desk.reading() as store:
         before = SendBack().question(store, args)
-    bench.act("comment.add", proposal=identifier, path="n.txt", line=5, quote="five", text="digits")
+    line = {"proposal": identifier, "path": "n.txt", "line": 5, "quote": "five"}
+    unsent = bench.act("comment", **line, text="numbers")["comment"]
+    bench.act("comment", **line, text="digits", number=unsent)
     with bench.desk.reading() as store:
         after = SendBack().question(store, args)
     assert before.note is not None and after.note is not None
     assert before.note.needed and not after.note.needed
-    assert "n.txt:5  digits" in after.lines
+    assert "n.txt:5  digits" in after.lines and "n.txt:5  numbers" not in after.lines
     assert bench.decide("send_back", identifier)["recorded"]
     with pytest.raises(Conflict, match="already decided"):
-        bench.act("comment.add", proposal=identifier, path="n.txt", line=5, text="late")
+        bench.act("comment", proposal=identifier, path="n.txt", line=5, text="late")
 
 
 def test_putting_a_scan_away_asks_about_what_it_suggests(
@@ -479,10 +479,10 @@ def test_settings_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_review_now_needs_something_that_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
     with bench.desk.reading() as store:
-        assert "Nothing is waiting" in str(ReviewNow().refuse(store, Nothing()))
-    for name, args in (("review.now", {}), ("swap.to", {"role": "reviewer"}), ("stop", {})):
+        assert "Nothing is waiting" in str(Conduct().refuse(store, ConductArgs(do="review")))
+    for do in ("review", "swap", "stop"):
         with pytest.raises(NoConductor, match="No conductor is running"):
-            bench.act(name, **args)
+            bench.act("conduct", do=do)
 
 
 def test_a_reason_is_not_said_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,7 +178,7 @@ def test_no_planted_secret_leaves(room: Room, monkeypatch: pytest.MonkeyPatch) -
     ]
     room.work()
     proposal = room.proposal(task)
-    room.act("comment.add", proposal=proposal.id, path="app.py", line=2, side="new", text=S.comment)
+    room.act("comment", proposal=proposal.id, path="app.py", line=2, side="new", text=S.comment)
     room.act("send-back", proposals=[{"id": proposal.id, "tree": proposal.tree}], note=S.note)
     room.work()
 

@@ -77,7 +77,7 @@ def test_every_face_has_the_same_list(bench: SplitBench) -> None:
 
 def test_removing_a_project_takes_its_hook_and_cancels_what_waits(bench: SplitBench) -> None:
     expected = everything(bench)
-    hook = Path(bench.act("hook.install", project="code")["path"])
+    hook = Path(bench.act("hook", project="code")["path"])
     assert hook.exists()
     (removed,) = bench.act("project.remove", names=["code"])["projects"]
     assert not hook.exists() and removed["hook"] == str(hook)
@@ -88,15 +88,15 @@ def test_removing_a_project_takes_its_hook_and_cancels_what_waits(bench: SplitBe
 
 
 def test_the_hook_of_a_project_that_is_gone_can_be_removed(bench: SplitBench) -> None:
-    hook = Path(bench.act("hook.install", project="code")["path"])
+    hook = Path(bench.act("hook", project="code")["path"])
     kept = hook.read_bytes()
     bench.act("project.remove", names=["code"])
     hook.write_bytes(kept)
     hook.chmod(0o755)
-    bench.act("hook.remove", project="code")
+    bench.act("hook", project="code", install=False)
     assert not hook.exists()
     with pytest.raises(NavigatorError, match="There is no project"):
-        bench.act("hook.install", project="code")
+        bench.act("hook", project="code")
     assert git(bench.repository, "status", "--porcelain") == ""
 
 

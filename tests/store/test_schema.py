@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from navigator.store.errors import (
 )
 from navigator.store.lock import held
 from navigator.store.reads.reader import Reader
-from navigator.store.schema import SCHEMA, SCHEMA_VERSION
+from navigator.store.schema import SCHEMA, SCHEMA_VERSION, triggers
 from navigator.store.writes.writer import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,6 +69,12 @@ def test_tables_that_cannot_all_be_made_leave_none(
         with pytest.raises(StoreError, match="already exists"):
             open_writer(paths.database)
     assert fill(paths).id == "T1"
+
+
+def test_a_changed_schema_has_a_new_version() -> None:
+    """A database of the version before would open, and then lack a table: change the number with the digest."""
+    made = "\n".join([*SCHEMA, *triggers().values()])
+    assert (SCHEMA_VERSION, hashlib.sha256(made.encode()).hexdigest()[:16]) == (2, "ca03b9b1881f18ce")
 
 
 @pytest.mark.parametrize("version", [0, SCHEMA_VERSION + 1, SCHEMA_VERSION + 5])

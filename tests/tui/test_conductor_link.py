@@ -174,7 +174,7 @@ async def test_without_a_conductor_things_are_done_here(state: StatePaths) -> No
 
 async def test_without_a_conductor_nothing_is_hurried(state: StatePaths) -> None:
     with pytest.raises(NoConductor):
-        await Line(state).link.request("review.now")
+        await Line(state).link.request("conduct", {"do": "review"})
 
 
 async def test_a_conductor_that_cannot_start_says_why(empty_state: StatePaths) -> None:
@@ -198,7 +198,7 @@ async def test_a_started_conductor_outlives_the_link(
             await line.until(lambda: line.link.here)
         assert "busy" in await asyncio.to_thread(request, empty_state.socket, "status", {}, timeout=5)
     finally:
-        await asyncio.to_thread(request, empty_state.socket, "stop", {}, timeout=5)
+        await asyncio.to_thread(request, empty_state.socket, "conduct", {"do": "stop"}, timeout=5)
         for _ in range(1000):
             if not empty_state.socket.exists():
                 break

@@ -8,7 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from navigator.actions.suggestions import Accept, Dismiss, SuggestionArgs
+from navigator.actions.suggestions import Settle, SuggestionArgs
 from navigator.model.models import Suggestion
 from navigator.model.states import SuggestionState
 from navigator.model.text import safe_line
@@ -149,26 +149,26 @@ class SuggestionsScreen(AnswerScreen):
 
     def action_approve(self) -> None:
         """Queue a task for each that is chosen."""
-        self._settle(Accept(), ranks=tuple(one.rank for one in self.chosen))
+        self._settle(ranks=tuple(one.rank for one in self.chosen))
 
     def action_approve_batch(self) -> None:
         """Queue a task for each that is open; a dialog asks first."""
-        self._settle(Accept(), everything=True)
+        self._settle(everything=True)
 
     def action_reject(self) -> None:
         """Dismiss what is chosen."""
-        self._settle(Dismiss(), ranks=tuple(one.rank for one in self.chosen))
+        self._settle(ranks=tuple(one.rank for one in self.chosen), accept=False)
 
-    def _settle(
-        self, verb: Accept | Dismiss, *, ranks: tuple[int, ...] = (), everything: bool = False
-    ) -> None:
+    def _settle(self, *, ranks: tuple[int, ...] = (), everything: bool = False, accept: bool = True) -> None:
         if self.answer is not None and (ranks or everything):
             attempt = self.answer.task.attempt
-            args = SuggestionArgs(task=self.identifier, ranks=ranks, everything=everything, attempt=attempt)
-            begin(self, partial(self._settled, verb, args), group="decide")
+            args = SuggestionArgs(
+                task=self.identifier, ranks=ranks, everything=everything, attempt=attempt, accept=accept
+            )
+            begin(self, partial(self._settled, args), group="decide")
 
-    async def _settled(self, verb: Accept | Dismiss, args: SuggestionArgs) -> None:
-        result = await self.perform(verb, args)
+    async def _settled(self, args: SuggestionArgs) -> None:
+        result = await self.perform(Settle(), args)
         if result is None:
             return
         self.rows.clear_selection()

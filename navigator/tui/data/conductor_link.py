@@ -108,7 +108,7 @@ class ConductorLink:
         """
         if self._client is not None and self._client.connected:
             return await self._client.request(op, args or {})
-        if op in ("review.now", "stop", "status", "swap.to"):
+        if op in ("conduct", "status"):
             raise NoConductor("No conductor is running.", hint="ctrl+n starts one.")
         from navigator.actions.alone import act_alone
 

@@ -373,13 +373,13 @@ class DeckScreen(NavScreen):
             begin(self, self._swap, group="verb")
 
     async def _swap(self) -> None:
-        from navigator.actions.conducting import Nothing, ReviewNow
+        from navigator.actions.conducting import Conduct, ConductArgs
         from navigator.tui.verbs import perform
 
         can_start = not self.app.link.here and self.app.settings.swap.strategy is not None
         if can_start and not await self.app.start_conductor():
             return
-        await perform(self.app, ReviewNow(), Nothing())
+        await perform(self.app, Conduct(), ConductArgs(do="review"))
 
     def action_mark_seen(self) -> None:
         """Mark as seen, or not seen."""

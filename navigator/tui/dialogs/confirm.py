@@ -119,7 +119,7 @@ class QuitDialog(Dialog, inherit_bindings=False):
             return
         self.query_one(".lines", Static).update(Content("Stopping the conductor …"))
         try:
-            await self.app.link.request("stop")
+            await self.app.link.request("conduct", {"do": "stop"})
         except NavigatorError as error:
             if self.app.link.here:  # else it has ended, as it does between two presses of the key
                 self.app.toast(str(error), "error")

@@ -27,6 +27,8 @@ from navigator.tui.widgets.screen import Dialog
 MOST = 500
 """Names shown at most; another letter narrows them down."""
 _MOST_SCORED = 20_000
+_AROUND = 8
+"""Rows of the dialog around its list."""
 
 
 def best(query: str, names: Sequence[str]) -> list[str]:
@@ -155,6 +157,8 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         ordered = [name for name in self._names if name in self._marked]
         ordered += [name for name in self._names if name not in self._marked]
         self._names = ordered
+        if not self._many:
+            self.query_one(Vertical).styles.height = min(24, len(ordered) + _AROUND)
         self.rows.set_rows(best("", ordered))
         self.query_one(PieceLines).show(self._keys)
         self.query_one(PickInput).focus()

@@ -12,7 +12,7 @@ from pathlib import Path
 from textual import work
 from textual.app import ComposeResult
 
-from navigator.actions.conducting import Nothing, Stop, SwapArgs, SwapTo
+from navigator.actions.conducting import Conduct, ConductArgs
 from navigator.client.status import ServerLook
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
@@ -157,12 +157,12 @@ class FleetScreen(NavScreen):
             f"{swap_price(self._snapshot.swaps, to.value)} Afterwards Navigator schedules as usual.",
         ]
         if await self.app.push_screen_wait(ConfirmDialog(f"Swap to the {to.value}?", lines, yes="swap")):
-            await perform(self.app, SwapTo(), SwapArgs(role=to), ask=False)
+            await perform(self.app, Conduct(), ConductArgs(do="swap", role=to), ask=False)
 
     @work(group="stop", exclusive=True)
     async def action_stop(self) -> None:
         """Stop the conductor."""
-        await perform(self.app, Stop(), Nothing(), ask=False)
+        await perform(self.app, Conduct(), ConductArgs(do="stop"), ask=False)
 
 
 # Where logs are read from: the conductor's, and each model server's where it is known.

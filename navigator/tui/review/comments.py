@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.actions.notes import AddComment, CommentArgs, RemoveComment, RemoveCommentArgs
+from navigator.actions.notes import CommentArgs, KeepComment
 from navigator.config.paths import StatePaths
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError, NotFound, UsageError
@@ -90,14 +90,18 @@ async def save(app: BaseApp, place: CommentPlace, text: str, drafts: DraftKeeper
     """Keep a finished comment and drop its draft; an emptied one is removed. What cannot be kept stays a draft."""
     changing, kept = place.changing, text.strip()
     try:
-        if kept and (changing is None or kept != changing.text):
+        if kept != (changing.text if changing is not None else ""):
             on = changing.proposal if changing is not None else place.proposal
             args = CommentArgs(
-                proposal=on, path=place.path, side=place.side, line=place.line, quote=place.quote, text=kept
+                proposal=on,
+                path=place.path,
+                side=place.side,
+                line=place.line,
+                quote=place.quote,
+                text=kept,
+                number=changing.number if changing is not None else 0,
             )
-            await send(app, AddComment(), args)
-        if changing is not None and kept != changing.text:
-            await send(app, RemoveComment(), RemoveCommentArgs(number=changing.number))
+            await send(app, KeepComment(), args)
     except NavigatorError as error:
         drafts.keep(place.key, text)
         app.toast(f"{error} Your text is kept as a draft.", "error")
