@@ -23,7 +23,7 @@ $(STAMP): requirements-dev.lock pyproject.toml
 demo: install
 	$(BIN)/navigator demo
 
-# The quick loop: under a minute.
+# The quick loop, for while you write: without whole sessions, terminals, sandboxes and model servers.
 check: install lint
 	$(BIN)/python -m pytest -q -m "not slow and not e2e and not sandbox and not engines" -n auto
 

@@ -22,14 +22,16 @@ ROOT = Path(__file__).parent
 # Files whose tests each start processes or draw the whole app. What they test is also tested in parts elsewhere.
 WHOLE = (
     "agents/test_agent_killed.py",
-    "cascade/test_ahead.py",
-    "cascade/test_conductor.py",
-    "cascade/test_faults.py",
-    "cascade/test_looking_killed.py",
-    "cascade/test_measuring.py",
-    "cascade/test_on_events.py",
-    "cascade/test_reconcile.py",
-    "cascade/test_strategies.py",
+    "journey/test_ahead.py",
+    "journey/test_conductor.py",
+    "journey/test_escalate.py",
+    "journey/test_exam_run.py",
+    "journey/test_faults.py",
+    "journey/test_looking_killed.py",
+    "journey/test_measuring.py",
+    "journey/test_on_events.py",
+    "journey/test_reconcile.py",
+    "journey/test_strategies.py",
     "cli/test_commands.py",
     "cli/test_context.py",
     "cli/test_dead_servers.py",
@@ -64,8 +66,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark them."""
+    """Mark them; a name in WHOLE that is no file's is an error, so that a moved file does not come back unseen."""
     whole = {ROOT / name for name in WHOLE}
+    gone = sorted(str(path) for path in whole if not path.is_file())
+    if gone:
+        raise pytest.UsageError(f"tests/conftest.py: WHOLE names what is not there: {', '.join(gone)}")
     for item in items:
         if item.path in whole:
             item.add_marker(pytest.mark.slow)

@@ -182,7 +182,8 @@ def not_waiting(on: Subject) -> Conflict:
     if on.existing and on.with_you:
         return Conflict(
             f"{on.proposal} reviews a change that is in the repository already; there is nothing to decide or to land.",
-            hint=f"To have its findings fixed: `navigator fix {on.proposal}`. To put it away: `navigator task done {on.task}`.",
+            hint=f"To have its findings fixed: x in Review, or `navigator fix {on.proposal}`. "
+            f"To put it away: d in Review, or `navigator task done {on.task}`.",
         )
     if on.newer:
         return Conflict(

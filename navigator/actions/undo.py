@@ -77,6 +77,9 @@ class Undo(SubjectVerb[UndoArgs, Undone]):
                 None  # an approval that has not landed is withdrawn by one key and approved again by another
             )
         lines = [line for proposal in landed for line in _landed_lines(reader, proposal)]
+        lines.append(
+            "What is undone does not wait for you again; a retry (`t` on the screens) writes it anew."
+        )
         return Question(f"Undo the landing of {', '.join(one.id for one in landed)}?", tuple(lines), "undo")
 
     async def perform(self, deps: Dependencies, args: UndoArgs) -> Undone:

@@ -277,7 +277,7 @@ def show(identifier: str, as_json: bool) -> None:
     for proposal in proposals:
         word = proposal.review.verdict.value if proposal.review else "not reviewed"
         output.say(
-            f"  {proposal.id}  attempt {proposal.attempt} round {proposal.round}  {proposal.state.value}  {word}"
+            f"  {proposal.id}  attempt {proposal.attempt + 1} round {proposal.round}  {proposal.state.value}  {word}"
         )
     for one in found:
         _say(one)

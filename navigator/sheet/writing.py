@@ -59,7 +59,7 @@ def look_lines(looks: Iterable[Look]) -> list[str]:
     ):
         mine = list(asked)
         tokens = sum(look.tokens for look in mine)
-        lines.append(f"attempt {attempt} round {round} look {turn}: {tokens:,} tokens")
+        lines.append(f"attempt {attempt + 1} round {round} look {turn}: {tokens:,} tokens")
         lines += [f"  {look.target}  {_became(look)}".rstrip() for look in mine]
     return lines
 
@@ -111,7 +111,7 @@ def agent_lines(turns: Iterable[AgentTurn]) -> list[str]:
         tools = ", ".join(f"{kind} {count}" for kind, count in sorted(turn.tools.items()))
         kept = f" ({turn.replayed} from the store)" if turn.replayed else ""
         parts = [
-            f"attempt {turn.attempt} round {turn.round} {turn.purpose}: {turn.outcome.replace('_', ' ')}",
+            f"attempt {turn.attempt + 1} round {turn.round} {turn.purpose}: {turn.outcome.replace('_', ' ')}",
             f"{_counted(turn.requests, 'request')}{kept}",
             f"{turn.seconds:.1f} s",
             *([f"tools: {tools}"] if tools else []),

@@ -260,7 +260,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     def action_help(self) -> None:
         """What the keys do here."""
-        scope = self.screen.SCOPE if isinstance(self.screen, NavScreen) else "deck"
+        scope = getattr(self.screen, "SCOPE", "deck")
         if scope != "help":
             self.push_screen(load(OVERLAYS["help"])(scope))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from navigator.config.paths import config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.text import plural, safe_line
 from navigator.setup.servers import USUAL, FoundServer, find_servers
+from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.keys.registry import in_group
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
@@ -88,11 +88,11 @@ class FirstRunScreen(NavScreen):
 
     def action_scan(self) -> None:
         """Find repositories."""
+        self.app.push_screen(AddProjectsScreen())
 
-        self.app.push_screen(AddProjectsScreen(), lambda _: self._leave_if_done())
-
-    def _leave_if_done(self) -> None:
-        if self.app.snapshot.projects and self.is_current:
+    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
+        """There are projects now: nothing more to do here."""
+        if snapshot.projects and self.is_current:
             self.dismiss(None)
 
     def action_go_on(self) -> None:
@@ -221,11 +221,9 @@ class AddProjectsScreen(NavScreen):
 
 def _added_words(added: Sequence[ProjectDone], compose: str) -> tuple[str, SeverityLevel]:
     """What was added, how to set the tests that are missing, and what comes next."""
-    bare = [done for done in added if not done.project.check]
+    bare = sum(not done.project.check for done in added)
     words = f"{plural(len(added), 'project')} added. {compose} writes a task."
     if not bare:
         return words, "information"
-    one = bare[0] if len(bare) == 1 else None
-    name, command = (one.project.name, one.proposed or "CMD") if one else ("NAME", "CMD")
-    how = f"`navigator project check {name} --set {shlex.quote(command)}`"
-    return f"{words} {len(bare)} without a test command: set it with {how}.", "warning"
+    how = "`navigator project check NAME --set CMD`"
+    return f"{words} {bare} without a test command: set it with {how}.", "warning"

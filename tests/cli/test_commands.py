@@ -92,6 +92,7 @@ def test_reject_and_send_back(command: Command, repository: Path) -> None:
     task = command.json("task", "show", first["task_id"])["task"]
     told = command.run("task", "show", first["task_id"]).stdout
     assert "queued → generating" in told and "{'" not in told
+    assert f"{first['id']}  attempt 1 round 0" in told
     assert (task["state"], task["attempt"], task["note"]) == ("queued", 1, "Only in load(), please.")
 
     command.run("reject", second["id"], "--yes")

@@ -232,6 +232,7 @@ def _drawn(rng: random.Random, n: int, share_of: float) -> int:
     return sum(rng.random() < share_of for _ in range(n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "items", "faulty", "se", "sp"),
     [

@@ -235,6 +235,7 @@ SOURCES: dict[str, tuple[ModuleType, ...]] = {
 """The modules that parse each kind of text: their strings and patterns are what texts are made of."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARSERS)
 def test_time_grows_with_the_text_and_no_faster(name: str) -> None:
     until = time.monotonic() + SECONDS / len(PARSERS)
@@ -249,6 +250,7 @@ def test_time_grows_with_the_text_and_no_faster(name: str) -> None:
         assert found <= MOST, f"{found:.1f} times as long for {json.dumps([head, piece, tail])}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "head", "piece", "tail"),
     [

@@ -157,6 +157,7 @@ def _pair(draw: st.DrawFn) -> tuple[bytes, bytes, bool]:
     return whole(old, draw(st.booleans())), whole(new, draw(st.booleans())), draw(st.booleans())
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(
     st.lists(_pair(), min_size=1, max_size=3),

@@ -40,7 +40,7 @@ def told(kind: str, **data: Any) -> str:
             "checks syntax passed, tests failed before",
         ),
         ("proposal_split", {"part": "P3", "hunks": ["H1", "H2"], "rest": []}, "part P3, hunks H1, H2"),
-        ("proposal_added", {"tree": "a" * 40, "attempt": 0, "note": ""}, "tree aaaaaaaaaa, attempt 0"),
+        ("proposal_added", {"tree": "a" * 40, "attempt": 0, "note": ""}, "tree aaaaaaaaaa, attempt 1"),
         ("edits_refused", {"problems": ["one\x1b[31m", None]}, "problems one␛[31m"),
     ],
 )

@@ -353,6 +353,7 @@ def test_undo_asks_about_a_landing_and_says_so_once(tmp_path: Path, monkeypatch:
     assert isinstance(question, Question)
     assert question.title == f"Undo the landing of {identifier}?"
     assert f"{row['commit'][:12]} on navigator/2026-01-01" in question.lines
+    assert question.lines[-1].startswith("What is undone does not wait for you again")
     assert bench.undo(identifier)["undone"]
     again = bench.undo(identifier)
     assert (again["undone"], "already been undone" in again["reason"]) == (False, True)

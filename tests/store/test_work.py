@@ -273,7 +273,7 @@ def test_an_answer_to_an_earlier_attempt_comes_too_late(
     with store.transaction() as tx:
         tx.set_task_state(task.id, TaskState.CANCELLED)
         tx.new_attempt(task.id)
-    with pytest.raises(Conflict, match="is in attempt 1"), store.transaction() as tx:
+    with pytest.raises(Conflict, match="is in attempt 2"), store.transaction() as tx:
         tx.add_proposal(answer())
     assert store.read.proposals() == []
 

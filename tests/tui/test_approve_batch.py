@@ -18,6 +18,7 @@ from navigator.model.states import DecisionKind, ProposalState, TaskState
 from navigator.sheet.marks import facts_of
 from navigator.store.database import open_writer
 from navigator.tui.app import NavigatorApp
+from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.messages import DecideAll
 from navigator.tui.review import batch
 from navigator.tui.review.batch import BatchDialog
@@ -221,6 +222,17 @@ async def test_it_opens_at_its_top(tmp_path: Path) -> None:
         await until(pilot, lambda: listed.size.height > 3, what="its height")
         assert dialog.taken and len(listed.rows) > listed.size.height
         await until(pilot, lambda: listed.scroll_y == 0, what="its top, once it has its height")
+
+
+async def test_a_question_mark_lists_the_keys_of_the_dialog(reviewing: Reviewing) -> None:
+    async with opened(reviewing) as at:
+        dialog = await asked(at)
+        assert "? help" in words(dialog)
+        await at.press("question_mark")
+        await at.until(lambda: isinstance(at.app.screen, HelpScreen), "the help")
+        assert at.app.screen.query_one("#keys", RowList).rows[0].heading == "APPROVING OR REJECTING A BATCH"
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is dialog, "the dialog")
 
 
 async def test_overlaps_say_what_to_do(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -311,6 +311,26 @@ async def test_plus_finds_repositories_and_adds_them(deck: Any, tmp_path: Any) -
         assert "`navigator project check NAME --set CMD`" in told
 
 
+async def test_the_first_screen_gives_way_to_the_deck_once_there_are_projects(
+    make_app: AppMaker, empty_state: Any, tmp_path: Any
+) -> None:
+    from navigator.tui.welcome import FirstRunScreen
+    from tests.git.world import make_repo
+
+    make_repo(tmp_path / "src" / "alpha")
+    app = make_app(empty_state)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
+        app.screen.query_one("#folder", Input).value = str(tmp_path / "src")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(app.screen.query_one("#found").rows))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
+        await until(pilot, lambda: len(app.snapshot.projects) == 1)
+
+
 async def test_help_theme_and_back(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         await pilot.press("question_mark")

@@ -12,10 +12,12 @@ from navigator.config.paths import StatePaths
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.conductor_link import ConductorLink
 from navigator.tui.data.deck_snapshot import LiveStatus
+from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.fleet.screen import FleetScreen
 from navigator.tui.keys.registry import ACTIONS, in_scope
 from navigator.tui.statistics.screen import StatsScreen
+from navigator.tui.welcome import FirstRunScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import KeyBar
 from navigator.tui.widgets.strip import StatusStrip
@@ -112,7 +114,23 @@ async def test_a_message_covers_no_row(make_app: AppMaker) -> None:
         app.toast("P1 landed.")
         await until(pilot, lambda: bool(app.screen.query(Toast)))
         await pilot.pause()
-        assert app.screen.query_one(Toast).region.bottom <= app.screen.query_one("#panes").region.y
+        said = app.screen.query_one(Toast).region
+        assert said.bottom <= app.screen.query_one("#panes").region.y
+        assert said.right == 120  # no character of the status line is left at its end
+
+
+async def test_an_empty_deck_offers_only_what_does_something(
+    make_app: AppMaker, empty_state: StatePaths
+) -> None:
+    app = make_app(empty_state)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
+        said = line_of(app)
+        assert "+ add projects" in said and "C compose" in said
+        for words in ("enter open", "a approve", "A approve batch", "s swap now", "ctrl+n start"):
+            assert words not in said
 
 
 async def test_a_click_does_what_the_key_does(make_app: AppMaker) -> None:

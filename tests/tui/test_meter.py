@@ -96,10 +96,10 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
     here = LiveStatus(conductor="here", status={"resident": "generator"})
     assert "GENERATOR 35B" in text_of(snapshot, here, 120)[0]
     assert text_of(snapshot, here, 78)[0].startswith("● 35B")
-    assert "not running, 4 tasks queued: ctrl+n starts" in text_of(snapshot, LiveStatus(), 120)[0]
-    assert text_of(snapshot, LiveStatus(), 78)[0].startswith("○ not running, 4 tasks queued: ctrl+n starts")
+    assert "no conductor, 4 tasks queued: ctrl+n starts" in text_of(snapshot, LiveStatus(), 120)[0]
+    assert text_of(snapshot, LiveStatus(), 78)[0].startswith("○ no conductor, 4 tasks queued: ctrl+n starts")
     idle = replace(snapshot, work=())
-    assert "not running" in text_of(idle, LiveStatus(), 120)[0]
+    assert "no conductor" in text_of(idle, LiveStatus(), 120)[0]
     assert "41 min ago" in text_of(idle, LiveStatus(), 120)[0]
     assert "starting" in text_of(snapshot, LiveStatus(conductor="starting"), 120)[0]
     assert text_of(snapshot, LiveStatus(problem="No swap strategy."), 120)[1] == "No swap strategy."

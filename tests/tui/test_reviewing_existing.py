@@ -92,6 +92,14 @@ async def test_chosen_read_and_fixed(
         ]
         assert offered == ["request_fix", "put_away"]
         assert not screen.offers(ACTIONS["diff.select"])
+        head = "".join(text for text, _ in screen._head(120)[1])
+        assert "reviewed by" in head and ", reviewed" not in head  # nobody is known to have written it
+        await pilot.press("a")
+        await until(
+            pilot,
+            lambda: any("x in Review" in notice.message for notice in app._notifications),
+            what="why not",
+        )
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, NoteDialog) and app.screen.ready, what="the note")
         await pilot.press(*"More")

@@ -52,7 +52,7 @@ class ProposalWrites(TransactionCore):
         task = self._task_row(proposal.task_id)
         if task["attempt"] != proposal.attempt:
             raise Conflict(
-                f"{proposal.task_id} is in attempt {task['attempt']}; this answer belongs to attempt {proposal.attempt}.",
+                f"{proposal.task_id} is in attempt {task['attempt'] + 1}; this answer belongs to attempt {proposal.attempt + 1}.",
                 hint="It came too late and was left out.",
             )
         place = (task["id"], proposal.attempt, proposal.round)

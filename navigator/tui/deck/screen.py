@@ -116,13 +116,19 @@ class DeckScreen(NavScreen):
         return None if isinstance(row, ProjectRow) else row
 
     def offers(self, action: Action) -> bool:
-        """What is about proposals has no place in the footer while the cursor is on a project, and the other way round."""
-        on_project = self.focused_pane == "projects"
-        if action.id == "deck.review_existing":
-            return on_project and self.pane("projects").current is not None
-        if action.id == "deck.undo":
-            return bool(self.app.last_decided)
-        return not (on_project and action.id in ("deck.approve", "deck.approve_batch"))
+        """Only what does something where the cursor is."""
+        here, card = self.pane(self.focused_pane).current, self.current_card
+        offered: dict[str, object] = {
+            "app.start_conductor": self._snapshot.work,
+            "deck.open": here,
+            "deck.approve": card,
+            "deck.approve_batch": card,
+            "deck.review_existing": here if self.focused_pane == "projects" else None,
+            "deck.swap": self._snapshot.awaiting_review,
+            "deck.undo": self.app.last_decided,
+            "deck.add": not self._snapshot.projects,
+        }
+        return bool(offered.get(action.id, True))
 
     def on_descendant_focus(self) -> None:
         """The keys go to another list."""

@@ -263,7 +263,7 @@ def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool)
                 Piece(fit(first, room), "muted"),
             )
         ]
-    about = f" · {finding.criterion.value} · {finding.kind.value}"
+    about = f" · {finding.criterion.value}" + (" · missing" if finding.kind is FindingKind.MISSING else "")
     if not finding.anchored:
         about += f" · {finding.why_unanchored}"
     lines = [_headline((Piece(label, severity), Piece(about, "muted")), _who(note), width)]

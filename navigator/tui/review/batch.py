@@ -86,6 +86,7 @@ class BatchDialog(Dialog):
     It covers exactly the ids and trees of its request; whatever changed meanwhile is left out and said.
     """
 
+    SCOPE = "batch"
     CSS_PATH = "batch.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("batch")
 
@@ -254,7 +255,7 @@ class BatchDialog(Dialog):
 
     def _answer(self, width: int) -> list[list[Piece]]:
         keys = self.app.keymap
-        leave = f"{keys.shown('dialog.cancel')} cancel"
+        leave = f"{keys.shown('dialog.cancel')} cancel     {keys.shown('dialog.help')} help"
         if self._stage == "done":
             return [[], [(f"{keys.shown('dialog.confirm')} back", "accent")]]
         if self._stage in ("reading", "working"):

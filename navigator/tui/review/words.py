@@ -152,11 +152,12 @@ def _before_name(context: ReviewContext, shown: Proposal) -> str:
 def makers(shown: Proposal, *, wide: bool) -> list[Piece]:
     """Who wrote it and who reviewed it."""
     name = _plain if wide else short_model
-    pieces: list[Piece] = [("by ", "muted"), (name(shown.model), "")]
-    for review in (shown.review, shown.final_review):
-        if review is None:
-            continue
-        pieces += [(", reviewed by ", "muted"), (name(review.model), "")]
+    said = [("by ", shown.model)]
+    said += [("reviewed by ", one.model) for one in (shown.review, shown.final_review) if one is not None]
+    pieces: list[Piece] = []
+    for words, model in said:
+        if model:
+            pieces += [(f"{', ' if pieces else ''}{words}", "muted"), (name(model), "")]
     return pieces
 
 

@@ -119,6 +119,7 @@ class Dialog(ModalScreen[Any]):
 
     app = getters.app(BaseApp)
     GRACE: ClassVar[float] = 0.5
+    SCOPE = "dialog"
     BINDINGS = bindings_of("dialog")
 
     DEFAULT_CSS = """
@@ -162,6 +163,10 @@ class Dialog(ModalScreen[Any]):
     def action_cancel(self) -> None:
         """Leave everything as it is."""
         self.dismiss(None)
+
+    async def action_help(self) -> None:
+        """What the keys do here."""
+        await self.run_action("app.help")
 
 
 # The footer: what the keys of this screen do, as far as there is room. Derived from the action registry.

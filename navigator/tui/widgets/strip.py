@@ -220,9 +220,9 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
 def _last_known(snapshot: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
     queued = sum(card.state is TaskState.QUEUED for card in snapshot.work)
     if queued:
-        words = f"not running, {queued} task{'s' if queued != 1 else ''} queued: "
+        words = f"no conductor, {queued} task{'s' if queued != 1 else ''} queued: "
         return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", "")]
-    pieces: list[Piece] = [("○ ", "warn"), ("not running", "warn")]
+    pieces: list[Piece] = [("○ ", "warn"), ("no conductor", "warn")]
     if wide and snapshot.resident and snapshot.resident_at:
         age = duration(seconds_since(snapshot.resident_at))
         held = "both" if snapshot.resident == "both" else facts.name(snapshot.resident)

@@ -114,7 +114,7 @@ def test_a_box_tells_severity_criterion_kind_who_and_why() -> None:
     lines = [text.strip() for text in texts(painter, layout)]
     start = next(place for place, text in enumerate(lines) if "● major" in text)
     assert [" ".join(text.split()) for text in lines[start : start + 5]] == [
-        "┃ ● major · correctness · wrong 122B, round 2",
+        "┃ ● major · correctness 122B, round 2",
         "┃ sum() of an empty list is int 0, which has no quantize: total([]) raises",
         "┃ AttributeError.",
         "┃ happens when: an invoice without lines is opened",
