@@ -27,8 +27,6 @@ from navigator.tui.widgets.screen import Dialog
 MOST = 500
 """Names shown at most; another letter narrows them down."""
 _MOST_SCORED = 20_000
-_AROUND = 8
-"""Rows of the dialog around its list."""
 
 
 def best(query: str, names: Sequence[str]) -> list[str]:
@@ -157,8 +155,8 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         ordered = [name for name in self._names if name in self._marked]
         ordered += [name for name in self._names if name not in self._marked]
         self._names = ordered
-        if not self._many:
-            self.query_one(Vertical).styles.height = min(24, len(ordered) + _AROUND)
+        if not self._many:  # a few choices: what is around the list has 8 rows
+            self.query_one(Vertical).styles.height = min(24, len(ordered) + 8)
         self.rows.set_rows(best("", ordered))
         self.query_one(PieceLines).show(self._keys)
         self.query_one(PickInput).focus()
