@@ -17,19 +17,20 @@ from navigator.store.lock import StateLock
 
 @click.command()
 @click.option("--keep", type=click.Choice(KINDS), multiple=True, help="Leave these.")
+@click.option("--unmerged", is_flag=True, help="Also delete branches of landed commits that are not merged.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @output.JSON
-def forget(keep: tuple[str, ...], yes: bool, as_json: bool) -> None:
+def forget(keep: tuple[str, ...], unmerged: bool, yes: bool, as_json: bool) -> None:
     """Remove what Navigator made on this machine: hooks, branches, systemd units, cached flags, settings, state.
 
-    It lists everything first. Branches that are not merged stay, and so does whatever Navigator did not make. What installed
-    the program removes it: `pipx uninstall navigator-cascade`, for example.
+    It lists everything first. Branches that are not merged stay without --unmerged, and what Navigator did not make stays always.
+    What installed the program removes it: `pipx uninstall navigator-cascade`, for example.
     """
     paths = StatePaths(state_dir())
     lock = StateLock(paths)
     if paths.root.is_dir() and not lock.acquire(patience=2.0):
         raise Conflict("A conductor is running.", hint="`navigator run --stop` ends it.")
-    found = [one for one in _found(paths) if one.kind not in keep]
+    found = [one for one in _found(paths, unmerged) if one.kind not in keep]
     goes = [one for one in found if not one.kept]
     if not as_json:
         for one in found:
@@ -60,7 +61,7 @@ def forget(keep: tuple[str, ...], yes: bool, as_json: bool) -> None:
     sys.exit(int(gone < len(goes)))
 
 
-def _found(paths: StatePaths) -> list[Made]:
+def _found(paths: StatePaths, unmerged: bool) -> list[Made]:
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 
@@ -68,7 +69,7 @@ def _found(paths: StatePaths) -> list[Made]:
         return made_here(paths, None)
     connection = open_reader(paths.database)
     try:
-        return made_here(paths, Reader(connection))
+        return made_here(paths, Reader(connection), unmerged=unmerged)
     finally:
         connection.close()
 

@@ -50,6 +50,13 @@ def test_a_branch_goes_once_it_is_merged(bench: LandingBench) -> None:
     )
 
 
+def test_what_is_not_merged_goes_where_that_is_asked_for(bench: LandingBench) -> None:
+    bench.approve(bench.waiting[0])
+    git(bench.repository, "branch", "navigator/mine")
+    day, mine = (row for row in forgotten(bench, "--unmerged") if row["kind"] == "branches")
+    assert day["removed"] and not mine["removed"]
+
+
 def test_what_is_not_navigators_stays(bench: LandingBench) -> None:
     mine = bench.desk.root / "notes.txt"
     mine.write_text("mine")
