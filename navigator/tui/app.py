@@ -324,11 +324,10 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     Raises:
         ConfigError: the settings cannot be used.
     """
-    import subprocess
-
     import click
 
     from navigator.config.settings import load_settings
+    from navigator.process.runner import foreground
 
     paths = StatePaths(state_dir()).ensure()
     asked = time_scale is not None
@@ -344,7 +343,7 @@ def run_app(*, time_scale: float | None = None, seed: int = 0) -> None:
     app.run()
     command = [sys.executable, "-m", "navigator"]
     if app.then == "setup":
-        subprocess.run([*command, app.then], check=False)
+        foreground([*command, app.then])
         click.prompt("\nPress enter to open the screens again", "", show_default=False, prompt_suffix=" ")
         os.execv(sys.executable, command)
     if app.then:

@@ -89,7 +89,7 @@ def test_three_are_written_and_read_in_one_residency_and_one_is_approved(room: R
     # A batch leaves them out: only one may be approved.
     choice = batch_choice(room.read(), unseen=True)
     kinds = [mark.kind for _, mark in choice.left_out]
-    assert choice.taken == () and kinds == [Kind.VARIANT, Kind.VARIANT, Kind.REVISE]
+    assert choice.taken == () and sorted(kinds) == [Kind.REVISE, Kind.VARIANT, Kind.VARIANT]
     assert room.decide("approve", proposals[second])["landing"] == LandingState.LANDED
     for task in (first, third):
         assert room.task(task).state is TaskState.CANCELLED
