@@ -90,7 +90,7 @@ class Asker(threading.Thread):
             began = time.monotonic()
             try:
                 request(self.path, "status", {}, timeout=60)
-            except NoConductor:
+            except (NoConductor, RemoteError):  # not yet, or not any more
                 continue
             self.took.append(time.monotonic() - began)
 
