@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from navigator.actions.wire import NoConductor, NotResponding
+from navigator.actions.wire import NoConductor, NotResponding, RemoteError
 from navigator.cli.status import status
 from navigator.engine.client import request
 from navigator.journey.reviewing.grounding import read_review
