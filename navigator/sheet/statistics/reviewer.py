@@ -18,6 +18,7 @@ from navigator.figures.exam import (
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.figures.reproductions import FindingTests, Proved, finding_tests
 from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
+from navigator.model.states import PAST
 from navigator.sheet.exam_worth import scores
 from navigator.sheet.statistics.outcomes import exam_repeat_table
 from navigator.sheet.statistics.page import (
@@ -48,7 +49,7 @@ class Exam:
 
 
 def _read_exam(reader: Reader, question: Question) -> Exam:
-    items = reader.exam_items()
+    items = [item for item in reader.exam_items() if item.source not in PAST]
     faulty = sum(item.faulty for item in items)
     return Exam(scores(reader, question.since), faulty, len(items) - faulty)
 
