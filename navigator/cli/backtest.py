@@ -72,17 +72,17 @@ def _history(one: PreparedProject) -> None:
             output.say(f"  {number:,} left out: {reason}")
         output.say(f"  Asked about: {plural(one.faulty, 'bug')}, {plural(one.clean, 'innocent commit')}.")
     if one.ended:
-        output.say(f"  Fixes that no test was run for: {one.ended}")
+        output.say(f"  Not proved by tests: {one.ended}")
 
 
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.cli.stats import print_table
     from navigator.exam.verdicts import by_chance, by_size, proved, worth_reading
-    from navigator.sheet.backtest import sentence
+    from navigator.sheet.backtest import backtest_words
     from navigator.sheet.statistics.page import share_table
 
     output.say()
-    output.prose(sentence(found), bold=True)
+    output.prose(backtest_words(found), bold=True)
     if left := items - len(found.bugs) - len(found.innocent) - found.unread:
         output.prose(f"{plural(left, 'commit')} to ask: `navigator exam run --items {left}` asks now.")
     if not found.bugs:

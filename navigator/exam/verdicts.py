@@ -7,7 +7,7 @@ from typing import Any
 from navigator.figures.backtest import Backtest, Case, caught_of
 from navigator.figures.exam import size_words
 from navigator.figures.intervals import Share
-from navigator.sheet.backtest import sentence
+from navigator.sheet.backtest import backtest_words
 
 _SIZES = (0, 10, 50, 150)
 
@@ -55,7 +55,7 @@ def document(found: Backtest, reviewer: str) -> dict[str, Any]:
     each = found.alarms_each
     return {
         "reviewer": reviewer,
-        "sentence": sentence(found),
+        "sentence": backtest_words(found),
         "caught": _share(found.caught),
         "flagged": _share(found.flagged),
         "false_alarms_each": {"value": each.value, "low": each.low, "high": each.high} if each else None,

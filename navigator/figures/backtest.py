@@ -47,17 +47,10 @@ def backtest(pairs: Iterable[tuple[ExamItem, ExamAnswer]]) -> Backtest:
     """Count first answers of one model under one prompt; what could not be read is left out."""
     every = [Case(*pair) for pair in pairs]
     read = [case for case in every if case.answer.verdict is not Verdict.UNREVIEWED]
-    bugs = tuple(case for case in read if case.item.faulty)
-    innocent = tuple(case for case in read if not case.item.faulty)
-    caught = caught_of(bugs)
-    return Backtest(
-        bugs,
-        innocent,
-        len(every) - len(read),
-        caught,
-        share(sum(case.asked_for > 0 for case in innocent), len(innocent)),
-        alarms_each([case.asked_for for case in innocent], caught),
-    )
+    bugs, innocent = (tuple(one for one in read if one.item.faulty is kind) for kind in (True, False))
+    alarms, caught = [case.asked_for for case in innocent], caught_of(bugs)
+    flagged = share(sum(map(bool, alarms)), len(alarms))
+    return Backtest(bugs, innocent, len(every) - len(read), caught, flagged, alarms_each(alarms, caught))
 
 
 def caught_of(bugs: Sequence[Case]) -> Share:
@@ -71,11 +64,8 @@ def alarms_each(alarms: Sequence[int], caught: Share) -> Estimate | None:
         return None
     n, mean = len(alarms), statistics.fmean(alarms)
     scatter = max(1.0, statistics.variance(alarms) / mean) if n > 1 and mean else 1.0
-    rng = random.Random(20_251)
-    drawn = [
-        rng.gammavariate((sum(alarms) + 0.5) / scatter, scatter / n)
-        / rng.betavariate(caught.k + 0.5, caught.n - caught.k + 0.5)
-        for _ in range(DRAWS)
-    ]
+    rng, shape = random.Random(20_251), (sum(alarms) + 0.5) / scatter
+    beta = (caught.k + 0.5, caught.n - caught.k + 0.5)
+    drawn = [rng.gammavariate(shape, scatter / n) / rng.betavariate(*beta) for _ in range(DRAWS)]
     value = mean * caught.n / caught.k
     return Estimate(value, min(value, percentile(drawn, 0.025)), max(value, percentile(drawn, 0.975)))

@@ -133,8 +133,8 @@ class ExamSource(StrEnum):
     INNOCENT = "innocent"
 
 
-PAST = frozenset({ExamSource.SHIPPED, ExamSource.INNOCENT})
-"""Commits as they were, which the backtest asks about."""
+# Commits as they were, which the backtest asks about.
+PAST = (ExamSource.SHIPPED, ExamSource.INNOCENT)
 
 
 class Verdict(StrEnum):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from navigator.figures.backtest import Backtest, backtest
-from navigator.figures.intervals import Share, percent_of
 from navigator.model.states import PAST
 from navigator.model.text import plural
+from navigator.sheet.statistics.page import bounds, percent
 from navigator.store.reads.reader import Reader
 
 
@@ -26,18 +26,14 @@ def read_backtest(reader: Reader, projects: Collection[int] = (), since: str = "
     return backtest((items[one.item_id], one) for one in mine), ", ".join(newest).strip(", ")
 
 
-def sentence(found: Backtest) -> str:
+def backtest_words(found: Backtest) -> str:
     """The result in one sentence."""
     caught = found.caught
     if not caught.n:
         return "No bug of your history was asked about yet."
-    said = f"It would have caught {caught.k} of {plural(caught.n, 'bug')} you shipped {_bounds(caught)}"
+    said = f"It would have caught {caught.k} of {plural(caught.n, 'bug')} you shipped ({percent(caught.rate)} {bounds(caught)})"
     if found.alarms_each is not None:
         each = found.alarms_each
         return f"{said}, with {each.value:.1f} false alarms for each [{each.low:.1f}–{each.high:.1f}]."
     alarms = sum(case.asked_for for case in found.innocent)
     return f"{said}; {plural(alarms, 'false alarm')} on {plural(len(found.innocent), 'innocent commit')}."
-
-
-def _bounds(found: Share) -> str:
-    return f"[{percent_of(found.low)}–{percent_of(found.high)} %]"
