@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from operator import attrgetter
 from unicodedata import east_asian_width
 
+from navigator.figures.cost import Cost
 from navigator.model.models import Event, Finding, utc_now
 from navigator.model.states import REPRODUCED, Judgement, RevisedOutcome, TaskState
 from navigator.model.text import plural, safe_line
@@ -31,18 +31,22 @@ WIDTH, HEIGHT = 80, 22
 _FIRST = 12
 """Projects and troubles that are tried first."""
 
-_LINE = 66
+_LINE = 68
 """Characters that a line has beside its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that went wrong: from when on and until when (UTC; "" where it is not over), and what to do about it."""
+    """Something that went wrong: from when on and until when (UTC; "" where it is not over), and what to do about it.
+
+    `tasks`: how many it stopped, where it is about them.
+    """
 
     at: str
     what: str
     to_do: str = ""
     over: str = ""
+    tasks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +66,9 @@ class Account:
         projects: those that were worked on, the ones with most for the developer first.
         waits: how many things wait, by their first words; `seconds` to read them; one batch approval covers
             `batch` of them, once they were looked at.
+        troubles: what is over last, and before it what stopped tasks.
         prevented: findings that a test reproduced and a revision repaired.
         wrong: findings that the developer judged wrong.
-        tokens: read and written; `model_seconds` in which a model worked; `lost` calls that were cut off.
     """
 
     since: str
@@ -76,11 +80,7 @@ class Account:
     troubles: tuple[Trouble, ...]
     prevented: tuple[str, ...]
     wrong: tuple[str, ...]
-    swaps: int
-    swap_seconds: float
-    tokens: int
-    model_seconds: float
-    lost: int
+    cost: Cost
 
 
 def newest_night(reader: Reader) -> str:
@@ -99,16 +99,7 @@ def account(reader: Reader, since: str = "") -> Account:
     ]
     waits = waiting(reader)
     events = [event for event in reader.events_of((*_FAULTS, *_FINDINGS), 0) if event.at >= since]
-    failures = [
-        Trouble(
-            swap.started,
-            f"the swap to the {swap.to_role.value} failed: {swap.reason}",
-            "`navigator swap log`",
-        )
-        for swap in reader.swaps(since=since)
-        if swap.outcome != "done"
-    ]
-    spent = read_costs(reader, Question(since=since))
+    faults = _alike(_faults(events))
     return Account(
         since=since,
         until=utc_now(),
@@ -117,15 +108,11 @@ def account(reader: Reader, since: str = "") -> Account:
         seconds=sum(card_seconds(one.card) for one in waits),
         batch=sum(one.facts is not None and not left_out(one.facts, unseen=True) for one in waits),
         troubles=tuple(
-            sorted((*_alike([*_faults(events), *failures]), *_stopped(cards)), key=attrgetter("at"))
+            sorted((*faults, *_stopped(cards)), key=lambda one: (one.over != "", one.tasks > 0, one.at))
         ),
         prevented=tuple(_prevented(reader, events)),
         wrong=tuple(_judged_wrong(reader, events)),
-        swaps=spent.swaps.n,
-        swap_seconds=spent.swaps.seconds.total,
-        tokens=int(spent.tokens.total),
-        model_seconds=spent.model_time.total,
-        lost=sum(row.lost for row in spent.work),
+        cost=read_costs(reader, Question(since=since)),
     )
 
 
@@ -152,7 +139,7 @@ def _became(card: Card) -> str:
 
 # What went wrong
 
-_FAULTS = ("server_died", "server_problem", "given_up", "disk_low", "disk_free", "resident")
+_FAULTS = ("server_died", "server_problem", "given_up", "disk_low", "disk_free", "resident", "swap_added")
 _FINDINGS = ("reproduction_revised", "finding_judged")
 
 
@@ -160,22 +147,23 @@ def _faults(events: Sequence[Event]) -> Iterator[Trouble]:
     """What the conductor met, in the words in which it reported it."""
     for place, event in enumerate(events):
         said, role, later = event.data, str(event.data.get("role", "")), events[place + 1 :]
-        if event.kind == "server_died":
+        what = to_do = over = ""
+        if event.kind == "server_died" and [one.kind for one in later[:1]] != ["given_up"]:
             what, to_do = f"died: {said['failure']} {said['detail']}", f"`navigator swap to {role}` loads it"
-            yield _fault(event, f"the {role}'s server {what}", to_do, _end(later, "resident", role, "both"))
+            what, over = f"the {role}'s server {what}", _end(later, "resident", role, "both")
         elif event.kind == "server_problem" and said["problem"]:
             what, to_do = f"the {role}'s server: {said['problem']}", "`navigator doctor` looks at it"
-            yield _fault(event, what, to_do, _end(later, event.kind, role))
+            over = _end(later, event.kind, role)
         elif event.kind == "given_up":
+            what = f"the {role} is disabled after repeated failures: {said['reason']}"
             to_do = f"its tasks stay queued; `navigator swap to {role}` tries again"
-            yield _fault(event, f"the {role} is disabled after repeated failures: {said['reason']}", to_do)
+        elif event.kind == "swap_added" and said["outcome"] != "done":
+            what, to_do = f"the swap to the {said['to']} failed: {said.get('reason')}", "`navigator swap log`"
         elif event.kind == "disk_low":
             what = f"disk full ({said['free_mb']} MB free): no new work is started"
-            yield _fault(event, what, "`navigator doctor` says where", _end(later, "disk_free", ""))
-
-
-def _fault(event: Event, what: str, to_do: str, over: str = "") -> Trouble:
-    return Trouble(event.at, what, "" if over else to_do, over)
+            to_do, over = "`navigator doctor` says where", _end(later, "disk_free", "")
+        if what:
+            yield Trouble(event.at, what, to_do, over)
 
 
 def _end(later: Iterable[Event], kind: str, *roles: str) -> str:
@@ -211,7 +199,9 @@ def _stopped(cards: Iterable[Card]) -> Iterator[Trouble]:
     for reason, of in held.items():
         names = [f"{Waiting(card, None).id} {card.project}" for card in of]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        yield Trouble(of[0].since, f"{', '.join(names[:3])}{more}: {reason}", what_to_do(of[0]))
+        yield Trouble(
+            of[0].since, f"{', '.join(names[:3])}{more}: {reason}", what_to_do(of[0]), tasks=len(of)
+        )
 
 
 # What the reviewer found
@@ -259,7 +249,7 @@ def table(found: Account, projects: int | None = None, troubles: int | None = No
             "prevented", _remarks(found.prevented, "with a failing test, repaired before you saw them", short)
         ),
         *_listed("disputed", _remarks(found.wrong, "wrong by your judgement", short)),
-        ("cost", _cost(found)),
+        ("cost", _cost(found.cost)),
     ]
     title = f"WHAT HAPPENED SINCE {_moment(found.since).upper()}?"
     return Table(title, facts=tuple((name, words) for name, words in facts if words))
@@ -272,7 +262,7 @@ def folded(found: Account) -> Table:
         made = table(found, projects, troubles)
         if len(lines(made)) <= HEIGHT or not projects + troubles:
             return made
-        if projects > 2 or not troubles:
+        if projects:
             projects -= 1
         else:
             troubles -= 1
@@ -323,8 +313,8 @@ def _works(found: Account, most: int | None) -> Iterator[str]:
 def _troubles(found: Account, most: int | None) -> Iterator[str]:
     for one in found.troubles[:most]:
         what = one.what if most is None else _cut(one.what, 2 * _LINE)
-        over = f" (until {_clock(one.over)})" if one.over else ""
-        yield f"{_clock(one.at)} {what}{over}{f' → {one.to_do}' if one.to_do else ''}"
+        over = f" (until {_clock(one.over)})" if one.over else f" → {one.to_do}"
+        yield f"{_clock(one.at)} {what}{over}"
     if most is not None and len(found.troubles) > most:
         yield f"and {len(found.troubles) - most} more: `navigator report FILE.html` has them all"
 
@@ -336,11 +326,12 @@ def _remarks(of: Sequence[str], said: str, short: bool) -> Iterator[str]:
         yield _cut(one, _LINE) if short else one
 
 
-def _cost(found: Account) -> str:
-    lost = f"; {plural(found.lost, 'call')} cut off" if found.lost else ""
+def _cost(of: Cost) -> str:
+    lost = sum(row.lost for row in of.work)
+    cut = f"; {plural(lost, 'call')} cut off" if lost else ""
     return (
-        f"{plural(found.swaps, 'swap')}, {duration(found.swap_seconds)}; {found.tokens:,} tokens;"
-        f" the models worked for {duration(found.model_seconds)}{lost}"
+        f"{plural(of.swaps.n, 'swap')}, {duration(of.swaps.seconds.total)}; {of.tokens.total:,.0f} tokens;"
+        f" the models worked for {duration(of.model_time.total)}{cut}"
     )
 
 

@@ -71,4 +71,4 @@ def _section(one: Table, text: Callable[[str], str]) -> str:
     )
     body = [f"<p>{said(one.answer)}</p>" if one.answer else "", f"<dl>{facts}</dl>" if facts else ""]
     body.append(f"<table>{rows}</table>" if rows else f"<p>{said(one.empty)}</p>" if one.empty else "")
-    return f"<section><h2>{text(one.title.capitalize())}</h2>{''.join(body)}</section>\n"
+    return f"<section><h2>{text(one.title)}</h2>{''.join(body)}</section>\n"
