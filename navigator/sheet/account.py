@@ -18,7 +18,7 @@ from navigator.model.states import REPRODUCED, Judgement, RevisedOutcome, TaskSt
 from navigator.model.text import plural, safe_line
 from navigator.sheet.effort import about, card_seconds, duration
 from navigator.sheet.finish import UNTIL
-from navigator.sheet.marks import Kind, left_out
+from navigator.sheet.marks import Kind, left_out, marks
 from navigator.sheet.statistics.cost import read_costs
 from navigator.sheet.statistics.page import Question, Table, utc_text
 from navigator.sheet.waiting import Waiting, card_facts, row_head, waiting, what_to_do
@@ -94,12 +94,10 @@ def newest_night(reader: Reader) -> str:
 def account(reader: Reader, since: str = "") -> Account:
     """Everything that happened from `since` on, a UTC time; "": in the newest night."""
     since = since or newest_night(reader)
-    cards = [
-        card for card in reader.cards(since) if card.since >= since and card.state is not TaskState.QUEUED
-    ]
+    cards = [one for one in reader.cards(since) if one.since >= since and one.state is not TaskState.QUEUED]
     waits = waiting(reader)
     events = [event for event in reader.events_of((*_FAULTS, *_FINDINGS), 0) if event.at >= since]
-    faults = _alike(_faults(events))
+    troubles = [*_alike(_faults(events)), *_stopped(cards)]
     return Account(
         since=since,
         until=utc_now(),
@@ -107,9 +105,7 @@ def account(reader: Reader, since: str = "") -> Account:
         waits=dict(Counter(row_head(one.card, one.facts).word for one in waits)),
         seconds=sum(card_seconds(one.card) for one in waits),
         batch=sum(one.facts is not None and not left_out(one.facts, unseen=True) for one in waits),
-        troubles=tuple(
-            sorted((*faults, *_stopped(cards)), key=lambda one: (one.over != "", one.tasks > 0, one.at))
-        ),
+        troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
         prevented=tuple(_prevented(reader, events)),
         wrong=tuple(_judged_wrong(reader, events)),
         cost=read_costs(reader, Question(since=since)),
@@ -188,20 +184,17 @@ _TESTS = (Kind.FAILED, Kind.LOST_TESTS, Kind.REFUSED)
 def _stopped(cards: Iterable[Card]) -> Iterator[Trouble]:
     """Tasks that failed and changes whose tests do, those for the same reason together."""
     held: dict[str, list[Card]] = {}
-    for card in cards:
-        if card.state in (TaskState.FAILED, TaskState.STALE, TaskState.APPROVED) and card.for_you:
-            reason = f"{row_head(card, None).word.lower()}: {card.reason}"
-            held.setdefault(reason, []).append(card)
-        elif facts := card_facts(card, {}, {}) if card.for_you else None:
-            told = [mark.words for mark in Waiting(card, facts).marks if mark.kind in _TESTS]
-            if told:
-                held.setdefault("; ".join(told), []).append(card)
+    for card in (one for one in cards if one.for_you):
+        facts = card_facts(card, {}, {})
+        told = [mark.words for mark in marks(facts) if mark.kind in _TESTS] if facts else []
+        if card.state is not TaskState.AWAITING_APPROVAL:
+            told = [f"{row_head(card, None).word.lower()}: {card.reason}"]
+        if told:
+            held.setdefault("; ".join(told), []).append(card)
     for reason, of in held.items():
-        names = [f"{Waiting(card, None).id} {card.project}" for card in of]
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        yield Trouble(
-            of[0].since, f"{', '.join(names[:3])}{more}: {reason}", what_to_do(of[0]), tasks=len(of)
-        )
+        names = ", ".join(f"{Waiting(card, None).id} {card.project}" for card in of[:3])
+        more = f" and {len(of) - 3} more" if len(of) > 3 else ""
+        yield Trouble(of[0].since, f"{names}{more}: {reason}", what_to_do(of[0]), tasks=len(of))
 
 
 # What the reviewer found
@@ -245,9 +238,7 @@ def table(found: Account, projects: int | None = None, troubles: int | None = No
         ("waits", _waits(found)),
         *_listed("went wrong", _troubles(found, troubles)),
         *_listed("done", _works(found, projects)),
-        *_listed(
-            "prevented", _remarks(found.prevented, "with a failing test, repaired before you saw them", short)
-        ),
+        *_listed("prevented", _remarks(found.prevented, "with a failing test, repaired in time", short)),
         *_listed("disputed", _remarks(found.wrong, "wrong by your judgement", short)),
         ("cost", _cost(found.cost)),
     ]

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from html import escape
 from importlib import resources
 
-from navigator.model import patterns
 from navigator.model.text import SIMULATED, safe_line
 from navigator.sheet.account import account, table
-from navigator.sheet.statistics.page import Column, Question, Row, Table
+from navigator.sheet.statistics.page import Question, Row, Table
 from navigator.sheet.statistics.summary import PAGE as SUMMARY
 from navigator.sheet.waiting import waiting
 from navigator.store.reads.reader import Reader
 
-_CODE = patterns.compile(r"`([^`]+)`")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for the page: nothing."""
 
@@ -55,20 +53,16 @@ def _waits(reader: Reader) -> Table:
     for one in (held.document() for held in waiting(reader)):
         note = "; ".join([*(mark["words"] for mark in one["marks"]), one["to_do"]])
         rows.append(Row(f"{one['id']} {one['title']}", (one["project"], one["says"]), note=note))
-    columns = (Column("project", str), Column("says", str))
-    return Table("WHAT WAITS FOR YOU?", columns, tuple(rows), empty="Nothing waits for you.")
+    return Table("WHAT WAITS FOR YOU?", rows=tuple(rows), empty="Nothing waits for you.")
 
 
 def _section(one: Table, text: Callable[[str], str]) -> str:
-    def said(sentence: str) -> str:
-        return _CODE.sub(r"<code>\1</code>", text(sentence))
-
-    facts = "".join(f"<dt>{text(name)}</dt><dd>{said(words)}</dd>" for name, words in one.facts)
+    facts = "".join(f"<dt>{text(name)}</dt><dd>{text(words)}</dd>" for name, words in one.facts)
     rows = "".join(
         f'<tr><th scope="row">{text(row.label)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in row.cells)}'
-        f"<td>{said(row.note)}</td></tr>"
+        f"<td>{text(row.note)}</td></tr>"
         for row in one.rows
     )
-    body = [f"<p>{said(one.answer)}</p>" if one.answer else "", f"<dl>{facts}</dl>" if facts else ""]
-    body.append(f"<table>{rows}</table>" if rows else f"<p>{said(one.empty)}</p>" if one.empty else "")
+    body = [f"<p>{text(one.answer)}</p>" if one.answer else "", f"<dl>{facts}</dl>" if facts else ""]
+    body.append(f"<table>{rows}</table>" if rows else f"<p>{text(one.empty)}</p>" if one.empty else "")
     return f"<section><h2>{text(one.title)}</h2>{''.join(body)}</section>\n"

@@ -74,7 +74,7 @@ def test_an_ordinary_night_says_what_was_done_what_waits_and_what_it_cost(paths:
     assert "waits 6, ~6 min to read: 4 APPROVE, 1 REVISE, 1 NO CHANGE; one batch approval covers 4" in said
     assert "done 7 tasks in 5 projects: 5 for you, 1 need nothing, 1 landed" in said
     assert "aurora-api: 1 for you, 1 landed. Retry with jitter; Name the column" in said
-    assert "prevented 1 finding with a failing test, repaired before you saw them" in said
+    assert "prevented 1 finding with a failing test, repaired in time" in said
     assert "P1 atlas-web billing/totals.py: total([]) raises" in said
     assert "disputed 1 finding wrong by your judgement P3 aurora-api b/c.py: There is no test" in said
     assert "cost 1 swap, 43 s; 13,000 tokens; the models worked for 60 s" in said
@@ -109,9 +109,9 @@ def test_a_night_that_failed_says_what_went_wrong_and_what_to_do(paths: StatePat
         assert words in said, said
     whole = Seen(page).text
     for words in (
-        "01:00 P2 atlas-web, P3 aurora-api, P4 billing: failed check: tests → navigator diff P2 shows it",
-        "does not answer. Start it. (2 times) → navigator doctor looks at it",
-        "the swap to the reviewer failed: load: no answer within 900 s → navigator swap log",
+        "01:00 P2 atlas-web, P3 aurora-api, P4 billing: failed check: tests → `navigator diff P2` shows it",
+        "does not answer. Start it. (2 times) → `navigator doctor` looks at it",
+        "the swap to the reviewer failed: load: no answer within 900 s → `navigator swap log`",
     ):
         assert words in whole, words
     assert all(one.to_do for one in found.troubles)

@@ -271,7 +271,7 @@ class StatsScreen(NavScreen):
             return
         lines = (
             "The ending says what is written: .csv and .jsonl one figure a row,",
-            ".json and .txt the page as it is, .html the account of a night.",
+            ".json and .txt the page as it is, .html what happened and what waits.",
         )
         dialog = FileDialog(
             f"Write {page.title.lower()} to a file?",
