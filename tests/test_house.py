@@ -152,7 +152,7 @@ def test_functions_stay_short() -> None:
 BUDGETS = {
     "journey": 6_010,
     "actions": 3_480,
-    "engine": 2_510,
+    "engine": 2_530,
     "tui": 10_000,
     "cli": 6_655,
     "store": 3_995,
@@ -174,7 +174,7 @@ BUDGETS = {
     "landing": 850,
     "exam": 2_170,
     "process": 575,
-    "sheet": 3_360,
+    "sheet": 3_420,
     "mcp": 350,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

@@ -77,7 +77,7 @@ def _history(one: PreparedProject) -> None:
 
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.cli.stats import print_table
-    from navigator.exam.verdicts import by_chance, by_size, proved, worth_reading
+    from navigator.exam.verdicts import by_size, how_sure, worth_reading
     from navigator.sheet.backtest import backtest_words
     from navigator.sheet.statistics.page import share_table
 
@@ -89,11 +89,7 @@ def _result(found: Backtest, reviewer: str, items: int) -> None:
         return
     rows = [("caught", found.caught), *((f"  {name} lines", one) for name, one in by_size(found))]
     print_table(share_table("BUGS", [*rows, ("innocent, with a finding", found.flagged)], reviewer))
-    alone = sum(case.item.evidence["share"] == 1 for case in found.bugs)
-    output.prose(
-        f"As many findings at random lines would catch {by_chance(found):.1f}. Without {sum(map(proved, found.bugs))} of "
-        f"these fixes a test of today fails; {alone} lead to one commit alone. Bugs whose fixes only add lines are not seen."
-    )
+    output.prose(how_sure(found))
     for title, cases in zip(("Caught", "Missed"), worth_reading(found), strict=True):
         for case in cases:
             item = case.item

@@ -53,8 +53,9 @@ _NOTHING = patterns.compile(
     r"|(?:import|from|export \*|export \{|use|using|package|require|#include) ?[\s\S]*|\"[\w./@-]+\",?"
     r"|[\W_]*(?:else|try|finally|pass|break|continue|return|end|do|then|begin|default|nil|None|null|true|false|self|this)[\W_]*"
 )
+_SHA = patterns.compile(r"[0-9a-f]{40}")
+_LARGEST = 100_000
 _SECONDS = 60.0
-_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,15 @@ class Blamed:
     places: tuple[tuple[str, int], ...] = ()
     suspects: frozenset[str] = frozenset()
     why: str = ""
+
+
+def _ignored(private: PrivateRepo, head: str) -> frozenset[str]:
+    """The commits that the project itself has `git blame` look through."""
+    entry = private.tree_entries(head).get(".git-blame-ignore-revs") if head else None
+    if entry is None or entry.size > _LARGEST:
+        return frozenset()
+    lines = private.read_blob(entry.sha).decode("utf-8", "replace").split("\n")
+    return frozenset(line.strip() for line in lines if _SHA.fullmatch(line.strip()))
 
 
 def repairs(commits: Iterable[Commit], since: int = 0) -> list[Commit]:
@@ -120,7 +130,7 @@ class Blame:
         self._known = {commit.sha: commit for commit in commits}
         self._age = {commit.sha: place for place, commit in enumerate(commits)}
         self._branches = branches
-        self._through = frozenset(mechanical(commits))
+        self._through = frozenset(mechanical(commits)) | _ignored(private, commits[0].sha if commits else "")
 
     def of(self, fix: Commit) -> Blamed:
         """What a fix leads to. Runs git: call it in a thread.

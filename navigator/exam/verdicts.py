@@ -38,6 +38,16 @@ def proved(case: Case) -> bool:
     return bool(case.item.evidence.get("proof") == FAILING)
 
 
+def how_sure(found: Backtest) -> str:
+    """How sure it is that these were the bugs, and what is not seen, in words."""
+    alone = sum(case.item.evidence["share"] == 1 for case in found.bugs)
+    return (
+        f"As many findings at random lines would catch {by_chance(found):.1f}. Without {sum(map(proved, found.bugs))} of these "
+        f"{len(found.bugs)} fixes a test of today fails; {alone} lead to one commit alone. Bugs whose fixes only add lines are "
+        "not seen."
+    )
+
+
 def worth_reading(found: Backtest, most: int = 3) -> tuple[list[Case], list[Case]]:
     """The best cases, caught in the largest changes, and the worst: missed, the surest bugs and the smallest changes first."""
     best = sorted(
