@@ -16,7 +16,7 @@ from pathlib import Path
 from navigator.exam.mining import Commit, is_code
 from navigator.git.private import PrivateRepo
 from navigator.model import patterns
-from navigator.model.diff import FileDiff
+from navigator.model.diff import FileDiff, Hunk
 
 MOST_LINES, MOST_FILES = 1_000, 40
 """Changed lines of code and files of a commit that is reviewed: a larger one is no change that anybody reviews."""
@@ -32,12 +32,18 @@ _FIX = patterns.compile(
 _ISSUE = patterns.compile(r"\b(?:fix(?:e[sd])?)\b:? *#\d+", patterns.IGNORECASE)
 _NO_BUG = patterns.compile(
     r"\b(?:typos?|lint(?:er|ing|s)?|ruff|flake8|isort|black|mypy|pyright|eslint|gofmt|prettier|biome|golangci\S*|pre-commit"
-    r"|typing|type (?:hints?|annotations?|checks?)|annotations?|docs?|documentation|doc-?strings?|comments?|readme|changelog"
-    r"|spelling|grammar|wording|tests?|testing|flaky|snapshots?|ci|workflows?|github actions?|builds?|makefile|examples?"
-    r"|demos?|format(?:ting)?|whitespace|indent(?:ation)?|style|warnings?|deprecat\w+|merge|conflicts?|imports?|links?|urls? in"
+    r"|pep-? ?8|overloads?|typing|type (?:hints?|annotations?|checks?)|annotations?|docs?|documentation|doc-?strings?|comments?"
+    r"|readme|changelog|spelling|grammar|wording|tests?|testing|flaky|snapshots?|ci|workflows?|github actions?|builds?|makefile|examples?"
+    r"|demos?|format(?:ting)?|whitespace|indent(?:ation)?|style|warnings?|deprecat\w+|merge|conflicts?|imports?|links?"
     r"|version|release|dep(?:endenc(?:y|ie)|)s?|coverage|refactor\w*|renam\w+|clean ?up|reviews?|nits?|suggestions?|feedback)\b"
-    r"|^(?:feat|chore|docs?|tests?|ci|refactor|style|build|perf)(?:\([^)]*\))?!?:",
+    r"|^(?:feat|chore|docs?|tests?|ci|refactor|style|build|perf)(?:\([^)]*\))?!?:"
+    r"|^\W*(?:(?:more|some|small|minor|various|few|a|quick|bug|another|oops|and|it|this|that|things|up)\b\W*)*fix(?:e[sd]|ing)?"
+    r"(?:\W+(?:it|this|that|bugs?|things|stuff|up|again|small|minor|issues?))*\W*$",
     patterns.IGNORECASE,
+)
+_TYPES = patterns.compile(r"\b(?:types?|typed)\b", patterns.IGNORECASE)
+_SCRATCH = patterns.compile(
+    r"(?:^|/)(?:play|playground|scratch|sandbox|demos?|fixtures?)(?:\.[a-z]+$|/)", patterns.IGNORECASE
 )
 _MECHANICAL = patterns.compile(
     r"\b(?:re-?format(?:s|ted|ting)?|format|black|ruff|isort|gofmt|gofumpt|prettier|biome|pyupgrade|eslint|lint(?:ing)?|white-?space"
@@ -50,9 +56,15 @@ _MANY_LINES, _MANY_FILES = 150, 8
 
 _NOTHING = patterns.compile(
     r"[\W_]*|(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
-    r"|(?:import|from|export \*|export \{|use|using|package|require|#include) ?[\s\S]*|\"[\w./@-]+\",?"
+    r"|(?:import|from|use|using|package|require|#include)(?:\W[\s\S]*)?|export [*{][\s\S]*|\"[\w./@-]+\",?"
     r"|[\W_]*(?:else|try|finally|pass|break|continue|return|end|do|then|begin|default|nil|None|null|true|false|self|this)[\W_]*"
 )
+_LOOKS = patterns.compile(r"\b(?:var|let|const|final|auto)\b|[\s\"'`,;:()]+")
+"""What may differ between two lines that say the same."""
+
+_MOSTLY, _MORE = 4, 8
+"""A fix that adds more lines than so many times those that it changes, and a few, adds what was missing."""
+
 _SHA = patterns.compile(r"[0-9a-f]{40}")
 _LARGEST = 100_000
 _SECONDS = 60.0
@@ -102,7 +114,13 @@ def repairs(commits: Iterable[Commit], since: int = 0) -> list[Commit]:
         and not commit.routine
         and (_FIX.search(commit.subject) or _ISSUE.search(commit.body))
         and not _NO_BUG.search(commit.subject)
+        and not (_TYPES.search(commit.subject) and all(_python(file.path) for file in commit.code))
     ]
+
+
+def _python(path: str) -> bool:
+    """Whether types in a file are annotations, which change nothing when it runs."""
+    return path.endswith((".py", ".pyi"))
 
 
 def mechanical(commits: Iterable[Commit]) -> list[str]:
@@ -140,29 +158,24 @@ class Blame:
         """
         found: dict[str, list[tuple[str, int]]] = defaultdict(list)
         asked = 0
-        files = self._private.diff(fix.parent, fix.sha, context=0)
-        added = {
-            line.text.strip()
-            for file in files
-            for hunk in file.hunks
-            for line in hunk.lines
-            if line.kind == "+"
-        }
+        files = [
+            file
+            for file in self._private.diff(fix.parent, fix.sha, context=0)
+            if not file.binary and is_code(file.path) and not _SCRATCH.search(file.path)
+        ]
+        added, removed = (set(_said(files, sign)) for sign in "+-")
         for file in files:
-            if file.binary or not file.old_path or not is_code(file.old_path):
-                continue
-            wanted = self._wanted(fix, file, added)
+            wanted = self._wanted(fix, file, added) if file.old_path else []
             asked += len(wanted)
             for sha, path, line in self._blame(fix.parent, file.old_path, wanted) if wanted else ():
                 found[sha].append((path, line))
-        return self._judged(fix, found, asked)
+        return self._judged(fix, found, asked, len(added - removed))
 
-    def _judged(self, fix: Commit, found: dict[str, list[tuple[str, int]]], asked: int) -> Blamed:
+    def _judged(self, fix: Commit, found: dict[str, list[tuple[str, int]]], asked: int, new: int) -> Blamed:
         suspects = frozenset(found)
-        if not asked:
-            return Blamed(
-                None, why="it only adds lines, or changes none that say anything", suspects=suspects
-            )
+        if not asked or new > _MOSTLY * asked + _MORE:
+            why = "it only adds lines, or nearly, or changes none that say anything"
+            return Blamed(None, why=why, suspects=suspects)
         sha = max(found, key=lambda one: (len(found[one]), -self._age.get(one, len(self._age))), default="")
         commit = self._known.get(sha)
         share = len(found.get(sha, ())) / asked
@@ -171,7 +184,7 @@ class Blame:
             why = (
                 "its lines are older than the history that was read, or came with a merge or the first commit"
             )
-        elif share < 0.5:
+        elif share <= 0.5:
             why = "its lines are of several commits"
         elif sha in self._through or commit.code_lines > MOST_LINES or len(commit.files) > MOST_FILES:
             why = "its lines came with a large or mechanical commit"
@@ -190,9 +203,10 @@ class Blame:
         return [
             line.old
             for hunk in file.hunks
+            if _bare(hunk, "-") != _bare(hunk, "+")
             for line in hunk.lines
             if line.kind == "-" and line.old is not None and line.old not in prose
-            if (said := line.text.strip()) not in added and not _NOTHING.fullmatch(said[:500])
+            if _LOOKS.sub("", line.text) not in added and not _NOTHING.fullmatch(line.text.strip()[:500])
         ]
 
     def _blame(self, commit: str, path: str, lines: Sequence[int]) -> Iterable[tuple[str, str, int]]:
@@ -218,6 +232,20 @@ class Blame:
                     yield sha, name.decode("utf-8", "surrogateescape"), number
             elif (match := _HEADER.fullmatch(line)) is not None:
                 sha, number = match[1].decode("ascii"), int(match[2])
+
+
+def _said(files: Iterable[FileDiff], sign: str) -> Iterable[str]:
+    """The lines of one sign, without what is only looks; those that say nothing are left out."""
+    for file in files:
+        for hunk in file.hunks:
+            for line in hunk.lines:
+                if line.kind == sign and not _NOTHING.fullmatch(line.text.strip()[:500]):
+                    yield _LOOKS.sub("", line.text)
+
+
+def _bare(hunk: Hunk, sign: str) -> str:
+    """One side of a hunk without what is only looks."""
+    return _LOOKS.sub("", "".join(line.text for line in hunk.lines if line.kind == sign))
 
 
 _HEADER = patterns.compile(rb"([0-9a-f]{40,64}) (\d+) \d+(?: \d+)?")
