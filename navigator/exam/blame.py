@@ -34,11 +34,11 @@ _ISSUE = patterns.compile(r"\b(?:fix(?:e[sd])?)\b:? *#\d+", patterns.IGNORECASE)
 _NO_BUG = patterns.compile(
     r"\b(?:typos?|lint(?:er|ing|s)?|ruff|flake8|isort|black|mypy|pyright|eslint|gofmt|prettier|biome|golangci\S*|pre-commit"
     r"|pep-? ?8|overloads?|typing|type (?:hints?|annotations?|checks?)|annotations?|docs?|documentation|doc-?strings?|comments?"
-    r"|readme|changelog|spelling|grammar|wording|tests?|testing|flaky|snapshots?|ci|workflows?|github actions?|builds?|makefile"
-    r"|examples?|demos?|format(?:ting)?|whitespace|indent(?:ation)?|style|warnings?|deprecat\w+|merge|conflicts?|imports?|links?"
+    r"|readme|changelog|rst|spelling|grammar|wording|tests?|testing|flaky|snapshots?|ci|workflows?|github actions?|builds?"
+    r"|makefile|examples?|demos?|format(?:ting)?|whitespace|indent(?:ation)?|style|warnings?|deprecat\w+|merge|conflicts?|imports?|links?"
     r"|version|release|dep(?:endenc(?:y|ie)|)s?|coverage|refactor\w*|renam\w+|clean ?up|reviews?|nits?|feedback"
     r"|suggestions?|allow(?:s|ing)?)\b"
-    r"|^(?:enable|add(?:s|ed)?|support|implement)\b|^(?:feat|chore|docs?|tests?|ci|refactor|style|build|perf)(?:\([^)]*\))?!?:"
+    r"|^(?:enable|add(?:s|ed)?|support|implement(?:s|ed)?)\b|^(?:feat|chore|docs?|tests?|ci|refactor|style|build|perf)(?:\([^)]*\))?!?:"
     r"|^\W*(?:(?:more|some|small|minor|various|few|a|quick|bug|another|oops|and|it|this|that|things|up)\b\W*)*fix(?:e[sd]|ing)?"
     r"(?:\W+(?:it|this|that|bugs?|things|stuff|up|again|small|minor|issues?))*\W*$",
     patterns.IGNORECASE,
@@ -210,6 +210,8 @@ class Blame:
             why = "its lines are of several commits"
         elif sha in self._through or commit.code_lines > MOST_LINES or len(commit.files) > MOST_FILES:
             why = "its lines came with a large or mechanical commit"
+        elif commit.routine:
+            why = "its lines came back with a revert, or with a release"
         elif self._branches.get(sha, sha) == self._branches.get(fix.sha, fix.sha):
             why = "it mends its own branch, before that was merged"
         return Blamed(None if why else sha, share, asked, tuple(found.get(sha, ())), suspects, why)
@@ -300,7 +302,7 @@ def _changed(text: str, hunk: Hunk) -> list[str]:
         return [_words(text)]
     mine, new = _words(text).split(), _words(after.text).split()
     steps = SequenceMatcher(None, mine, new, autojunk=False).get_opcodes()
-    spans = [(a, b) if a < b else (max(0, a - 2), a + 2) for kind, a, b, _, _ in steps if kind != "equal"]
+    spans = [(a, b) if a < b else (max(0, a - 1), a + 1) for kind, a, b, _, _ in steps if kind != "equal"]
     return [f" {' '.join(mine[a:b])} " for a, b in spans]
 
 
