@@ -31,6 +31,11 @@ _FIX = patterns.compile(
     patterns.IGNORECASE,
 )
 _ISSUE = patterns.compile(r"\b(?:fix(?:e[sd])?)\b:? *#\d+", patterns.IGNORECASE)
+_NAMED = patterns.compile(
+    r"\b(?:fix(?:es|ed)?:?|(?:introduced|broken|caused) (?:in|by|with|since)|regression (?:in|from|of|since)|since)"
+    r" (?:commit )?([0-9a-f]{7,40})\b",
+    patterns.IGNORECASE,
+)
 _NO_BUG = patterns.compile(
     r"\b(?:typos?|lint(?:er|ing|s)?|ruff|flake8|isort|black|mypy|pyright|eslint|gofmt|prettier|biome|golangci\S*|pre-commit"
     r"|pep-? ?8|overloads?|typing|type (?:hints?|annotations?|checks?)|annotations?|docs?|documentation|doc-?strings?|comments?"
@@ -61,7 +66,7 @@ _MANY_LINES, _MANY_FILES = 150, 8
 
 _NOTHING = patterns.compile(
     r"[\W_]*|(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
-    r"|(?:import|from|use|using|package|require|#include)(?:\W[\s\S]*)?|export [*{][\s\S]*|\"[\w./@-]+\",?"
+    r"|(?:import|from|use|using|package|require|#include)(?:\W[\s\S]*)?|export [*{][\s\S]*|\w+(?:, *\w+)+[, \\)]*|\"[\w./@-]+\",?"
     r"|[\W_]*(?:else|try|finally|pass|break|continue|return|end|do|then|begin|default|nil|None|null|true|false|self|this)[\W_]*"
 )
 _LOOKS = patterns.compile(r"\b(?:var|let|const|final|auto)\b|[\s\"'`,;:()]+")
@@ -198,6 +203,13 @@ class Blame:
         if not asked or new > _MOSTLY * asked + _MORE:
             why = "it only adds lines, or nearly, or changes none that say anything"
             return Blamed(None, why=why, suspects=suspects)
+        # The author of the fix knows best.
+        named = [match[1].lower() for match in _NAMED.finditer(f"{fix.subject}\n{fix.body}")]
+        if named:
+            found = {sha: at for sha, at in found.items() if any(map(sha.startswith, named))}
+            if not found:
+                return Blamed(None, why="its message names another commit", suspects=suspects)
+            asked = sum(map(len, found.values()))
         sha = max(found, key=lambda one: (len(found[one]), -self._age.get(one, len(self._age))), default="")
         commit = self._known.get(sha)
         share = len(found.get(sha, ())) / asked
