@@ -46,6 +46,8 @@ def loaded_after(code: str, tmp_path: Path) -> set[str]:
 def test_status_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "from navigator.cli.main import cli\ncli.main(['status'], standalone_mode=False)"
     assert not loaded_after(code, tmp_path) & set(HEAVY)
+    # The first one made the database. From then on it reads counts: no model, no event loop.
+    assert not loaded_after(code, tmp_path) & {*HEAVY, "pydantic", "asyncio"}
 
 
 @pytest.mark.parametrize("words", ["['--help']", "['task', 'list']", "['proposals', '--json']"])
@@ -152,10 +154,10 @@ def test_functions_stay_short() -> None:
 BUDGETS = {
     "journey": 6_010,
     "actions": 3_450,
-    "engine": 2_510,
+    "engine": 2_525,
     "tui": 10_000,
     "cli": 6_575,
-    "store": 3_995,
+    "store": 4_010,
     "lab": 3_460,
     "sandbox": 2_600,
     "swap": 2_650,

@@ -39,7 +39,9 @@ class Section(BaseModel):
     """A table of the file: frozen, closed to unknown keys, and strict (`"8"` is no number)."""
 
     # hide_input_in_errors: a refused value may be a key that was put in the wrong place.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, defer_build=True
+    )
 
 
 class ServerSettings(Section):
