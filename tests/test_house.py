@@ -154,7 +154,7 @@ def test_functions_stay_short() -> None:
 BUDGETS = {
     "journey": 6_010,
     "actions": 3_450,
-    "engine": 2_525,
+    "engine": 2_545,
     "tui": 10_000,
     "cli": 6_575,
     "store": 4_010,
@@ -162,8 +162,8 @@ BUDGETS = {
     "sandbox": 2_600,
     "swap": 2_650,
     "context": 2_275,
-    "git": 2_260,
-    "model": 1_985,
+    "git": 2_275,
+    "model": 1_995,
     "rehearsal": 1_495,
     "figures": 1_580,
     "client": 1_585,
@@ -176,7 +176,7 @@ BUDGETS = {
     "landing": 850,
     "exam": 1_570,
     "process": 575,
-    "sheet": 3_320,
+    "sheet": 3_380,
     "mcp": 350,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

@@ -39,7 +39,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "merge": ("merge", "Merge what landed on Navigator's branches into yours"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
     "exam": ("exam", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),
-    "report": ("report", "Write every statistic, with plots, to one HTML page"),
+    "report": ("report", "Say what happened, what waits and what went wrong"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
     "mcp": ("mcp_server", "Serve MCP on stdin and stdout: other tools queue tasks and read results"),
