@@ -171,8 +171,9 @@ class GeneratorSettings(ServerSettings):
     agent: AgentSettings = AgentSettings()
     looks: _Count = 6
     """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
-    look_tokens: Positive = 16000
-    """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
+    # The first prompt is shorter by as much.
+    # Tokens that it is shown at most in answer to these, in each round.
+    look_tokens: ClassVar[int] = 16000
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
     logprobs: bool = False
@@ -477,7 +478,9 @@ class ProjectEntry(Section):
     conventions: str = "AGENTS.md"
     """File with the project's conventions, part of every prompt."""
     escalate: bool = False
-    """Let its proposals be sent to the final model when you escalate one."""
+    """Let its proposals be sent to the final model when you escalate one, or when one touches a careful path."""
+    careful: tuple[str, ...] = ()
+    """Patterns of paths, such as `migrations/**`: proposals that touch one come first, and no batch approval takes them."""
     review_branches: tuple[str, ...] = ()
     """Patterns of branches, such as `agent/*`, whose new commits are reviewed without being asked for."""
 

@@ -65,7 +65,7 @@ class Account:
     Attributes:
         projects: those that were worked on, the ones with most for the developer first.
         waits: how many things wait, by their first words; `seconds` to read them; one batch approval covers
-            `batch` of them, once they were looked at.
+            `batch` of them, once they were looked at, and never those that touch `careful` paths.
         troubles: what is over last, and before it what stopped tasks.
         prevented: findings that a test reproduced and a revision repaired.
         wrong: findings that the developer judged wrong.
@@ -77,6 +77,7 @@ class Account:
     waits: dict[str, int]
     seconds: float
     batch: int
+    careful: tuple[str, ...]
     troubles: tuple[Trouble, ...]
     prevented: tuple[str, ...]
     wrong: tuple[str, ...]
@@ -105,6 +106,9 @@ def account(reader: Reader, since: str = "") -> Account:
         waits=dict(Counter(row_head(one.card, one.facts).word for one in waits)),
         seconds=sum(card_seconds(one.card) for one in waits),
         batch=sum(one.facts is not None and not left_out(one.facts, unseen=True) for one in waits),
+        careful=tuple(
+            f"{one.id} {' '.join(one.facts.careful)}" for one in waits if one.facts and one.facts.careful
+        ),
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
         prevented=tuple(_prevented(reader, events)),
         wrong=tuple(_judged_wrong(reader, events)),
@@ -129,8 +133,7 @@ def _projects(cards: Iterable[Card]) -> tuple[Work, ...]:
 def _became(card: Card) -> str:
     if card.state is TaskState.AWAITING_APPROVAL:
         return "need nothing" if card.no_change else "for you"
-    over = card.for_you or not card.standing.running
-    return card.state.value.replace("_", " ") if over else "under way"
+    return card.state.value.replace("_", " ")
 
 
 # What went wrong
@@ -234,16 +237,19 @@ def table(found: Account, projects: int | None = None, troubles: int | None = No
         projects, troubles: name at most so many, and cut what is long; None: everything, whole.
     """
     short = projects is not None
-    facts = [
-        ("waits", _waits(found)),
-        *_listed("went wrong", _troubles(found, troubles)),
-        *_listed("done", _works(found, projects)),
-        *_listed("prevented", _remarks(found.prevented, "with a failing test, repaired in time", short)),
-        *_listed("disputed", _remarks(found.wrong, "wrong by your judgement", short)),
-        ("cost", _cost(found.cost)),
-    ]
-    title = f"WHAT HAPPENED SINCE {_moment(found.since).upper()}?"
-    return Table(title, facts=tuple((name, words) for name, words in facts if words))
+    told = {
+        "waits": [_waits(found)],
+        "careful": [_careful(found)] if found.careful else [],
+        "went wrong": _troubles(found, troubles),
+        "done": _works(found, projects),
+        "prevented": _remarks(found.prevented, "with a failing test, repaired in time", short),
+        "disputed": _remarks(found.wrong, "wrong by your judgement", short),
+        "cost": [_cost(found.cost)],
+    }
+    facts = ((name if not place else "", said) for name in told for place, said in enumerate(told[name]))
+    since = _local(found.since)
+    title = f"WHAT HAPPENED SINCE {f'{since:%A} {since.day} {since:%B} {since:%H:%M}'.upper()}?"
+    return Table(title, facts=tuple(facts))
 
 
 def folded(found: Account) -> Table:
@@ -253,10 +259,7 @@ def folded(found: Account) -> Table:
         made = table(found, projects, troubles)
         if len(lines(made)) <= HEIGHT or not projects + troubles:
             return made
-        if projects:
-            projects -= 1
-        else:
-            troubles -= 1
+        projects, troubles = (projects - 1, troubles) if projects else (0, troubles - 1)
 
 
 def lines(of: Table, width: int = WIDTH) -> list[str]:
@@ -271,10 +274,6 @@ def lines(of: Table, width: int = WIDTH) -> list[str]:
     return made
 
 
-def _listed(name: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
-    yield from ((name if not place else "", said) for place, said in enumerate(words))
-
-
 def _waits(found: Account) -> str:
     total = sum(found.waits.values())
     if not total:
@@ -283,16 +282,18 @@ def _waits(found: Account) -> str:
     return f"{total}, {about(found.seconds)} to read: {_counts(found.waits)}{batch}"
 
 
+def _careful(found: Account) -> str:
+    return f"{plural(len(found.careful), 'proposal')}, never in a batch: {_cut(', '.join(found.careful), 2 * _LINE)}"
+
+
 def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{n:,} {word}" for word, n in sorted(counts.items(), key=lambda item: -item[1]))
 
 
 def _works(found: Account, most: int | None) -> Iterator[str]:
     total: Counter[str] = sum((Counter(one.became) for one in found.projects), Counter())
-    if not total:
-        yield "Nothing."
-        return
-    yield f"{plural(total.total(), 'task')} in {plural(len(found.projects), 'project')}: {_counts(total)}"
+    where = f"{plural(total.total(), 'task')} in {plural(len(found.projects), 'project')}"
+    yield f"{where}: {_counts(total)}" if total else "Nothing."
     for one in found.projects[:most]:
         said = f"{one.project}: {_counts(one.became)}. {'; '.join(one.titles)}"
         yield said if most is None else _cut(said, _LINE)
@@ -318,12 +319,8 @@ def _remarks(of: Sequence[str], said: str, short: bool) -> Iterator[str]:
 
 
 def _cost(of: Cost) -> str:
-    lost = sum(row.lost for row in of.work)
-    cut = f"; {plural(lost, 'call')} cut off" if lost else ""
-    return (
-        f"{plural(of.swaps.n, 'swap')}, {duration(of.swaps.seconds.total)}; {of.tokens.total:,.0f} tokens;"
-        f" the models worked for {duration(of.model_time.total)}{cut}"
-    )
+    swaps = f"{plural(of.swaps.n, 'swap')}, {duration(of.swaps.seconds.total)}"
+    return f"{swaps}; {of.tokens.total:,.0f} tokens; the models worked for {duration(of.model_time.total)}"
 
 
 def _cut(text: str, most: int) -> str:
@@ -336,8 +333,3 @@ def _local(at: str) -> datetime:
 
 def _clock(at: str) -> str:
     return f"{_local(at):%H:%M}"
-
-
-def _moment(at: str) -> str:
-    local = _local(at)
-    return f"{local:%A} {local.day} {local:%B} {local:%H:%M}"
