@@ -151,10 +151,10 @@ def test_functions_stay_short() -> None:
 
 BUDGETS = {
     "journey": 6_020,
-    "actions": 3_450,
+    "actions": 3_480,
     "engine": 2_530,
     "tui": 10_000,
-    "cli": 6_575,
+    "cli": 6_655,
     "store": 3_995,
     "lab": 3_460,
     "sandbox": 2_600,
@@ -163,7 +163,7 @@ BUDGETS = {
     "git": 2_260,
     "model": 1_985,
     "rehearsal": 1_495,
-    "figures": 1_580,
+    "figures": 1_620,
     "client": 1_585,
     "checks": 950,
     "edits": 1_370,
@@ -172,9 +172,9 @@ BUDGETS = {
     "schedule": 1_200,
     "config": 940,
     "landing": 850,
-    "exam": 1_570,
+    "exam": 2_170,
     "process": 575,
-    "sheet": 3_380,
+    "sheet": 3_420,
     "mcp": 350,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

@@ -39,6 +39,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "merge": ("merge", "Merge what landed on Navigator's branches into yours"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
     "exam": ("exam", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),
+    "backtest": ("backtest", "Find out which bugs of your history the reviewer would have caught"),
     "report": ("report", "Say what happened, what waits and what went wrong"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),

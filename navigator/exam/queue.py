@@ -24,7 +24,7 @@ from navigator.model.diff import FileDiff
 from navigator.model.exam import ExamAnswer, ExamItem, OpenItem
 from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
 from navigator.model.snapshot import ExamView
-from navigator.model.states import CheckOutcome, Role
+from navigator.model.states import PAST, CheckOutcome, Role
 from navigator.schedule.swap_rule import items_with_room, with_second_turns
 from navigator.store.errors import StoreError
 from navigator.store.reads.reader import Reader
@@ -112,13 +112,20 @@ def _answer(item: ExamItem, review: Review, files: Sequence[FileDiff]) -> ExamAn
 
 
 def names_place(item: ExamItem, findings: Iterable[Finding], files: Sequence[FileDiff]) -> bool:
-    """Whether an anchored finding is within `NEAR` lines of the seeded fault."""
+    """Whether an anchored finding is within `NEAR` lines of the seeded fault.
+
+    In a commit of the past one that asks for something has to quote a line that the fix changed.
+    """
     # A fix that was taken back may have been in several places.
     places = item.evidence.get("places") or [(item.path, item.line, max(item.line, item.end_line))]
+    past = item.source in PAST
+    near = 0 if past else NEAR
     return any(
-        finding.path == path and begin <= last + NEAR and end >= first - NEAR
+        finding.path == path
+        and begin <= last + near
+        and end + past * finding.quote.count("\n") >= first - near
         for finding in findings
-        if finding.anchored and finding.line
+        if (finding.asked_for if past else finding.anchored) and finding.line
         for begin, end in [_place(finding, files)]
         for path, first, last in places
         if path and first

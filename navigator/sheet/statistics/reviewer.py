@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from navigator.figures.backtest import Backtest
 from navigator.figures.exam import (
     CANNOT_TELL,
     Estimate,
@@ -18,6 +19,8 @@ from navigator.figures.exam import (
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.figures.reproductions import FindingTests, Proved, finding_tests
 from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
+from navigator.model.states import PAST
+from navigator.sheet.backtest import backtest_words, read_backtest
 from navigator.sheet.exam_worth import scores
 from navigator.sheet.statistics.outcomes import exam_repeat_table
 from navigator.sheet.statistics.page import (
@@ -40,21 +43,28 @@ _COLUMNS = SHARE_COLUMNS
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """Every reviewer that was examined, the newest first, and how many items there are: faulty, clean."""
+    """Every reviewer that was examined, the newest first, how many items there are: faulty, clean; and the backtest."""
 
     scores: tuple[ExamScore, ...]
     faulty: int
     clean: int
+    past: Backtest | None = None
 
 
 def _read_exam(reader: Reader, question: Question) -> Exam:
-    items = reader.exam_items()
+    items = [item for item in reader.exam_items() if item.source not in PAST]
     faulty = sum(item.faulty for item in items)
-    return Exam(scores(reader, question.since), faulty, len(items) - faulty)
+    past, _ = read_backtest(reader, since=question.since)
+    return Exam(scores(reader, question.since), faulty, len(items) - faulty, past)
 
 
 def _exam_tables(found: Exam) -> Sequence[Table]:
-    return tuple(table for score in found.scores for table in _score_tables(score))
+    tables = [table for score in found.scores for table in _score_tables(score)]
+    if found.past is not None and found.past.bugs:
+        shares = (("bugs, caught", found.past.caught), ("innocent commits, flagged", found.past.flagged))
+        answer = backtest_words(found.past)
+        tables.append(Table("WOULD IT HAVE CAUGHT YOUR BUGS?", _COLUMNS, _share_rows(shares), answer=answer))
+    return tuple(tables)
 
 
 def _score_tables(score: ExamScore) -> Sequence[Table]:
