@@ -477,13 +477,8 @@ class Proposal(Model):
     @property
     def findings(self) -> tuple[tuple[Role, int, Finding], ...]:
         """What its readers found, in the order in which they are numbered from 1: whose it is, its place there, the finding."""
-        read = (self.review, self.final_review)
-        return tuple(
-            (review.role, place, finding)
-            for review in read
-            if review is not None
-            for place, finding in enumerate(review.findings)
-        )
+        read = [review for review in (self.review, self.final_review) if review]
+        return tuple((one.role, place, finding) for one in read for place, finding in enumerate(one.findings))
 
     @property
     def existing(self) -> bool:
