@@ -51,7 +51,7 @@ def age_seconds(stamp: str) -> float:
 class Model(BaseModel):
     """Frozen, and closed to words it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Usage(Model):
@@ -160,7 +160,7 @@ class Task(Model):
     after: tuple[str, ...] = ()
     variant_of: TaskId = ""
     variant: int = 0
-    variation: Variation = Variation()
+    variation: Variation = Field(default_factory=Variation)
     escalated: Escalation = Escalation.NONE
     ref: str = ""
     head: str = ""
@@ -365,7 +365,7 @@ class Review(Model):
     block_on: str = "grounded"
     prompt_version: str = ""
     model: str = ""
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     price: float = 0.0
     at: str = ""
 
@@ -469,7 +469,7 @@ class Proposal(Model):
     seen: bool = False
     prompt_version: str = ""
     model: str = ""
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     entropy_mean: float | None = None
     entropy_peak: float | None = None
     created: str = ""
@@ -515,7 +515,7 @@ class Swap(Model):
     of them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
     id: int = 0
     from_role: Role | None = Field(default=None, alias="from")

@@ -15,8 +15,8 @@ from unicodedata import east_asian_width
 from navigator.figures.cost import Cost
 from navigator.model.models import Event, Finding, utc_now
 from navigator.model.states import REPRODUCED, Judgement, RevisedOutcome, TaskState
-from navigator.model.text import plural, safe_line
-from navigator.sheet.effort import about, card_seconds, duration
+from navigator.model.text import duration, plural, safe_line
+from navigator.sheet.effort import about, card_seconds
 from navigator.sheet.finish import UNTIL
 from navigator.sheet.marks import Kind, left_out, marks
 from navigator.sheet.statistics.cost import read_costs

@@ -148,14 +148,3 @@ def by_effort(cards: Iterable[Card]) -> list[Card]:
 def about(seconds: float) -> str:
     """`~40 s`, `~3 min`: as exact as the estimate is."""
     return f"~{max(10, round(seconds, -1)):.0f} s" if seconds < 90 else f"~{seconds / 60:.0f} min"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people read them: `0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
-    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
