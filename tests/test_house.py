@@ -155,7 +155,7 @@ BUDGETS = {
     "journey": 6_020,
     "actions": 3_480,
     "engine": 2_545,
-    "tui": 10_000,
+    "tui": 10_015,
     "cli": 6_655,
     "store": 4_010,
     "lab": 3_460,
