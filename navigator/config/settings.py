@@ -134,9 +134,9 @@ class AgentSettings(Section):
     # The limit of minutes ends a run that goes astray.
     # Maximum number of requests to the model in one run.
     requests: ClassVar[int] = 100
-    memory_mb: Positive = 4096
-    """Memory limit of one agent in megabytes."""
     # Far more than a change needs.
+    # Memory limit of one agent in megabytes.
+    memory_mb: ClassVar[int] = 4096
     # Megabytes that one agent may write.
     disk_mb: ClassVar[int] = 2048
     # More would only wait for each other.
@@ -173,8 +173,9 @@ class GeneratorSettings(ServerSettings):
     agent: AgentSettings = Field(default_factory=AgentSettings)
     looks: _Count = 6
     """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
-    look_tokens: Positive = 16000
-    """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
+    # The first prompt is shorter by as much.
+    # Tokens that it is shown at most in answer to these, in each round.
+    look_tokens: ClassVar[int] = 16000
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
     logprobs: bool = False
@@ -393,6 +394,8 @@ class OnSettings(Section):
     """A task has failed."""
     swap_failed: tuple[str, ...] = ()
     """A swap has failed."""
+    run_ended: tuple[str, ...] = ()
+    """A run of the conductor has ended: the account of what happened in it."""
     timeout_seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
     """Seconds that a command may take; then it is stopped with everything it started."""
 
@@ -404,7 +407,7 @@ class OnSettings(Section):
     @property
     def events(self) -> tuple[str, ...]:
         """The events that have a command."""
-        names = ("landed", "reviewed", "batch_ready", "failed", "swap_failed")
+        names = ("landed", "reviewed", "batch_ready", "failed", "swap_failed", "run_ended")
         return tuple(name for name in names if self.command(name))
 
 
@@ -479,7 +482,9 @@ class ProjectEntry(Section):
     conventions: str = "AGENTS.md"
     """File with the project's conventions, part of every prompt."""
     escalate: bool = False
-    """Let its proposals be sent to the final model when you escalate one."""
+    """Let its proposals be sent to the final model when you escalate one, or when one touches a careful path."""
+    careful: tuple[str, ...] = ()
+    """Patterns of paths, such as `migrations/**`: proposals that touch one come first, and no batch approval takes them."""
     review_branches: tuple[str, ...] = ()
     """Patterns of branches, such as `agent/*`, whose new commits are reviewed without being asked for."""
 

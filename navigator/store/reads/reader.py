@@ -41,7 +41,7 @@ _CHUNK = 500
 
 _TASKS = "SELECT t.*, p.name AS project FROM tasks t JOIN projects p ON p.id = t.project_id"
 _PROPOSALS = (
-    "SELECT a.*, t.project_id AS project_id, t.variant_of, t.variant, p.name AS project FROM proposals a"
+    "SELECT a.*, t.project_id AS project_id, t.variant_of, t.variant, p.careful, p.name AS project FROM proposals a"
     " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
 )
 _REVIEWS = {"review": Role.REVIEWER, "final_review": Role.FINAL, "own_review": Role.GENERATOR}
