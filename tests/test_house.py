@@ -46,6 +46,8 @@ def loaded_after(code: str, tmp_path: Path) -> set[str]:
 def test_status_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "from navigator.cli.main import cli\ncli.main(['status'], standalone_mode=False)"
     assert not loaded_after(code, tmp_path) & set(HEAVY)
+    # The first one made the database. From then on it reads counts: no model, no event loop.
+    assert not loaded_after(code, tmp_path) & {*HEAVY, "pydantic", "asyncio"}
 
 
 @pytest.mark.parametrize("words", ["['--help']", "['task', 'list']", "['proposals', '--json']"])
@@ -150,18 +152,18 @@ def test_functions_stay_short() -> None:
 
 
 BUDGETS = {
-    "journey": 6_010,
+    "journey": 6_020,
     "actions": 3_480,
-    "engine": 2_530,
-    "tui": 10_000,
+    "engine": 2_545,
+    "tui": 10_015,
     "cli": 6_655,
-    "store": 3_995,
+    "store": 4_010,
     "lab": 3_460,
     "sandbox": 2_600,
     "swap": 2_650,
     "context": 2_275,
-    "git": 2_260,
-    "model": 1_985,
+    "git": 2_275,
+    "model": 1_995,
     "rehearsal": 1_495,
     "figures": 1_620,
     "client": 1_585,

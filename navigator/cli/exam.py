@@ -27,7 +27,7 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
-from navigator.engine.client import ConductorClient
+from navigator.engine.following import ConductorClient
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:

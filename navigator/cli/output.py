@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
+from navigator.model.text import duration as duration
 from navigator.model.text import safe_line, safe_text
-from navigator.sheet.effort import duration as duration
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import A, R, Verb
 from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.engine.client import request
@@ -16,6 +15,7 @@ from navigator.model.bounds import require_bounded
 from navigator.model.errors import NavigatorError
 
 if TYPE_CHECKING:
+    from navigator.actions.base import A, R, Verb
     from navigator.model.models import Project, Proposal
     from navigator.model.secrets import Redactor
     from navigator.store.reads.reader import Reader

@@ -30,8 +30,8 @@ from navigator.model.states import PAST, Complexity, ExamSource
 BUGS = 40
 """Bugs of a project that are asked about, unless another number is named: enough for an interval of 15 points to each side."""
 
+# Commits that are read.
 HISTORY = 10_000
-"""Commits that are read."""
 
 _DAY = 86_400
 _LEAST_AGE = 30 * _DAY
@@ -40,8 +40,8 @@ _LEAST_AGE = 30 * _DAY
 _LIKE = 2.0
 """An innocent commit has as many changed lines of code, up to this factor."""
 
+# Test runs of one call: what is cheap; a bug counts without a proof, too.
 _PROOF_SECONDS = 300.0
-"""Test runs of one call: what is cheap; a bug counts without a proof, too."""
 
 _HOSTS = (
     "github.com",

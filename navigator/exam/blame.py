@@ -65,9 +65,10 @@ _MANY_LINES, _MANY_FILES = 150, 8
 """Changed lines or files from which on a commit that calls itself mechanical is looked through."""
 
 _NOTHING = patterns.compile(
-    r"[\W_]*|(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
+    r"(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
     r"|(?:import|from|use|using|package|require|#include)(?:\W[\s\S]*)?|export [*{][\s\S]*|\w+(?:, *\w+)+[, \\)]*|\"[\w./@-]+\",?"
     r"|[\W_]*(?:else|try|finally|pass|break|continue|return|end|do|then|begin|default|nil|None|null|true|false|self|this)[\W_]*"
+    r"|[\W_]*"
 )
 _LOOKS = patterns.compile(r"\b(?:var|let|const|final|auto)\b|[\s\"'`,;:()]+")
 """What may differ between two lines that say the same."""
@@ -215,9 +216,7 @@ class Blame:
         share = len(found.get(sha, ())) / asked
         why = ""
         if commit is None:
-            why = (
-                "its lines are older than the history that was read, or came with a merge or the first commit"
-            )
+            why = "its lines are older than what was read, or came with a merge or the first commit"
         elif share <= 0.5:
             why = "its lines are of several commits"
         elif sha in self._through or commit.code_lines > MOST_LINES or len(commit.files) > MOST_FILES:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from unicodedata import east_asian_width
 
 from navigator.figures.cost import Cost
 from navigator.model.models import Event, Finding, utc_now
 from navigator.model.states import REPRODUCED, Judgement, RevisedOutcome, TaskState
-from navigator.model.text import plural, safe_line
-from navigator.sheet.effort import about, card_seconds, duration
+from navigator.model.text import duration, plural, safe_line
+from navigator.sheet.effort import about, card_seconds
 from navigator.sheet.finish import UNTIL
 from navigator.sheet.marks import Kind, left_out, marks
 from navigator.sheet.statistics.cost import read_costs
@@ -31,7 +31,7 @@ WIDTH, HEIGHT = 80, 22
 _FIRST = 12
 """Projects and troubles that are tried first."""
 
-_LINE = 68
+_LINE = 64
 """Characters that a line has beside its name."""
 
 
@@ -65,7 +65,7 @@ class Account:
     Attributes:
         projects: those that were worked on, the ones with most for the developer first.
         waits: how many things wait, by their first words; `seconds` to read them; one batch approval covers
-            `batch` of them, once they were looked at.
+            `batch` of them, once they were looked at, and never those that touch `careful` paths.
         troubles: what is over last, and before it what stopped tasks.
         prevented: findings that a test reproduced and a revision repaired.
         wrong: findings that the developer judged wrong.
@@ -77,37 +77,40 @@ class Account:
     waits: dict[str, int]
     seconds: float
     batch: int
+    careful: tuple[str, ...]
     troubles: tuple[Trouble, ...]
     prevented: tuple[str, ...]
     wrong: tuple[str, ...]
     cost: Cost
 
 
-def newest_night(reader: Reader) -> str:
+def newest_night(reader: Reader, now: datetime | None = None) -> str:
     """The UTC time 24 hours before the newest run ended, or before now while one runs."""
     ended = reader.events_of(("conductor_ended",), 0)
     runs = not ended or reader.meta(UNTIL, str) is not None
-    last = datetime.now(UTC) if runs else datetime.fromisoformat(ended[-1].at)
+    last = now or datetime.now(UTC) if runs else datetime.fromisoformat(ended[-1].at)
     return utc_text(last - timedelta(days=1))
 
 
-def account(reader: Reader, since: str = "") -> Account:
-    """Everything that happened from `since` on, a UTC time; "": in the newest night."""
+def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str) -> Account:
+    """Everything that happened from `since` on, a UTC time; "": in the newest night. `redact` takes secrets out of a text."""
     since = since or newest_night(reader)
     cards = [one for one in reader.cards(since) if one.since >= since and one.state is not TaskState.QUEUED]
     waits = waiting(reader)
     events = [event for event in reader.events_of((*_FAULTS, *_FINDINGS), 0) if event.at >= since]
-    troubles = [*_alike(_faults(events)), *_stopped(cards)]
+    troubles = [replace(one, what=redact(one.what)) for one in (*_alike(_faults(events)), *_stopped(cards))]
+    careful = [f"{one.id} {' '.join(one.facts.careful)}" for one in waits if one.facts and one.facts.careful]
     return Account(
         since=since,
         until=utc_now(),
-        projects=_projects(cards),
+        projects=_projects(cards, redact),
         waits=dict(Counter(row_head(one.card, one.facts).word for one in waits)),
         seconds=sum(card_seconds(one.card) for one in waits),
         batch=sum(one.facts is not None and not left_out(one.facts, unseen=True) for one in waits),
+        careful=tuple(map(redact, careful)),
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
-        prevented=tuple(_prevented(reader, events)),
-        wrong=tuple(_judged_wrong(reader, events)),
+        prevented=tuple(map(redact, _prevented(reader, events))),
+        wrong=tuple(map(redact, _judged_wrong(reader, events))),
         cost=read_costs(reader, Question(since=since)),
     )
 
@@ -115,12 +118,12 @@ def account(reader: Reader, since: str = "") -> Account:
 # What was done
 
 
-def _projects(cards: Iterable[Card]) -> tuple[Work, ...]:
+def _projects(cards: Iterable[Card], redact: Callable[[str], str]) -> tuple[Work, ...]:
     held: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: not card.for_you):
         held.setdefault(card.project, []).append(card)
     made = [
-        Work(name, dict(Counter(map(_became, of))), tuple(card.title for card in of))
+        Work(name, dict(Counter(map(_became, of))), tuple(redact(card.title) for card in of))
         for name, of in held.items()
     ]
     return tuple(sorted(made, key=lambda one: (-one.became.get("for you", 0), one.project)))
@@ -129,8 +132,7 @@ def _projects(cards: Iterable[Card]) -> tuple[Work, ...]:
 def _became(card: Card) -> str:
     if card.state is TaskState.AWAITING_APPROVAL:
         return "need nothing" if card.no_change else "for you"
-    over = card.for_you or not card.standing.running
-    return card.state.value.replace("_", " ") if over else "under way"
+    return card.state.value.replace("_", " ")
 
 
 # What went wrong
@@ -234,29 +236,29 @@ def table(found: Account, projects: int | None = None, troubles: int | None = No
         projects, troubles: name at most so many, and cut what is long; None: everything, whole.
     """
     short = projects is not None
-    facts = [
-        ("waits", _waits(found)),
-        *_listed("went wrong", _troubles(found, troubles)),
-        *_listed("done", _works(found, projects)),
-        *_listed("prevented", _remarks(found.prevented, "with a failing test, repaired in time", short)),
-        *_listed("disputed", _remarks(found.wrong, "wrong by your judgement", short)),
-        ("cost", _cost(found.cost)),
-    ]
-    title = f"WHAT HAPPENED SINCE {_moment(found.since).upper()}?"
-    return Table(title, facts=tuple((name, words) for name, words in facts if words))
+    told = {
+        "waits": [_waits(found)],
+        "careful": [_careful(found)] if found.careful else [],
+        "went wrong": _troubles(found, troubles),
+        "done": _works(found, projects),
+        "prevented": _remarks(found.prevented, "with a failing test, repaired in time", short),
+        "disputed": _remarks(found.wrong, "wrong by your judgement", short),
+        "cost": [_cost(found.cost)],
+    }
+    facts = ((name if not place else "", said) for name in told for place, said in enumerate(told[name]))
+    since = _local(found.since)
+    title = f"WHAT HAPPENED SINCE {f'{since:%A} {since.day} {since:%B} {since:%H:%M}'.upper()}?"
+    return Table(title, facts=tuple(facts))
 
 
-def folded(found: Account) -> Table:
-    """The same on one screen of 80×24: what does not fit is counted."""
+def folded(found: Account, height: int = HEIGHT) -> Table:
+    """The same in so many lines of 80 cells: what does not fit is counted."""
     projects, troubles = min(_FIRST, len(found.projects)), min(_FIRST, len(found.troubles))
     while True:
         made = table(found, projects, troubles)
-        if len(lines(made)) <= HEIGHT or not projects + troubles:
+        if len(lines(made)) <= height or not projects + troubles:
             return made
-        if projects:
-            projects -= 1
-        else:
-            troubles -= 1
+        projects, troubles = (projects - 1, troubles) if projects else (0, troubles - 1)
 
 
 def lines(of: Table, width: int = WIDTH) -> list[str]:
@@ -271,10 +273,6 @@ def lines(of: Table, width: int = WIDTH) -> list[str]:
     return made
 
 
-def _listed(name: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
-    yield from ((name if not place else "", said) for place, said in enumerate(words))
-
-
 def _waits(found: Account) -> str:
     total = sum(found.waits.values())
     if not total:
@@ -283,16 +281,18 @@ def _waits(found: Account) -> str:
     return f"{total}, {about(found.seconds)} to read: {_counts(found.waits)}{batch}"
 
 
+def _careful(found: Account) -> str:
+    return f"{plural(len(found.careful), 'proposal')}, never in a batch: {_cut(', '.join(found.careful), 2 * _LINE)}"
+
+
 def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{n:,} {word}" for word, n in sorted(counts.items(), key=lambda item: -item[1]))
 
 
 def _works(found: Account, most: int | None) -> Iterator[str]:
     total: Counter[str] = sum((Counter(one.became) for one in found.projects), Counter())
-    if not total:
-        yield "Nothing."
-        return
-    yield f"{plural(total.total(), 'task')} in {plural(len(found.projects), 'project')}: {_counts(total)}"
+    where = f"{plural(total.total(), 'task')} in {plural(len(found.projects), 'project')}"
+    yield f"{where}: {_counts(total)}" if total else "Nothing."
     for one in found.projects[:most]:
         said = f"{one.project}: {_counts(one.became)}. {'; '.join(one.titles)}"
         yield said if most is None else _cut(said, _LINE)
@@ -318,12 +318,8 @@ def _remarks(of: Sequence[str], said: str, short: bool) -> Iterator[str]:
 
 
 def _cost(of: Cost) -> str:
-    lost = sum(row.lost for row in of.work)
-    cut = f"; {plural(lost, 'call')} cut off" if lost else ""
-    return (
-        f"{plural(of.swaps.n, 'swap')}, {duration(of.swaps.seconds.total)}; {of.tokens.total:,.0f} tokens;"
-        f" the models worked for {duration(of.model_time.total)}{cut}"
-    )
+    swaps = f"{plural(of.swaps.n, 'swap')}, {duration(of.swaps.seconds.total)}"
+    return f"{swaps}; {of.tokens.total:,.0f} tokens; the models worked for {duration(of.model_time.total)}"
 
 
 def _cut(text: str, most: int) -> str:
@@ -336,8 +332,3 @@ def _local(at: str) -> datetime:
 
 def _clock(at: str) -> str:
     return f"{_local(at):%H:%M}"
-
-
-def _moment(at: str) -> str:
-    local = _local(at)
-    return f"{local:%A} {local.day} {local:%B} {local:%H:%M}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from navigator.model.models import tests_outcome
 from navigator.model.states import REPRODUCED, CheckOutcome, Verdict
+from navigator.model.text import plural
 from navigator.sheet.marks import Facts, to_confirm
 
 if TYPE_CHECKING:
@@ -80,10 +81,10 @@ class Effort:
     @property
     def why(self) -> str:
         """What the estimate is made of: `34 lines in 2 files, REVISE, 1 reproduced, tests pass`."""
-        words = [f"{_count(self.lines, 'line')} in {_count(self.files, 'file')}"]
+        words = [f"{plural(self.lines, 'line')} in {plural(self.files, 'file')}"]
         words.append(self.verdict.value if self.verdict else "not reviewed")
         if self.findings:
-            words.append(_count(self.findings, "serious finding"))
+            words.append(plural(self.findings, "serious finding"))
         if self.reproduced:
             words.append(f"{self.reproduced} reproduced")
         words.append(_tests_words(self.tests, self.failed))
@@ -98,10 +99,6 @@ def _tests_words(tests: CheckOutcome | None, failed: bool) -> str:
     if failed:
         return "a check fails"
     return "tests fail as on the base" if tests is CheckOutcome.FAILED_BEFORE else "not tested"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def effort_of(proposal: Proposal) -> Effort:
@@ -151,14 +148,3 @@ def by_effort(cards: Iterable[Card]) -> list[Card]:
 def about(seconds: float) -> str:
     """`~40 s`, `~3 min`: as exact as the estimate is."""
     return f"~{max(10, round(seconds, -1)):.0f} s" if seconds < 90 else f"~{seconds / 60:.0f} min"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people read them: `0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
-    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"

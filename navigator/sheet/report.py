@@ -8,7 +8,7 @@ from importlib import resources
 
 from navigator.model.text import SIMULATED, safe_line
 from navigator.sheet.account import account, table
-from navigator.sheet.statistics.page import Question, Row, Table
+from navigator.sheet.statistics.page import Question, Table
 from navigator.sheet.statistics.summary import PAGE as SUMMARY
 from navigator.sheet.waiting import waiting
 from navigator.store.reads.reader import Reader
@@ -49,20 +49,14 @@ def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
 
 def _waits(reader: Reader) -> Table:
     """The list that `navigator proposals` shows."""
-    rows = []
+    facts = []
     for one in (held.document() for held in waiting(reader)):
-        note = "; ".join([*(mark["words"] for mark in one["marks"]), one["to_do"]])
-        rows.append(Row(f"{one['id']} {one['title']}", (one["project"], one["says"]), note=note))
-    return Table("WHAT WAITS FOR YOU?", rows=tuple(rows), empty="Nothing waits for you.")
+        said = "; ".join([one["title"], *(mark["words"] for mark in one["marks"]), one["to_do"]])
+        facts.append((one["id"], f"{one['says']}, {one['project']}: {said}"))
+    return Table("WHAT WAITS FOR YOU?", answer="" if facts else "Nothing waits for you.", facts=tuple(facts))
 
 
 def _section(one: Table, text: Callable[[str], str]) -> str:
     facts = "".join(f"<dt>{text(name)}</dt><dd>{text(words)}</dd>" for name, words in one.facts)
-    rows = "".join(
-        f'<tr><th scope="row">{text(row.label)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in row.cells)}'
-        f"<td>{text(row.note)}</td></tr>"
-        for row in one.rows
-    )
-    body = [f"<p>{text(one.answer)}</p>" if one.answer else "", f"<dl>{facts}</dl>" if facts else ""]
-    body.append(f"<table>{rows}</table>" if rows else f"<p>{text(one.empty)}</p>" if one.empty else "")
-    return f"<section><h2>{text(one.title)}</h2>{''.join(body)}</section>\n"
+    answer = f"<p>{text(one.answer)}</p>" if one.answer else ""
+    return f"<section><h2>{text(one.title)}</h2>{answer}{f'<dl>{facts}</dl>' if facts else ''}</section>\n"
