@@ -32,6 +32,7 @@ from navigator.store.reads.cards import CardReads
 from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LookReads, LoopReads
+from navigator.store.reads.precedents import Precedent, PrecedentReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
@@ -66,6 +67,7 @@ _MODELS: dict[str, type[Model]] = {
     "comments": Comment,
     "reproductions": Reproduction,
     "judgements": Judged,
+    "precedents": Precedent,
     "agent_turns": AgentTurn,
 }
 _FLAGS = ("counted", "withdrawn")
@@ -80,6 +82,7 @@ class Reader(
     OutcomeReads,
     CostReads,
     ExamReads,
+    PrecedentReads,
     AgentReads,
     LookReads,
 ):
