@@ -27,6 +27,7 @@ FIGURES = {
     "forecast_rehearsal": r"\d+ forecasts in \d+ sessions",
     "gpu_idle": r"idle share less by ",
     "hook": r"Navigator's hook( +[\d.-]+){4}",
+    "commands": r"navigator status .*[\d.]+×",
     "inflight": r"shares after 6 +found +\d+",
     "looking_cost": r"accepted \d+ of \d+",
     "own_cost": r"[1-9]\d* landed(.|\n)*[\d.]+ times the bare calls",

@@ -46,6 +46,8 @@ def loaded_after(code: str, tmp_path: Path) -> set[str]:
 def test_status_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "from navigator.cli.main import cli\ncli.main(['status'], standalone_mode=False)"
     assert not loaded_after(code, tmp_path) & set(HEAVY)
+    # The first one made the database. From then on it reads counts: no model, no event loop.
+    assert not loaded_after(code, tmp_path) & {*HEAVY, "pydantic", "asyncio"}
 
 
 @pytest.mark.parametrize("words", ["['--help']", "['task', 'list']", "['proposals', '--json']"])
@@ -150,20 +152,20 @@ def test_functions_stay_short() -> None:
 
 
 BUDGETS = {
-    "journey": 6_010,
-    "actions": 3_450,
-    "engine": 2_510,
+    "journey": 6_175,
+    "actions": 3_515,
+    "engine": 2_545,
     "tui": 10_000,
-    "cli": 6_575,
-    "store": 3_995,
+    "cli": 6_735,
+    "store": 4_070,
     "lab": 3_460,
     "sandbox": 2_600,
     "swap": 2_650,
     "context": 2_275,
-    "git": 2_260,
-    "model": 1_985,
+    "git": 2_275,
+    "model": 1_995,
     "rehearsal": 1_495,
-    "figures": 1_580,
+    "figures": 1_645,
     "client": 1_585,
     "checks": 950,
     "edits": 1_370,
@@ -172,9 +174,9 @@ BUDGETS = {
     "schedule": 1_200,
     "config": 940,
     "landing": 850,
-    "exam": 1_570,
+    "exam": 2_170,
     "process": 575,
-    "sheet": 3_320,
+    "sheet": 3_455,
     "mcp": 350,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 
 
 class PrepareExamArgs(Model):
-    """`projects` by name and `sources`, all where none is given; `limit`: faulty items per project, None for the settings'."""
+    """`projects` by name and `sources`, all where none is given; `limit`: faulty items per project, None for the settings'.
+
+    `past`: items of the backtest instead, from fixes that were committed `since`, in seconds since 1970.
+    """
 
     projects: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
     sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT], ...] = ()
+    past: bool = False
+    since: int = Field(default=0, ge=0)
 
 
 class ExamPrepared(Model):
@@ -44,12 +49,19 @@ class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
         return None
 
     async def perform(self, deps: Dependencies, args: PrepareExamArgs) -> ExamPrepared:
+        from navigator.exam.backtest import prepare_backtest
         from navigator.exam.prepare import ACCEPTED, prepare_project
 
         self.require(deps.reader, args)
+        wanted = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()
+        if args.past:
+            past = [
+                await prepare_backtest(deps, project, limit=args.limit, since=args.since)
+                for project in wanted
+            ]
+            return ExamPrepared(projects=tuple(past))
         with deps.store.transaction() as tx:
             tx.set_meta(ACCEPTED, True)
-        wanted = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()
         return ExamPrepared(
             projects=tuple(
                 [

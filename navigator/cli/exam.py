@@ -27,7 +27,7 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
-from navigator.engine.client import ConductorClient
+from navigator.engine.following import ConductorClient
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
@@ -70,17 +70,22 @@ def prepare(
             "sources": [source.replace("-", "_") for source in sources],
         }
     )
-    paths = state_paths()
-    try:
-        made = asyncio.run(_through_conductor(paths, args))
-    except NoConductor:
-        made = _alone(paths, args)
+    made = prepared(args)
     if as_json:
         output.print_json(made.model_dump(mode="json"))
     else:
         _show(made)
     if made.projects and all(one.problem for one in made.projects):
         sys.exit(3)
+
+
+def prepared(args: PrepareExamArgs) -> ExamPrepared:
+    """Have the conductor prepare items, or do it here where none runs; progress goes to stderr."""
+    paths = state_paths()
+    try:
+        return asyncio.run(_through_conductor(paths, args))
+    except NoConductor:
+        return _alone(paths, args)
 
 
 async def _through_conductor(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:

@@ -5,25 +5,20 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from navigator.actions.judging import MOST_PRECEDENTS, TOLD, WORDS, JudgeArgs, JudgeFinding
 from navigator.cli import output
-from navigator.cli.session import act, complete_projects, complete_proposals, reading, report
+from navigator.cli.session import carry_out, complete_projects, complete_proposals, reading
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.store.reads.precedents import Precedent
-
-if TYPE_CHECKING:
-    from navigator.model.models import Project
 
 _CHOICES = {words.replace(" ", "-"): one for one, words in WORDS.items()}
 
 FILE = ".navigator-precedents.jsonl"
 """In the repository, for a team: one precedent a line."""
-
-_LARGEST = 1_000_000
 
 
 @click.command()
@@ -68,65 +63,56 @@ def finding(
     if sum(one is not None for one in (proposal, listing, precedent, write, read)) != 1:
         raise UsageError("Name a finding, or one of --list, --precedent, --write and --read.")
     if listing or write:
-        (_listed if listing else _written)(str(listing or write), as_json)
-        return
+        return _listed(listing, as_json) if listing else _written(str(write))
     if read:
-        args = JudgeArgs(project=read, precedents=_read(_project(read)))
+        args = JudgeArgs(project=read, precedents=_read(read))
     elif withdraw == bool(note.strip() if precedent else judgement):
-        choices = "--note TEXT" if precedent else "right, wrong or not-worth-it,"
-        raise UsageError(f"Say {choices} or --withdraw.")
+        raise UsageError(
+            "Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --note or --withdraw."
+        )
     elif precedent:
         args = JudgeArgs(precedent=precedent, note=note)
     else:
         chosen = _CHOICES[judgement] if judgement else None
         args = JudgeArgs(proposal=str(proposal), number=number or 0, judgement=chosen, note=note)
-    verb = JudgeFinding()
-    result = act(verb, args)
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    return carry_out(JudgeFinding(), args, as_json=as_json)
 
 
-def _project(name: str) -> Project:
+def _held(name: str) -> tuple[Path, list[dict[str, Any]]]:
+    """A project's folder, and its precedents."""
     with reading() as store:
-        return store.project(name)
-
-
-def _held(name: str) -> list[dict[str, Any]]:
-    with reading() as store:
-        found = store.precedents(store.project(name).id)
-    return [one.model_dump(mode="json", include={"id", *TOLD}) for one in found]
+        project = store.project(name)
+        found = store.precedents(project.id)
+    return Path(project.path), [one.model_dump(mode="json", include={"id", *TOLD}) for one in found]
 
 
 def _listed(name: str, as_json: bool) -> None:
-    held = _held(name)
+    _, held = _held(name)
     if as_json:
         output.print_json({"precedents": held})
     elif not held:
         output.say(f"{name} has no precedents. `navigator finding P… N wrong --note TEXT` makes one.")
     for one in [] if as_json else held:
-        where = f"{one['criterion']}, {one['path'] or 'any file'}"
-        output.prose(f"{where}: {one['message']}", "    ", first=f"{one['id']:>3} ")
+        output.prose(f"{one['criterion']} {one['path']}: {one['message']}", "    ", first=f"{one['id']:>3} ")
         output.prose(one["note"], "    you: ")
 
 
-def _written(name: str, as_json: bool) -> None:
+def _written(name: str) -> None:
     """Everything that holds, without secrets, in place of what the file had."""
     from navigator.config.guarded import write_file
     from navigator.model.secrets import Redactor, environment_values
 
-    project, redact = _project(name), Redactor(environment_values(os.environ))
-    rows = [{key: redact.outgoing(one[key]) for key in TOLD} for one in _held(name)]
-    text = "".join(f"{json.dumps(row)}\n" for row in rows)
+    redact = Redactor(environment_values(os.environ))
+    folder, held = _held(name)
+    text = "".join(f"{json.dumps({key: redact.outgoing(one[key]) for key in TOLD})}\n" for one in held)
     try:
-        write_file(Path(project.path), FILE, text.encode())
+        write_file(folder, FILE, text.encode())
     except OSError as error:
         raise NavigatorError(f"{FILE} of {name}: {error.strerror}.") from error
-    if as_json:
-        output.print_json({"precedents": rows})
-    else:
-        output.say(f"{len(rows)} in {Path(project.path, FILE)}. Commit it; others take it in with --read.")
+    output.say(f"{len(held)} in {folder / FILE}. Commit it; others take it in with --read.")
 
 
-def _read(project: Project) -> tuple[Precedent, ...]:
+def _read(name: str) -> tuple[Precedent, ...]:
     """What the file has: somebody else may have written it.
 
     Raises:
@@ -136,16 +122,15 @@ def _read(project: Project) -> tuple[Precedent, ...]:
     from navigator.model.json_text import read_json
 
     try:
-        lines = read_file(Path(project.path), FILE, _LARGEST).decode("utf-8").splitlines()
+        lines = read_file(_held(name)[0], FILE, 1_000_000).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{FILE} of {project.name} cannot be read: {error}.") from error
+        raise UsageError(f"{FILE} of {name} cannot be read: {error}.") from error
     if len(lines) > MOST_PRECEDENTS:
         raise UsageError(f"{FILE} has {len(lines)} lines; {MOST_PRECEDENTS} are the most.")
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            values = read_json(line)
-            found.append(Precedent.model_validate({name: values.get(name, "") for name in TOLD}))
-        except (ValueError, AttributeError) as error:
+            found.append(Precedent.model_validate(read_json(line)))
+        except ValueError as error:
             raise UsageError(f"Line {number} of {FILE} is no precedent: it has {', '.join(TOLD)}.") from error
     return tuple(found)

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from navigator.model.text import duration as duration
 from navigator.model.text import safe_line, safe_text
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -95,14 +96,3 @@ def percent(value: float | None) -> str:
     from navigator.figures.intervals import percent_of
 
     return "–" if value is None else f"{percent_of(value)}%"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people read them: `0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
-    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"

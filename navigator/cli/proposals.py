@@ -31,7 +31,7 @@ from navigator.model.text import safe_line
 from navigator.sheet.base import tips
 from navigator.sheet.effort import about, card_seconds, effort_of
 from navigator.sheet.marks import Facts, Kind, facts_of, head, labels, marks, waiting_proposals
-from navigator.sheet.waiting import Waiting, mark_document, row_head, what_to_do
+from navigator.sheet.waiting import Waiting, mark_document, risk_order, row_head, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
 from navigator.sheet.writing import uncertainty_words
 
@@ -84,7 +84,7 @@ def proposals(
         pairs = list(zip(found, facts_of(store, found, tips(store)), strict=True))
         said = {"rehearsal": store.rehearsal}
     if sort == "effort":
-        items.sort(key=lambda item: (item.card.waiting_order[0], card_seconds(item.card)))
+        items.sort(key=lambda item: (risk_order(item.card)[:2], card_seconds(item.card)))
         pairs.sort(key=lambda pair: effort_of(pair[0]).seconds)
     if as_json:
         documents = [_marked(*pair) | said for pair in pairs]

@@ -3,39 +3,59 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from navigator.cli import output
 from navigator.cli.housekeeping import moment_of
-from navigator.cli.session import reading
+from navigator.cli.session import reading, state_paths
 from navigator.model.errors import Conflict, UsageError
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html")
+@click.argument(
+    "file", type=click.Path(path_type=Path, dir_okay=False), metavar="[FILE.html]", required=False
+)
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @click.option(
-    "--since", default="", metavar="D", help="Only since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w."
+    "--since",
+    default="",
+    metavar="D",
+    help="Since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w. Without it: the 24 hours before the newest run ended.",
 )
-def report(file: Path, overwrite: bool, since: str) -> None:
-    """Write the three answers and every statistic, with plots, to one HTML page that needs no other file and no network."""
+@output.JSON
+def report(file: Path | None, overwrite: bool, since: str, as_json: bool) -> None:
+    """Say what happened: what was done, what waits, what went wrong and what to do about it, what it cost.
+
+    With FILE.html, write it to one page, with what waits and the three answers, that needs no other file and no network.
+    """
+    from navigator.sheet.account import account, folded, lines
+    from navigator.sheet.statistics.page import utc_text
+
+    moment = utc_text(moment_of(since) or since) if since else ""
+    if file is not None:
+        _write(file, moment, overwrite=overwrite)
+        return
+    with reading() as store:
+        found = account(store, moment)
+    if as_json:
+        output.print_json(asdict(found))
+        return
+    title, *rest = lines(folded(found))
+    output.say(title, bold=True)
+    output.say("\n".join(rest))
+
+
+def _write(file: Path, moment: str, *, overwrite: bool) -> None:
     from navigator.config.paths import write_new
-    from navigator.sheet.report import report as written
-    from navigator.sheet.statistics.page import Question, utc_text
+    from navigator.engine.acting import report_page
 
     if os.path.lexists(file) and not overwrite:
         raise Conflict(f"{file} exists.", hint="Choose another name, or replace it with --overwrite.")
-    moment = utc_text(moment_of(since) or since) if since else ""
     with reading() as store:
-        page = written(
-            store,
-            Question("kind", moment),
-            written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            period=f"from {moment[:16].replace('T', ' ')} UTC on" if moment else "all time",
-        )
+        page = report_page(state_paths(), store, moment, output.note)
     try:
         write_new(file, page.encode())
     except OSError as error:

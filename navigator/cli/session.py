@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.actions.base import A, R, Told, Verb
 from navigator.cli import output
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine import acting
@@ -21,6 +20,7 @@ from navigator.model.text import SIMULATED, safe_line, safe_text
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from navigator.actions.base import A, R, Told, Verb
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from navigator.actions.base import plural
 from navigator.cli import output
 from navigator.cli.session import state_paths
 from navigator.engine.status import status_document
 from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES
+from navigator.model.text import SIMULATED, plural
 
 
 @click.command()
@@ -51,6 +51,8 @@ def _show_counts(document: dict[str, Any]) -> None:
 
 
 def _show(document: dict[str, Any]) -> None:
+    if document["rehearsal"]:
+        output.note(SIMULATED)
     _show_counts(document)
     conductor = document["conductor"]
     if document["advice"]:

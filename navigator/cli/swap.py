@@ -8,7 +8,6 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,8 +18,9 @@ from navigator.cli.lazy import Commands
 from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.cli.status import swapping
 from navigator.config.settings import time_scale as scale_of
-from navigator.engine.client import ConductorClient, request
-from navigator.model.models import Swap, utc_now
+from navigator.engine.client import request
+from navigator.engine.following import ConductorClient
+from navigator.model.models import Swap, age_seconds, utc_now
 from navigator.model.states import Role
 
 if TYPE_CHECKING:
@@ -106,12 +106,10 @@ def status(as_json: bool) -> None:
 def _last_known(paths: StatePaths) -> dict[str, Any] | None:
     """The role last recorded as resident, and how long ago; None before the first record."""
     with reading(paths) as store:
-        noted = store.last_event("resident")
-    if noted is None:
+        at, noted = store.newest_event("resident")
+    if not at:
         return None
-    moment = datetime.fromisoformat(noted.at.replace("Z", "+00:00"))
-    age = max(0.0, (datetime.now(UTC) - moment).total_seconds())
-    return {"role": noted.data.get("role") or None, "at": noted.at, "age_seconds": round(age, 1)}
+    return {"role": noted.get("role") or None, "at": at, "age_seconds": round(age_seconds(at), 1)}
 
 
 def _show_status(document: dict[str, Any]) -> None:

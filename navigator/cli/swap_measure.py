@@ -18,7 +18,8 @@ from navigator.cli import output
 from navigator.cli.session import ask, locked_dependencies, reading, state_paths
 from navigator.config.paths import StatePaths
 from navigator.config.settings import time_scale as scale_of
-from navigator.engine.client import ConductorClient, request
+from navigator.engine.client import request
+from navigator.engine.following import ConductorClient
 from navigator.engine.measuring import BEGUN, COMPLETE, ENDED, NEW_WORK
 
 _STOPPED = "you stopped it"

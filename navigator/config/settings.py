@@ -39,7 +39,9 @@ class Section(BaseModel):
     """A table of the file: frozen, closed to unknown keys, and strict (`"8"` is no number)."""
 
     # hide_input_in_errors: a refused value may be a key that was put in the wrong place.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, defer_build=True
+    )
 
 
 class ServerSettings(Section):
@@ -168,11 +170,12 @@ class GeneratorSettings(ServerSettings):
 
     model: _Text = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"
     base_url: _Text = "http://127.0.0.1:30000"
-    agent: AgentSettings = AgentSettings()
+    agent: AgentSettings = Field(default_factory=AgentSettings)
     looks: _Count = 6
     """Times that the model that writes may ask to be shown more before it answers, in each round; 0: never (docs/context.md)."""
-    look_tokens: Positive = 16000
-    """Tokens that it is shown at most in answer to these, in each round. The first prompt is shorter by as much."""
+    # The first prompt is shorter by as much.
+    # Tokens that it is shown at most in answer to these, in each round.
+    look_tokens: ClassVar[int] = 16000
     self_review: bool = False
     """Have the generator review its own changes too, for comparison. Its verdict decides nothing."""
     logprobs: bool = False
@@ -310,9 +313,9 @@ class SwapSettings(Section):
     """Strategy systemd: a script in place of the packaged model-swap.sh. Strategy command: the command as one line."""
     model_dirs: tuple[str, ...] = ()
     """Folders that hold models, in addition to the Hugging Face cache: the next model's weights are read ahead."""
-    systemd: SystemdSettings = SystemdSettings()
-    command: CommandSettings = CommandSettings()
-    adapter: AdapterSettings = AdapterSettings()
+    systemd: SystemdSettings = Field(default_factory=SystemdSettings)
+    command: CommandSettings = Field(default_factory=CommandSettings)
+    adapter: AdapterSettings = Field(default_factory=AdapterSettings)
 
     @property
     def keeps_both(self) -> bool:
@@ -477,7 +480,9 @@ class ProjectEntry(Section):
     conventions: str = "AGENTS.md"
     """File with the project's conventions, part of every prompt."""
     escalate: bool = False
-    """Let its proposals be sent to the final model when you escalate one."""
+    """Let its proposals be sent to the final model when you escalate one, or when one touches a careful path."""
+    careful: tuple[str, ...] = ()
+    """Patterns of paths, such as `migrations/**`: proposals that touch one come first, and no batch approval takes them."""
     review_branches: tuple[str, ...] = ()
     """Patterns of branches, such as `agent/*`, whose new commits are reviewed without being asked for."""
 
@@ -517,18 +522,18 @@ def is_rehearsal(model: str) -> bool:
 class Settings(Section):
     """Everything the file may say. `source` is the file that was read, None without a file."""
 
-    generator: GeneratorSettings = GeneratorSettings()
-    reviewer: ReviewerSettings = ReviewerSettings()
-    final: FinalSettings = FinalSettings()
-    routing: RoutingSettings = RoutingSettings()
-    swap: SwapSettings = SwapSettings()
-    canary: CanarySettings = CanarySettings()
-    batch: BatchSettings = BatchSettings()
-    review: ReviewSettings = ReviewSettings()
-    checks: ChecksSettings = ChecksSettings()
-    metrics: MetricsSettings = MetricsSettings()
-    on: OnSettings = OnSettings()
-    exam: ExamSettings = ExamSettings()
+    generator: GeneratorSettings = Field(default_factory=GeneratorSettings)
+    reviewer: ReviewerSettings = Field(default_factory=ReviewerSettings)
+    final: FinalSettings = Field(default_factory=FinalSettings)
+    routing: RoutingSettings = Field(default_factory=RoutingSettings)
+    swap: SwapSettings = Field(default_factory=SwapSettings)
+    canary: CanarySettings = Field(default_factory=CanarySettings)
+    batch: BatchSettings = Field(default_factory=BatchSettings)
+    review: ReviewSettings = Field(default_factory=ReviewSettings)
+    checks: ChecksSettings = Field(default_factory=ChecksSettings)
+    metrics: MetricsSettings = Field(default_factory=MetricsSettings)
+    on: OnSettings = Field(default_factory=OnSettings)
+    exam: ExamSettings = Field(default_factory=ExamSettings)
     project: tuple[ProjectEntry, ...] = ()
     source: Path | None = Field(default=None, exclude=True)
 

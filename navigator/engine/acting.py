@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import A, R, Verb
 from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.engine.client import request
@@ -16,6 +15,7 @@ from navigator.model.bounds import require_bounded
 from navigator.model.errors import NavigatorError
 
 if TYPE_CHECKING:
+    from navigator.actions.base import A, R, Verb
     from navigator.model.models import Project, Proposal
     from navigator.model.secrets import Redactor
     from navigator.store.reads.reader import Reader
@@ -117,3 +117,15 @@ def learn_changes(redact: Redactor, paths: StatePaths, store: Reader, proposals:
         for number, tree in trees:
             if number == project_id:
                 learn_withheld(redact, project, private, tree)
+
+
+def report_page(
+    paths: StatePaths, store: Reader, since: str, on_problem: Callable[[str], None] = log.warning
+) -> str:
+    """The report as HTML, without secrets. `since` is a UTC time; "": the newest night."""
+    from navigator.model.secrets import Redactor
+    from navigator.sheet.report import report
+
+    redact = Redactor()
+    learn_secrets(redact, paths, store.projects(), on_problem)
+    return report(store, since, redact.outgoing)

@@ -1,16 +1,18 @@
-"""One glance at everything, as JSON. Imports no HTTP client and no git: it must answer at once."""
+"""One glance at everything, as JSON. Imports no model, HTTP client or git: it must answer at once."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
 from navigator.actions.wire import NoConductor, NotResponding
-from navigator.config.paths import StatePaths
-from navigator.config.settings import load_settings
-from navigator.engine.acting import reading
+from navigator.config.paths import StatePaths, config_path
+from navigator.engine.acting import open_reading
 from navigator.engine.client import request
+from navigator.store.database import open_reader
 from navigator.store.lock import StateLock
+from navigator.store.reads.glance import GlanceReads
 from navigator.store.space import is_low
 
 _PATIENCE = 2.0
@@ -22,10 +24,12 @@ def status_document(paths: StatePaths) -> dict[str, Any]:
 
     `conductor` is its own report, None where none runs; `not_responding` the process id of one that does not answer.
     """
-    with reading(paths) as store:
-        counts = store.counts()
-        projects = len(store.projects())
-        noted = store.last_event("resident")
+    with closing(
+        open_reader(paths.database) if paths.database.exists() else open_reading(paths)
+    ) as connection:
+        store = GlanceReads(connection)
+        counts, rehearsal = store.counts(), store.rehearsal
+        noted_at, _ = store.newest_event("resident")
     conductor: dict[str, Any] | None = None
     silent: int | None = None
     try:
@@ -35,18 +39,28 @@ def status_document(paths: StatePaths) -> dict[str, Any]:
         silent = (StateLock(paths).holder() or {}).get("pid", 0)
     except NoConductor:
         pass  # said by `conductor`
-    age = _age(noted.at) if noted else None
+    age = _age(noted_at) if noted_at else None
     return {
-        "projects": projects,
         **counts,
+        "rehearsal": rehearsal,
         "resident": (conductor or {}).get("resident") or counts["resident"] or None,
         "resident_age_seconds": 0.0 if conductor else age,
         "conductor": conductor,
         "not_responding": silent,
         "disk_full": is_low(paths.root),
-        "unsandboxed": load_settings().checks.unsandboxed,
+        "unsandboxed": _unsandboxed(),
         "given_up": conductor["given_up"] if conductor else {},
     }
+
+
+def _unsandboxed() -> bool:
+    """Whether tests run without a sandbox. Checking the settings takes longer than all the rest: only where they name it."""
+    file = config_path()
+    if not file.is_file() or b"unsandboxed" not in file.read_bytes():
+        return False
+    from navigator.config.settings import load_settings
+
+    return load_settings().checks.unsandboxed
 
 
 def _age(stamp: str) -> float:

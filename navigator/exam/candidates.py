@@ -99,7 +99,7 @@ def of_commits(commits: Iterable[Commit]) -> list[Change]:
             base=commit.parent,
             tree=commit.sha,
             text=words_of_commit(commit.subject, commit.body),
-            kind=_kind(commit),
+            kind=kind_of(commit),
             complexity=Complexity.MEDIUM,
             title=commit.subject,
             summary="",
@@ -134,7 +134,8 @@ def of_proposals(found: Sequence[tuple[Proposal, Task]]) -> list[Change]:
     ]
 
 
-def _kind(commit: Commit) -> TaskKind:
+def kind_of(commit: Commit) -> TaskKind:
+    """What a commit is by its own words, as a task would say it."""
     if commit.fixes:
         return TaskKind.FIX
     return TaskKind.REFACTOR if commit.keeps_behaviour else TaskKind.IMPLEMENT

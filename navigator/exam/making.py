@@ -103,7 +103,7 @@ class Maker:
         Raises:
             Rejected: no item comes of it. OutOfTime: the bound on test runs is reached.
         """
-        tree = await self._take_back(commit)
+        tree = await self.take_back(commit)
         failing = await self.trials.failing(tree, self.passed)
         files = await asyncio.to_thread(self.private.diff, self.head, tree, 0)
         path, line, end_line = _place(files)
@@ -119,7 +119,12 @@ class Maker:
         ).model_copy(update={"path": path, "line": line, "end_line": end_line})
         return Pair(faulty, await self._control(commit, tree, files))
 
-    async def _take_back(self, commit: Commit) -> str:
+    async def take_back(self, commit: Commit) -> str:
+        """Today's tree without a commit.
+
+        Raises:
+            Rejected: it cannot be taken back, or the change may be shown to no model.
+        """
         async with self.deps.project_lock(self.project.id):
             return await asyncio.to_thread(self._taken_back, commit)
 
@@ -174,7 +179,7 @@ class Maker:
         )
 
     async def _harmless(self, commit: Commit) -> ExamItem:
-        tree = await self._take_back(commit)
+        tree = await self.take_back(commit)
         await self.trials.sound(tree)
         files = await asyncio.to_thread(self.private.diff, self.head, tree, 0)
         return self._item(

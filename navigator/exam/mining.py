@@ -74,13 +74,18 @@ class Counted:
 
 @dataclass(frozen=True)
 class Commit:
-    """One commit that is no merge, with its only parent and what it changes. `subject` and `body` are filtered text."""
+    """One commit that is no merge, with its only parent and what it changes. `subject` and `body` are filtered text.
+
+    `author` is an address, to tell people apart; `when` it was committed, in seconds since 1970.
+    """
 
     sha: str
     parent: str
     subject: str
     body: str
     files: tuple[Counted, ...]
+    author: str = ""
+    when: int = 0
 
     @cached_property
     def code(self) -> tuple[Counted, ...]:
@@ -147,7 +152,7 @@ def read_history(facts: RepoFacts, head: str, limit: int) -> list[Commit]:
         "--encoding=UTF-8",
         "--numstat",
         f"--max-count={limit}",
-        f"--format=tformat:{mark}%x00%H%x00%P%x00%s%x00%b%x00",
+        f"--format=tformat:{mark}%x00%H%x00%P%x00%aE%x00%ct%x00%s%x00%b%x00",
         head,
         "--",
         max_output=_MOST_OUTPUT,
@@ -177,18 +182,20 @@ def named_faulty(commits: Iterable[Commit]) -> frozenset[str]:
 def _commit(record: bytes) -> Commit | None:
     """One record of the log; None for a root commit, and for one that git wrote in a form that is not known."""
     fields = record.split(b"\0")
-    if len(fields) < 5:
+    if len(fields) < 7:
         return None
-    sha, parents, subject, body = (field.decode("utf-8", "replace") for field in fields[1:5])
+    sha, parents, author, when, subject, body = (field.decode("utf-8", "replace") for field in fields[1:7])
     if len(parents.split()) != 1:
         return None
-    counts = (_counted(field) for field in fields[5:])
+    counts = (_counted(field) for field in fields[7:])
     return Commit(
         sha=sha,
         parent=parents.strip(),
         subject=safe_line(subject).strip()[:300],
         body=safe_text(body).strip()[:_LONGEST_MESSAGE],
         files=tuple(count for count in counts if count is not None),
+        author=author.lower(),
+        when=int(when) if when.isdigit() else 0,
     )
 
 

@@ -26,7 +26,7 @@ from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.models import Baseline, Project
-from navigator.model.states import CheckOutcome, ExamSource
+from navigator.model.states import PAST, CheckOutcome, ExamSource
 from navigator.sandbox.compare import passed_before
 
 ACCEPTED = "exam_accepted"
@@ -125,7 +125,7 @@ async def _prepare(
 ) -> PreparedProject:
     began = time.monotonic()
     try:
-        maker = await _maker(deps, project, seconds)
+        maker = await maker_of(deps, project, seconds)
     except NavigatorError as error:
         return PreparedProject(project=project.name, problem=error.message, hint=error.hint)
     progress = _begin(deps, maker, limit, sources)
@@ -150,7 +150,7 @@ async def _prepare(
     )
 
 
-async def _maker(deps: Dependencies, project: Project, seconds: float) -> Maker:
+async def maker_of(deps: Dependencies, project: Project, seconds: float) -> Maker:
     """What the trials need, once the project's tests pass on the commit that its work starts from.
 
     Raises:
@@ -214,7 +214,11 @@ def _require_passing(project: Project, head: str, found: Baseline) -> None:
 def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamSource]) -> _Progress:
     """Everything that may become an item, less what is one and what was tried before with a result that still holds."""
     project = maker.project
-    items = [item for item in deps.reader.exam_items(retired=True) if item.project_id == project.id]
+    items = [
+        item
+        for item in deps.reader.exam_items(retired=True)
+        if item.project_id == project.id and item.source not in PAST
+    ]
     maker.used.update(item.origin.split(":")[2] for item in items)
     accepted = [
         deps.reader.proposal(number)

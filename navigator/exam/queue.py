@@ -28,7 +28,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamAnswer, ExamItem
 from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
 from navigator.model.snapshot import ExamView
-from navigator.model.states import CheckOutcome, Role
+from navigator.model.states import PAST, CheckOutcome, Role
 from navigator.schedule.swap_rule import items_with_room, with_second_turns
 from navigator.store.errors import StoreError
 from navigator.store.reads.precedents import Precedent
@@ -94,7 +94,8 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
     )
     async with deps.project_lock(project.id):
         subject = await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
-    return replace(subject, precedents=tuple(deps.reader.precedents(project.id)))
+    held = () if item.source in PAST else tuple(deps.reader.precedents(project.id))
+    return replace(subject, precedents=held)
 
 
 def usual_checks(reader: Reader, project: Project) -> tuple[CheckResult, ...]:
@@ -127,13 +128,20 @@ def _answer(item: ExamItem, review: Review, files: Sequence[FileDiff]) -> ExamAn
 
 
 def names_place(item: ExamItem, findings: Iterable[Finding], files: Sequence[FileDiff]) -> bool:
-    """Whether an anchored finding is within `NEAR` lines of the seeded fault."""
+    """Whether an anchored finding is within `NEAR` lines of the seeded fault.
+
+    In a commit of the past one that asks for something has to quote a line that the fix changed.
+    """
     # A fix that was taken back may have been in several places.
     places = item.evidence.get("places") or [(item.path, item.line, max(item.line, item.end_line))]
+    past = item.source in PAST
+    near = 0 if past else NEAR
     return any(
-        finding.path == path and begin <= last + NEAR and end >= first - NEAR
+        finding.path == path
+        and begin <= last + near
+        and end + past * finding.quote.count("\n") >= first - near
         for finding in findings
-        if finding.anchored and finding.line
+        if (finding.asked_for if past else finding.anchored) and finding.line
         for begin, end in [_place(finding, files)]
         for path, first, last in places
         if path and first
@@ -207,8 +215,10 @@ class ExamQueue:
 
     def ask_for(self, items: int) -> int:
         """Ask so many items whatever their share; returns how many there are to ask."""
-        there = len(self.left())
-        self._asked = min(items, there)
+        there = self.left()
+        while self._later:
+            there = self.left()
+        self._asked = min(items, len(there))
         return self._asked
 
     def left(self) -> tuple[int, ...]:
@@ -273,7 +283,7 @@ class ExamQueue:
 
     def _shown(self, item: ExamItem, held: Sequence[Precedent]) -> tuple[int, ...] | None:
         """The numbers of the precedents that an item is asked with now; None where its change is still to be read."""
-        if not held or item.id in self._broken:
+        if not held or item.source in PAST or item.id in self._broken:
             return ()
         try:
             if item.id not in self._changes:
@@ -308,7 +318,7 @@ class ExamQueue:
         if not loaded:
             return ExamView(running=self.running, asked=self._asked)
         left = self.left()
-        if not left:
+        if not left and not self._later:
             self._asked = 0
         if not left or monotonic() < self._not_before:
             return ExamView(running=self.running)

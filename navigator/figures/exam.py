@@ -29,7 +29,7 @@ from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, share
 from navigator.model.exam import ExamCount
 from navigator.model.outcomes import ExamPair, RepeatCount
 from navigator.model.records import VerdictCount
-from navigator.model.states import ExamSource, Verdict
+from navigator.model.states import PAST, ExamSource, Verdict
 from navigator.model.text import plural
 
 WORTH_IT, CHANCE, CANNOT_TELL = "worth it", "no better than chance", "cannot tell"
@@ -142,6 +142,8 @@ def exam_scores(
     """
     groups: defaultdict[tuple[str, str], list[ExamCount]] = defaultdict(list)
     for row in counts:
+        if row.source in PAST:
+            continue  # no proof that the commit is faulty, or that the other is not
         groups[row.model, row.prompt_version].append(row)
     real, pairs = list(verdicts), list(repeats)
     scores = [_score(group, real, pairs) for group in groups.values()]

@@ -302,6 +302,25 @@ def _head(places: _Places, git: Git, where: Path) -> tuple[str, str]:
     return branch_ref, head
 
 
+def _ordinary(where: Path) -> _Places | None:
+    """A checkout with its own `.git` folder, on a branch that is a file of its own; None for all that GitPython has to read.
+
+    Most are like this, and GitPython takes longer to import than everything else that a list of proposals needs.
+    """
+    git_dir = where / ".git"
+    if git_dir.is_symlink() or (git_dir / "commondir").exists() or (git_dir / "reftable").exists():
+        return None
+    try:
+        named = read_file(git_dir, "HEAD", LARGEST_HOOK).decode().strip()
+        branch = named.removeprefix("ref: ")
+        commit = read_file(git_dir, branch, LARGEST_HOOK).decode().strip()
+    except (OSError, ValueError):
+        return None
+    if not branch.startswith("refs/heads/") or len(commit) != _SHA1_DIGITS or not commit.isalnum():
+        return None
+    return _Places(git_dir, git_dir, where, branch, commit)
+
+
 def read_base(path: Path | str, base: str = "") -> str:
     """The commit that new work starts from, as `resolve_base` says, without reading all facts.
 
@@ -311,7 +330,11 @@ def read_base(path: Path | str, base: str = "") -> str:
         NotARepository, NoCommit, UnsafeOwner: with what to do about it.
     """
     where = Path(path).expanduser().resolve()
-    places = _open(where)
+    places = _ordinary(where)
+    if places is None:
+        places = _open(where)
+    else:
+        _require_owner(places)
     if base in {"", WORKTREE}:
         return _head(places, places.git(), where)[1]
     return _named_base(places.git(), where, base)[1]

@@ -20,6 +20,7 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
+from navigator.sheet.marks import careful_paths
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
@@ -129,10 +130,23 @@ def follow_verdict(tx: Transaction, settings: Settings, task: Task, review: Revi
         tx.set_task_state(task.id, TaskState.REVISING, round=task.round + 1, escalated=Escalation.NONE)
     elif settings.final.enabled:
         tx.set_task_state(task.id, TaskState.FINAL_REVIEW, escalated=Escalation.NONE)
+    elif _careful(tx.read, settings, task):
+        escalate(tx, task, final=True)
     else:
         to_developer(tx, task)
     if not revise:
         stop_revising(tx, task)
+
+
+def _careful(reader: Reader, settings: Settings, task: Task) -> bool:
+    """Whether it is escalated to the final model without being asked: it touches a careful path, and may leave this machine."""
+    proposal = proposal_of_round(reader, task)
+    return bool(
+        settings.final.configured
+        and reader.project(task.project_id).escalate
+        and proposal is not None
+        and careful_paths(proposal)
+    )
 
 
 def after_final(tx: Transaction, task: Task, reason: str = "") -> None:

@@ -129,7 +129,7 @@ class ExamAnswer(Model):
     parts: int = 1
     prompt_version: str = ""
     model: str = ""
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     at: str
 
 

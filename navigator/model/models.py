@@ -52,7 +52,7 @@ def age_seconds(stamp: str) -> float:
 class Model(BaseModel):
     """Frozen, and closed to words it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Usage(Model):
@@ -87,7 +87,8 @@ class Project(Model):
 
     `root_commit` identifies the history whatever the path; `source` is "store" or "config";
     `demo` is true only for sample repositories that `navigator demo` made. `escalate`: its proposals may be sent to the final
-    model when the developer asks for that. `review_branches`: patterns of branches whose new commits are reviewed.
+    model when the developer asks for that. `careful`: patterns of paths that are never approved in a
+    batch. `review_branches`: patterns of branches whose new commits are reviewed.
     """
 
     id: int
@@ -101,6 +102,7 @@ class Project(Model):
     exclude: tuple[str, ...] = ()
     conventions: str = "AGENTS.md"
     escalate: bool = False
+    careful: tuple[str, ...] = ()
     review_branches: tuple[str, ...] = ()
     root_commit: str = ""
     source: str = "store"
@@ -159,7 +161,7 @@ class Task(Model):
     after: tuple[str, ...] = ()
     variant_of: TaskId = ""
     variant: int = 0
-    variation: Variation = Variation()
+    variation: Variation = Field(default_factory=Variation)
     escalated: Escalation = Escalation.NONE
     ref: str = ""
     head: str = ""
@@ -373,7 +375,7 @@ class Review(Model):
     block_on: str = "grounded"
     prompt_version: str = ""
     model: str = ""
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     price: float = 0.0
     at: str = ""
 
@@ -439,7 +441,7 @@ class Proposal(Model):
     `own_review` the generator's of its own change, which decides nothing. A derived proposal holds only the `hunks` of its
     `parent` that the developer chose (labels of the parent's diff): it was reviewed as a part of that whole. `way` says how
     the writer worked: "blocks" is one answer of edit blocks, "existing" a change that was there before. `variant_of` and
-    `variant` are the task's.
+    `variant` are the task's, `careful` the project's patterns.
     `entropy_mean` and `entropy_peak` are those of the answer (`Uncertainty`).
     """
 
@@ -471,12 +473,13 @@ class Proposal(Model):
     hunks: tuple[str, ...] = ()
     variant_of: TaskId = ""
     variant: int = 0
+    careful: tuple[str, ...] = ()
     decision: Decision | None = None
     landing: Landing | None = None
     seen: bool = False
     prompt_version: str = ""
     model: str = ""
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     entropy_mean: float | None = None
     entropy_peak: float | None = None
     created: str = ""
@@ -484,13 +487,8 @@ class Proposal(Model):
     @property
     def findings(self) -> tuple[tuple[Role, int, Finding], ...]:
         """What its readers found, in the order in which they are numbered from 1: whose it is, its place there, the finding."""
-        read = (self.review, self.final_review)
-        return tuple(
-            (review.role, place, finding)
-            for review in read
-            if review is not None
-            for place, finding in enumerate(review.findings)
-        )
+        read = [review for review in (self.review, self.final_review) if review]
+        return tuple((one.role, place, finding) for one in read for place, finding in enumerate(one.findings))
 
     @property
     def existing(self) -> bool:
@@ -527,7 +525,7 @@ class Swap(Model):
     of them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
     id: int = 0
     from_role: Role | None = Field(default=None, alias="from")

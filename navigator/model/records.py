@@ -44,7 +44,7 @@ class ModelCall(Model):
     model: str = ""
     outcome: str
     error_code: str = ""
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     entropy_mean: float | None = None
     entropy_peak: float | None = None
     retries: int = 0

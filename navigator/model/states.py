@@ -122,12 +122,19 @@ class ExamSource(StrEnum):
     """Where an exam item comes from.
 
     `reversed_fix` takes a fix of the project's own history back, `mutant` has one small fault in an accepted change,
-    `clean` is an accepted change or commit as it is.
+    `clean` is an accepted change or commit as it is. Of the backtest, not of the exam, are `shipped`, a commit that brought in
+    a bug, and `innocent`, one beside it that no fix leads to.
     """
 
     REVERSED_FIX = "reversed_fix"
     MUTANT = "mutant"
     CLEAN = "clean"
+    SHIPPED = "shipped"
+    INNOCENT = "innocent"
+
+
+# Commits as they were, which the backtest asks about.
+PAST = (ExamSource.SHIPPED, ExamSource.INNOCENT)
 
 
 class Verdict(StrEnum):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from navigator.model.models import tests_outcome
 from navigator.model.states import REPRODUCED, CheckOutcome, Verdict
+from navigator.model.text import plural
 from navigator.sheet.marks import Facts, to_confirm
 
 if TYPE_CHECKING:
@@ -80,10 +81,10 @@ class Effort:
     @property
     def why(self) -> str:
         """What the estimate is made of: `34 lines in 2 files, REVISE, 1 reproduced, tests pass`."""
-        words = [f"{_count(self.lines, 'line')} in {_count(self.files, 'file')}"]
+        words = [f"{plural(self.lines, 'line')} in {plural(self.files, 'file')}"]
         words.append(self.verdict.value if self.verdict else "not reviewed")
         if self.findings:
-            words.append(_count(self.findings, "serious finding"))
+            words.append(plural(self.findings, "serious finding"))
         if self.reproduced:
             words.append(f"{self.reproduced} reproduced")
         words.append(_tests_words(self.tests, self.failed))
@@ -98,10 +99,6 @@ def _tests_words(tests: CheckOutcome | None, failed: bool) -> str:
     if failed:
         return "a check fails"
     return "tests fail as on the base" if tests is CheckOutcome.FAILED_BEFORE else "not tested"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def effort_of(proposal: Proposal) -> Effort:

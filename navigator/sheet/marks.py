@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from navigator.git.scope import fits
 from navigator.model.ids import PART_BASE
 from navigator.model.models import EXISTING, CheckResult, read_words, tests_outcome
 from navigator.model.states import CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
@@ -32,6 +33,7 @@ class Kind(StrEnum):
     OVERRULED = "overruled"
     FIRST = "first"
     UNREAD = "unread"
+    CAREFUL = "careful"
     CONFIRM = "confirm"
     LOST_TESTS = "lost_tests"
     OVERLAP = "overlap"
@@ -85,6 +87,7 @@ class Facts:
         read: `read 5 of 7 hunks`, where the reviewer's newest reading left some out.
         failed: names of the checks that said no; `tests` what the project's tests said; `lost_tests`: they ran on the base only.
         refused, confirm: policy items, as (rule, path, words).
+        careful: paths of it that the project's settings mark.
         rivals: other variants of the task that wait too.
     """
 
@@ -102,6 +105,7 @@ class Facts:
     tests: CheckOutcome | None = None
     lost_tests: bool = False
     refused: tuple[tuple[str, str, str], ...] = ()
+    careful: tuple[str, ...] = ()
     confirm: tuple[tuple[str, str, str], ...] = ()
     overlaps: tuple[str, ...] = ()
     rivals: int = 0
@@ -143,6 +147,7 @@ class Facts:
             tests=tests_outcome(proposal.checks),
             lost_tests=any(could_not_run(check) for check in proposal.checks),
             refused=items[PolicyAction.REFUSE],
+            careful=careful_paths(proposal),
             confirm=items[PolicyAction.CONFIRM],
             overlaps=overlaps,
             rivals=rivals,
@@ -171,6 +176,7 @@ class Facts:
             tests=card.tests,
             lost_tests=card.lost_tests,
             refused=card.refused,
+            careful=careful_paths(card),
             confirm=card.confirm,
             overlaps=overlaps,
             moved=moved,
@@ -178,6 +184,11 @@ class Facts:
             change=card.change,
             seen=card.seen,
         )
+
+
+def careful_paths(one: Card | Proposal) -> tuple[str, ...]:
+    """The paths of a proposal that the project's settings mark as careful."""
+    return tuple(path for path in one.paths if fits(path, one.careful))
 
 
 def _verdict(review: Review | None) -> Verdict | None:
@@ -241,6 +252,10 @@ def _readings(of: Facts) -> Iterator[Mark]:
 
 
 def _items(of: Facts) -> Iterator[Mark]:
+    if of.careful:
+        more = f" and {len(of.careful) - 3} more" if len(of.careful) > 3 else ""
+        words = f"careful: it touches {', '.join(of.careful[:3])}{more}; never in a batch"
+        yield Mark(Kind.CAREFUL, words, "careful", "careful", key="careful:paths")
     for rule, path, detail in of.confirm:
         words = f"to confirm: {path}: {detail or rule.replace('_', ' ')}"
         yield Mark(Kind.CONFIRM, words, key=f"{rule}:{path}")
@@ -392,10 +407,10 @@ def batch_choice(reader: Reader, confirmed: Collection[str] = (), *, unseen: boo
 
 
 def waiting_proposals(reader: Reader, project: str | None = None) -> list[Proposal]:
-    """Open proposals whose tasks wait for the developer, oldest first."""
+    """Open proposals whose tasks wait for the developer, careful ones first, else the oldest."""
     waiting = {task.id for task in reader.tasks({TaskState.AWAITING_APPROVAL}, project=project)}
     found = reader.proposals({ProposalState.OPEN}, project=project)
-    return [proposal for proposal in found if proposal.task_id in waiting]
+    return sorted((one for one in found if one.task_id in waiting), key=lambda one: not careful_paths(one))
 
 
 def facts_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from navigator.model.models import Proposal, Task
@@ -108,15 +109,9 @@ def standings(reader: Reader, first: str) -> list[Standing]:
         ]
         made.append(Standing(task, kept[-1] if kept else None))
 
-    waiting = sorted(
-        (
-            (_rank(effort_of(one.proposal), one.task.variant), one)
-            for one in made
-            if one.waiting and one.proposal
-        ),
-        key=lambda ranked: ranked[0],
-    )
-    return [*(one for _, one in waiting), *(one for one in made if not one.waiting)]
+    waits = ((one, one.proposal) for one in made if one.waiting)
+    ranked = [(_rank(effort_of(proposal), one.task.variant), one) for one, proposal in waits if proposal]
+    return [*(one for _, one in sorted(ranked, key=itemgetter(0))), *(one for one in made if not one.waiting)]
 
 
 def variant_words(task: Task) -> str:

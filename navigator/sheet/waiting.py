@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from navigator.model.states import TaskState
-from navigator.sheet.marks import Facts, Head, Mark, has_moved, head, labels, marks, overlapping, places_of
+from navigator.sheet.marks import (
+    Facts,
+    Head,
+    Mark,
+    careful_paths,
+    has_moved,
+    head,
+    labels,
+    marks,
+    overlapping,
+    places_of,
+)
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -66,19 +76,24 @@ def mark_document(mark: Mark) -> dict[str, str]:
 def waiting(
     reader: Reader, project: str | None = None, tips: Mapping[tuple[int, str], str] | None = None
 ) -> list[Waiting]:
-    """Everything that waits for the developer, in the order of `Card.waiting_order`.
+    """Everything that waits for the developer, in the order of `risk_order`.
 
     Args:
         project: only what is of this project.
         tips: where the bases are now (`sheet.base.tips`).
     """
-    found = sorted((card for card in reader.cards(_NEVER) if card.for_you), key=attrgetter("waiting_order"))
+    found = sorted((card for card in reader.cards(_NEVER) if card.for_you), key=risk_order)
     overlaps = overlapping(places_of(found))
     return [
         Waiting(card, card_facts(card, overlaps, tips or {}))
         for card in found
         if project in (None, card.project)
     ]
+
+
+def risk_order(card: Card) -> tuple[bool, bool, str, int]:
+    """The order of what waits: what touches careful paths first, else that of `Card.waiting_order`."""
+    return not careful_paths(card), *card.waiting_order
 
 
 _NEVER = "9999"

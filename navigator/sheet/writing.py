@@ -21,7 +21,7 @@ from navigator.model.states import (
     ReproductionOutcome,
     RevisedOutcome,
 )
-from navigator.model.text import safe_line
+from navigator.model.text import plural, safe_line
 
 if TYPE_CHECKING:
     from navigator.model.records import Look
@@ -46,9 +46,9 @@ def looks_words(looks: Sequence[Look]) -> str:
     shown = [look for look in looks if look.outcome not in _NOT_SHOWN]
     files = {path for look in shown for path in look.paths}
     searches = sum(look.kind in (LookKind.SEARCH, LookKind.USES) for look in looks)
-    done = [f"read {_counted(len(files), 'file')}"] if files else []
-    done += [f"searched {_counted(searches, 'time')}"] if searches else []
-    turns = _counted(len({(look.attempt, look.round, look.turn) for look in looks}), "look")
+    done = [f"read {plural(len(files), 'file')}"] if files else []
+    done += [f"searched {plural(searches, 'time')}"] if searches else []
+    turns = plural(len({(look.attempt, look.round, look.turn) for look in looks}), "look")
     return f"{', '.join(done)} in {turns}" if done else f"{turns}, shown nothing"
 
 
@@ -74,10 +74,6 @@ def _became(look: Look) -> str:
     return "" if look.outcome is LookOutcome.SHOWN else f"({look.outcome.value.replace('_', ' ')})"
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 # What a coding agent did, in words.
 
 
@@ -94,14 +90,14 @@ def agent_words(turns: Sequence[AgentTurn]) -> str:
         return ""
     done = [turn for turn in turns if turn.outcome not in ("lost", "started")]
     said = [
-        f"{_counted(sum(turn.requests for turn in turns), 'request')} in {sum(turn.seconds for turn in turns):.0f} s"
+        f"{plural(sum(turn.requests for turn in turns), 'request')} in {sum(turn.seconds for turn in turns):.0f} s"
     ]
     if files := max((turn.files_read for turn in done), default=0):
-        said.append(f"read {_counted(files, 'file')}")
+        said.append(f"read {plural(files, 'file')}")
     if back := sum(turn.outcome in ("refused", "tests_failed") for turn in done):
-        said.append(f"sent back {_counted(back, 'time')}")
+        said.append(f"sent back {plural(back, 'time')}")
     if refused := sum(turn.refused for turn in turns):
-        said.append(f"{_counted(refused, 'request')} to anything but the model refused")
+        said.append(f"{plural(refused, 'request')} to anything but the model refused")
     return f"{turns[-1].agent}: {', '.join(said)}"
 
 
@@ -113,7 +109,7 @@ def agent_lines(turns: Iterable[AgentTurn]) -> list[str]:
         kept = f" ({turn.replayed} from the store)" if turn.replayed else ""
         parts = [
             f"attempt {turn.attempt + 1} round {turn.round} {turn.purpose}: {turn.outcome.replace('_', ' ')}",
-            f"{_counted(turn.requests, 'request')}{kept}",
+            f"{plural(turn.requests, 'request')}{kept}",
             f"{turn.seconds:.1f} s",
             *([f"tools: {tools}"] if tools else []),
         ]
@@ -143,7 +139,7 @@ def mended_words(reader: Reader, proposal: Proposal) -> str:
     made = len({call.seq for call in _repairs(reader, proposal) if call.purpose == "repair-tests"})
     if not made:
         return ""
-    repairs = "1 repair" if made == 1 else f"{made} repairs"
+    repairs = plural(made, "repair")
     tests: CheckResult | None = next((check for check in proposal.checks if check.name == "tests"), None)
     if tests is not None and tests.outcome in _MENDED:
         return f"tests failed first, fixed in {repairs}"

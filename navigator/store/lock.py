@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.model.json_text import read_json
-from navigator.model.models import utc_now
 from navigator.store.errors import DatabaseLocked, StoreError
 
 if TYPE_CHECKING:
@@ -168,6 +167,8 @@ def _is_locked(path: Path) -> bool:
 
 
 def _own_note(command: str) -> dict[str, Any]:
+    from navigator.model.models import utc_now  # late: reading the lock needs no model
+
     pid = os.getpid()
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else []
     shown = command or " ".join(words)

@@ -13,14 +13,15 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
 from inspect import isclass
-from typing import Any, TypeVar, get_origin
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, TypeVar, get_origin
 
 from navigator.model.ids import Lettered, number_of, proposal_id, task_id
 from navigator.model.json_text import read_json
 
-_M = TypeVar("_M", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_M = TypeVar("_M", bound="BaseModel")
 _JSON, _FLAG = "json", "flag"
 _IDS = {"T": task_id, "P": proposal_id}
 
@@ -28,6 +29,8 @@ _IDS = {"T": task_id, "P": proposal_id}
 @cache
 def _kinds(model: type[BaseModel]) -> dict[str, str]:
     """How each field of a model is stored: "json", "flag", "T" or "P" for an id, "" for a plain value."""
+    from pydantic import BaseModel  # late: `navigator status` reads without models
+
     kinds = {}
     for name, field in model.model_fields.items():
         base = get_origin(field.annotation) or field.annotation
@@ -107,6 +110,8 @@ def dumped(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    from pydantic import BaseModel
+
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True)
     if isinstance(value, (set, frozenset)):

@@ -38,7 +38,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 6
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -75,6 +75,7 @@ SCHEMA: tuple[str, ...] = (
         source TEXT NOT NULL DEFAULT 'store' CHECK (source IN ('store', 'config')),
         removed {_FLAG.format("removed")},
         escalate {_FLAG.format("escalate")},
+        careful TEXT NOT NULL DEFAULT '[]',
         -- Branches whose new commits are reviewed without being asked for.
         review_branches TEXT NOT NULL DEFAULT '[]'
     ) STRICT""",

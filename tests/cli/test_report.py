@@ -25,15 +25,23 @@ def test_a_report_is_one_file_and_replaces_none_unasked(filled: Command, tmp_pat
     file = tmp_path / "report.html"
     filled.run("report", str(file))
     page = file.read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>") and "Is the reviewer worth it?" in page and "<svg" in page
-    assert all(f"By {word}" in page for word in ("kind", "project", "writer model", "reviewer prompt"))
+    assert page.startswith("<!doctype html>") and "IS THE REVIEWER WORTH IT?" in page
     assert [one.name for one in tmp_path.iterdir() if one.suffix == ".html"] == ["report.html"]
     file.write_text("mine")
     refused = filled.run("report", str(file), code=None)
     assert refused.returncode != 0 and "exists" in refused.stderr and "--overwrite" in refused.stderr
     assert file.read_text() == "mine"
     filled.run("report", str(file), "--overwrite", "--since", "2026-11-10")
-    assert "from 2026-11-10 00:00 UTC on" in file.read_text(encoding="utf-8")
+    assert "WHAT HAPPENED SINCE TUESDAY 10 NOVEMBER 00:00?" in file.read_text(encoding="utf-8")
+
+
+def test_without_a_file_the_account_is_told(filled: Command) -> None:
+    said = filled.run("report", "--since", "2026-11-19").stdout
+    assert said.startswith("WHAT HAPPENED SINCE THURSDAY 19 NOVEMBER 00:00?\n")
+    assert "\nwaits " in said and "T162 pinyon: failed: NO_MATCH in build/rules.mk" in said
+    told = filled.json("report", "--since", "2026-11-19")
+    assert sum(told["waits"].values()) == 9 and told["since"] == "2026-11-19T00:00:00.000Z"
+    assert [one["tasks"] for one in told["troubles"]] == [1, 1]
 
 
 def test_a_place_that_cannot_be_written_is_named(filled: Command, tmp_path: Path) -> None:

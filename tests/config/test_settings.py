@@ -29,7 +29,6 @@ thinking = false
 extra_body = {}
 self_review = false
 looks = 6
-look_tokens = 16000
 logprobs = false
 [routing]
 reviewer = []
@@ -58,6 +57,7 @@ path = "~/src/thing"
 base = ""
 landing = "branch"
 check_mounts = []
+careful = []
 include = []
 exclude = []
 conventions = "AGENTS.md"

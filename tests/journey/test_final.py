@@ -50,6 +50,22 @@ def test_the_final_model_reads_last_and_what_it_says_decides_nothing(
     assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]
 
 
+@pytest.mark.parametrize(("allowed", "pattern"), [(True, "*.py"), (False, "*.py"), (True, "auth/**")])
+def test_what_touches_a_careful_path_is_read_last_where_it_may_leave(
+    room: Room, served: tuple[Models, Models], allowed: bool, pattern: str
+) -> None:
+    """Without `enabled`: only that."""
+    text = room.config.read_text(encoding="utf-8").replace("enabled = true\n", "")
+    entry = f'[[project]]\npath = "{room.repository}"\nescalate = {str(allowed).lower()}\ncareful = ["{pattern}"]\n'
+    room.config.write_text(f"{text}{entry}", encoding="utf-8")
+    task = room.queue()
+    room.work()
+    (proposal,) = room.proposals()
+    sent = allowed and pattern == "*.py"
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    assert (proposal.final_review is not None) is sent and len(served[1].read_by) == sent
+
+
 def test_only_what_the_reviewer_is_done_with_is_sent(room: Room, served: tuple[Models, Models]) -> None:
     """A change that is revised is read once at its end, not once a round."""
     local, cloud = served

@@ -17,7 +17,8 @@ from navigator.actions.deciding import DecideArgs, Pinned, Reject
 from navigator.actions.wire import NoConductor, RemoteError
 from navigator.config.paths import StatePaths
 from navigator.engine.acting import act
-from navigator.engine.client import ConductorClient, request
+from navigator.engine.client import request
+from navigator.engine.following import ConductorClient
 from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict
 from navigator.model.models import Event

@@ -67,6 +67,12 @@ def moved(bench: SplitBench, proposal: str) -> None:
     git(bench.repository, "commit", "-qam", "Say more")
 
 
+def careful(bench: SplitBench, proposal: str) -> None:
+    seen(bench, proposal)
+    with bench.world() as world, world.store.transaction() as tx:
+        tx.update_project(tx.read.project("code").id, careful=("*.py",))
+
+
 def unlooked(bench: SplitBench, proposal: str) -> None:
     """Nobody looked at it."""
 
@@ -114,6 +120,15 @@ CASES = (
         REFUSES,
         LEAVES,
         "final:review",
+    ),
+    Case(
+        "touches a careful path",
+        careful,
+        Kind.CAREFUL,
+        BY_NAME,
+        REFUSES,
+        LEAVES,
+        "careful:paths",
     ),
     Case(
         "read 5 of 7 hunks",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from navigator.model.models import CheckResult, PolicyItem, Proposal, Review
-from navigator.model.states import CheckOutcome, PolicyAction, Role, TaskState, Verdict
+from navigator.model.models import AppliedEdit, CheckResult, PolicyItem, Proposal, Review
+from navigator.model.states import CheckOutcome, PolicyAction, Role, Rung, TaskState, Verdict
 from navigator.sheet.marks import Facts, Kind, head, labels, left_out, marks, overlapping, to_confirm
 from navigator.sheet.waiting import Waiting, row_head, what_to_do
 from navigator.store.reads.cards import Card
@@ -59,6 +59,9 @@ OVERRULED = Review(verdict=Verdict.APPROVE, stated_verdict=Verdict.REVISE)
 FINAL = Review(role=Role.FINAL, verdict=Verdict.REVISE)
 
 
+TOUCHED = (AppliedEdit(path="auth/session.py", rung=Rung.EXACT),)
+
+
 @pytest.mark.parametrize(
     ("changes", "word", "kind", "confirm"),
     [
@@ -87,6 +90,8 @@ FINAL = Review(role=Role.FINAL, verdict=Verdict.REVISE)
             "",
         ),
         ({"way": "existing"}, "APPROVE", Kind.EXISTING, ""),
+        ({"edits": TOUCHED, "careful": ("auth/**",)}, "APPROVE", Kind.CAREFUL, "careful:paths"),
+        ({"edits": TOUCHED, "careful": ("auth/*.sql", "src/**")}, "APPROVE", None, ""),
         ({"parent": "P7", "review": None}, "PART", Kind.PART, ""),
         ({"seen": False}, "APPROVE", Kind.UNSEEN, ""),
         ({"own_review": Review(role=Role.GENERATOR, verdict=Verdict.REVISE)}, "APPROVE", None, ""),
@@ -109,6 +114,8 @@ def test_a_row_and_a_proposal_give_the_same_marks() -> None:
         first_review=REVISE,
         checks=said_by_tests(CheckOutcome.FAILED),
         policy=(CONFIRM,),
+        edits=TOUCHED,
+        careful=("auth/**",),
         seen=False,
     )
     card = replace(
@@ -120,6 +127,8 @@ def test_a_row_and_a_proposal_give_the_same_marks() -> None:
         failed=("tests",),
         tests="failed",
         confirm=(("lockfile", "uv.lock", ""),),
+        paths=("auth/session.py",),
+        careful=("auth/**",),
     )
     said = marks(Facts.of(shown, overlaps=("P2",), moved=True))
     assert said == marks(Facts.of_card(card, ("P2",), moved=True))
@@ -128,6 +137,7 @@ def test_a_row_and_a_proposal_give_the_same_marks() -> None:
         Kind.FINAL,
         Kind.OVERRULED,
         Kind.FIRST,
+        Kind.CAREFUL,
         Kind.CONFIRM,
         Kind.OVERLAP,
         Kind.MOVED,
@@ -164,6 +174,13 @@ def test_a_row_counts_what_is_to_confirm_and_has_room_for_less() -> None:
     )
     assert [words for words, _ in labels(of)] == ["2 to confirm", "overlaps P2 +1", "self-reviewed"]
     assert [words for words, _ in labels(of, short=True)] == ["2 to confirm", "overlaps P2 +1", "self"]
+
+
+def test_many_careful_paths_are_one_item() -> None:
+    of = replace(APPROVED, careful=("a", "b", "c", "d", "e"))
+    (mark,) = marks(of)
+    assert mark.words == "careful: it touches a, b, c and 2 more; never in a batch"
+    assert labels(of) == [("careful", "warn")]
 
 
 @pytest.mark.parametrize(

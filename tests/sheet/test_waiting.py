@@ -17,9 +17,12 @@ from navigator.mcp.tools import Tools
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, TaskState, Verdict
+from navigator.sheet.account import account
+from navigator.sheet.marks import waiting_proposals
 from navigator.sheet.waiting import waiting
 from navigator.tui.data.feed import Follower
-from tests.journey.splitting import SplitBench, git
+from navigator.tui.deck.rows import CARD_ORDERS, in_order
+from tests.journey.splitting import FIVE, SplitBench, git
 
 
 @pytest.fixture
@@ -67,12 +70,33 @@ def test_every_face_has_the_same_list(bench: SplitBench) -> None:
     assert [row["id"] for row in told] == [row["id"] for row in document]
     page = bench.desk.root.parent / "report.html"
     bench.desk.run("report", str(page))
-    listed = re.findall(r'<th scope="row">(\S+)', page.read_text().partition("</section>")[0])
+    listed = re.findall(r"<dt>([PT]\d+)</dt>", page.read_text())
     assert listed == [row["id"] for row in document]
     assert all(text(row["says"]) in page.read_text() for row in document)
     with bench.desk.reading() as store:
         deck = Follower(store._connection).look()
         assert deck is not None and {card.task for card in deck.inbox} == {row["task"] for row in document}
+
+
+def test_what_touches_careful_paths_comes_first_everywhere(bench: SplitBench) -> None:
+    first = bench.waiting(verdict=Verdict.APPROVE)
+    second = bench.waiting({"n.txt": FIVE}, verdict=Verdict.APPROVE)
+    with bench.world() as world, world.store.transaction() as tx:
+        tx.update_project(tx.read.project("code").id, careful=("*.py",))
+    third = bench.waiting({"code.py": None}, verdict=Verdict.APPROVE)
+    expected = [first, third, second]
+    with bench.desk.reading() as store:
+        assert [one.id for one in waiting(store)] == expected
+        assert [one.id for one in waiting_proposals(store)] == expected
+        assert account(store).careful == (f"{first} code.py", f"{third} code.py")
+        deck = Follower(store._connection).look()
+        assert deck is not None and [card.proposal for card in deck.inbox] == expected
+        for order in CARD_ORDERS:
+            assert in_order(deck.inbox, order, {})[-1].proposal == second
+    for sort in ("oldest", "effort"):
+        told = bench.desk.json("proposals", "--waiting", "--sort", sort)["waiting"]
+        assert told[-1]["id"] == second and "careful: it touches code.py" in str(told[0]["marks"])
+    assert Tools(bench.desk.paths).call("list_proposals", {})["waiting"][-1]["id"] == second
 
 
 def test_removing_a_project_takes_its_hook_and_cancels_what_waits(bench: SplitBench) -> None:

@@ -458,5 +458,4 @@ def test_the_counts_of_one_snapshot(store: Store, task: Task, answer: AnswerMake
     assert counts["proposals"]["open"] == 1
     assert counts["unreviewed"] == 1
     assert counts["resident"] == "reviewer"
-    assert counts["last_swap"] is None
     assert counts["last_seq"] == store.read.last_seq()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from navigator.figures.backtest import Backtest
 from navigator.figures.exam import (
     CANNOT_TELL,
     Estimate,
@@ -20,7 +21,10 @@ from navigator.figures.exam import (
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.figures.reproductions import FindingTests, Proved, finding_tests
 from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
+from navigator.model.states import PAST
+from navigator.sheet.backtest import backtest_words, read_backtest
 from navigator.sheet.exam_worth import scores
+from navigator.sheet.statistics.outcomes import exam_repeat_table
 from navigator.sheet.statistics.page import (
     SHARE_COLUMNS,
     Column,
@@ -41,22 +45,24 @@ _COLUMNS = SHARE_COLUMNS
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """Every reviewer that was examined, the newest first, how many items there are (faulty, clean), and by model and version of
-    the prompt, what the project's precedents change."""
+    """Every reviewer that was examined, the newest first, how many items there are (faulty, clean), the backtest; and by model
+    and version of the prompt, what the project's precedents change."""
 
     scores: tuple[ExamScore, ...]
     faulty: int
     clean: int
+    past: Backtest | None = None
     precedents: Mapping[tuple[str, str], Paired] = field(default_factory=dict)
 
 
 def _read_exam(reader: Reader, question: Question) -> Exam:
-    items = reader.exam_items()
+    items = [item for item in reader.exam_items() if item.source not in PAST]
     faulty = sum(item.faulty for item in items)
     pairs = reader.exam_pairs("precedents", question.since)
     asked = {(row.model, row.prompt_version) for row in pairs}
     changed = {by: paired(row for row in pairs if (row.model, row.prompt_version) == by) for by in asked}
-    return Exam(scores(reader, question.since), faulty, len(items) - faulty, changed)
+    past, _ = read_backtest(reader, since=question.since)
+    return Exam(scores(reader, question.since), faulty, len(items) - faulty, past, changed)
 
 
 def _exam_tables(found: Exam) -> Sequence[Table]:
@@ -65,6 +71,10 @@ def _exam_tables(found: Exam) -> Sequence[Table]:
         verdict, *more = _score_tables(score)
         changed = found.precedents.get((score.model, score.prompt_version))
         tables += [verdict, *([_precedents_table(changed)] if changed else []), *more]
+    if found.past is not None and found.past.bugs:
+        shares = (("bugs, caught", found.past.caught), ("innocent commits, flagged", found.past.flagged))
+        answer = backtest_words(found.past)
+        tables.append(Table("WOULD IT HAVE CAUGHT YOUR BUGS?", _COLUMNS, _share_rows(shares), answer=answer))
     return tables
 
 

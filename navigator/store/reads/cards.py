@@ -50,7 +50,7 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
        a.seen, a.round AS proposal_round, a.parent, t.base,
        CASE WHEN EXISTS (SELECT 1 FROM meta WHERE key = '{PART_BASE}' || a.base_commit) THEN '' ELSE a.base_commit END AS made_on,
-       t.ref AS of_change,
+       t.ref AS of_change, p.careful,
        r.verdict, r.stated_verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
        r.hunks, json_array_length(r.unread) AS unread,
        {_said(Role.REVIEWER, order="ASC", besides=" AND id <> r.id")} AS first_verdict,
@@ -88,6 +88,7 @@ class Card:
             the proposal it is a part of.
         advice: its REVISE sent nothing back, because the exam found its reviewer no better than chance.
         findings: how many of them block (blocker or major, anchored), and how many there are.
+        careful: the patterns of its project.
         confirm, refused: policy items that the developer must confirm, or that are refused: rule, path, words.
         tests: what the project's tests said.
         reproduced: findings that a test reproduced.
@@ -144,6 +145,7 @@ class Card:
     added: int = 0
     removed: int = 0
     paths: tuple[str, ...] = ()
+    careful: tuple[str, ...] = ()
     confirm: tuple[tuple[str, str, str], ...] = ()
     refused: tuple[tuple[str, str, str], ...] = ()
     tests: CheckOutcome | None = None
@@ -196,8 +198,7 @@ class CardReads(Queries):
         were given."""
         words = _quoted(LIVE_TASK_STATES | FOR_DEVELOPER)
         live = f"SELECT id FROM tasks WHERE state IN ({words}) UNION SELECT id FROM tasks WHERE since >= ?"
-        found = self._all(f"{_CARDS} AND t.id IN ({live}) ORDER BY t.id", since)
-        return [_card(row) for row in found]
+        return [_card(row) for row in self._all(f"{_CARDS} AND t.id IN ({live}) ORDER BY t.id", since)]
 
     def waiting_since(self) -> list[str]:
         """Since when (UTC) each task that waits for the developer does, without reading more of it."""
@@ -239,12 +240,11 @@ def _card(row: sqlite3.Row) -> Card:
 
 def _made(row: sqlite3.Row) -> Card:
     proposal = row["proposal"]
-    first = row["text"].lstrip().partition("\n")[0]
     common = {
         "task": task_id(row["task"]),
         "project_id": row["project_id"],
         "project": row["project"],
-        "title": row["title"] or first,
+        "title": row["title"] or row["text"].lstrip().partition("\n")[0],
         "kind": row["kind"],
         "complexity": row["complexity"],
         "priority": row["priority"],
@@ -294,6 +294,7 @@ def _made(row: sqlite3.Row) -> Card:
         added=row["added"],
         removed=row["removed"],
         paths=tuple(dict.fromkeys(edit["path"] for edit in read_json(row["edits"]))),
+        careful=tuple(read_json(row["careful"])) if row["careful"] != "[]" else (),
         confirm=_policy(row["policy"], PolicyAction.CONFIRM),
         refused=_policy(row["policy"], PolicyAction.REFUSE),
         tests=CheckOutcome(row["tests"]) if row["tests"] else None,

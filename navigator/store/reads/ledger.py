@@ -7,13 +7,11 @@ from typing import Any, TypeVar
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import number_of
-from navigator.model.json_text import read_json
 from navigator.model.models import Canary, Event, Swap, Usage
 from navigator.model.records import Batch, Comment, ForecastRecord, JournalEntry, Look, ModelCall
 from navigator.model.states import Role
-from navigator.store.database import translated
-from navigator.store.reads.queries import WRITTEN, Queries, database_of, limited
-from navigator.store.rows import DamagedRow, decoded, from_row, from_rows, unpacked
+from navigator.store.reads.queries import WRITTEN, Queries, limited
+from navigator.store.rows import decoded, from_row, from_rows, unpacked
 
 _V = TypeVar("_V")
 
@@ -51,28 +49,6 @@ class LedgerReads(Queries):
         """Events after a sequence number, in order, at most `limit`."""
         found = self._all("SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ?", after_seq, limit)
         return from_rows(Event, found)
-
-    def last_seq(self) -> int:
-        """The newest event's number, 0 when nothing happened yet."""
-        return int(self._one("SELECT coalesce(max(seq), 0) FROM events"))
-
-    def meta(self, key: str, kind: type[_V]) -> _V | None:
-        """A small stored value (JSON), or None.
-
-        Raises:
-            DatabaseCorrupt: it is no `kind`.
-        """
-        found = self._all("SELECT value FROM meta WHERE key = ?", key)
-        try:
-            value = read_json(found[0]["value"]) if found else None
-        except (ValueError, TypeError):
-            value = ...
-        if value is None:
-            return None
-        if isinstance(value, kind):
-            return value
-        damaged = DamagedRow(f"row {key!r} of meta cannot be read")
-        raise translated(damaged, database_of(self._connection)) from None
 
     def drafts(self, prefix: str = "") -> dict[str, str]:
         """Unfinished texts by key, of the keys that begin with `prefix`."""

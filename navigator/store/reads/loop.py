@@ -367,11 +367,6 @@ class LoopReads(ReproductionReads):
         )
         return from_rows(Event, found)
 
-    def last_event(self, kind: str) -> Event | None:
-        """The newest event of a kind."""
-        found = self._all("SELECT * FROM events WHERE kind = ? ORDER BY seq DESC LIMIT 1", kind)
-        return from_row(Event, found[0]) if found else None
-
     def events_of(self, kinds: Collection[str], after: int) -> list[Event]:
         """Events of some kinds after a sequence number, in order."""
         found = self._all(

@@ -49,10 +49,8 @@ class PrecedentReads(Queries):
 
     def precedents_of(self, proposal: str) -> list[Precedent] | None:
         """Those that a proposal's review is shown, whatever became of them since; None where it was not asked for yet."""
-        number = number_of(proposal, "P")
-        if self._one("SELECT precedents FROM proposals WHERE id = ?", number) is None:
+        held = self._one("SELECT precedents FROM proposals WHERE id = ?", number_of(proposal, "P"))
+        if held is None:
             return None
-        held = "SELECT value FROM json_each((SELECT precedents FROM proposals WHERE id = ?))"
-        return from_rows(
-            Precedent, self._all(f"SELECT * FROM precedents WHERE id IN ({held}) ORDER BY id", number)
-        )
+        rows = "SELECT * FROM precedents WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+        return from_rows(Precedent, self._all(rows, held))

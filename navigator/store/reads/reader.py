@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
-from functools import cached_property
 from typing import Any
 
 from navigator.model.errors import Conflict, NotFound
@@ -27,23 +26,23 @@ from navigator.model.models import (
     Task,
 )
 from navigator.model.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
-from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role, SuggestionState, TaskState, Verdict
-from navigator.store.reads.cards import CardReads
+from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role, SuggestionState, TaskState
 from navigator.store.reads.exam import ExamReads
+from navigator.store.reads.glance import GlanceReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LookReads, LoopReads
 from navigator.store.reads.precedents import Precedent, PrecedentReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
-from navigator.store.schema import TABLES, WORLD
+from navigator.store.schema import TABLES
 
 _CHUNK = 500
 """Ids in one IN list; SQLite's limit of variables is 999 in old builds."""
 
 _TASKS = "SELECT t.*, p.name AS project FROM tasks t JOIN projects p ON p.id = t.project_id"
 _PROPOSALS = (
-    "SELECT a.*, t.project_id AS project_id, t.variant_of, t.variant, p.name AS project FROM proposals a"
+    "SELECT a.*, t.project_id AS project_id, t.variant_of, t.variant, p.careful, p.name AS project FROM proposals a"
     " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
 )
 _REVIEWS = {"review": Role.REVIEWER, "final_review": Role.FINAL, "own_review": Role.GENERATOR}
@@ -75,7 +74,7 @@ _FLAGS = ("counted", "withdrawn")
 
 
 class Reader(
-    CardReads,
+    GlanceReads,
     LedgerReads,
     LoopReads,
     StatisticsReads,
@@ -87,11 +86,6 @@ class Reader(
     LookReads,
 ):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
-
-    @cached_property
-    def rehearsal(self) -> bool:
-        """Whether everything in this store is simulated; it is so from the beginning, or never."""
-        return bool(self.meta(WORLD, object))
 
     # Projects and tasks
 
@@ -293,32 +287,6 @@ class Reader(
             newest.update((tuple(row[name] for name in by), row) for row in found)
         return newest
 
-    # One glance, and everything
-
-    def counts(self) -> dict[str, Any]:
-        """One glance at everything, for `navigator status`.
-
-        Returns:
-            `tasks` and `proposals` ({state: n}, every state named), `waiting` (n tasks that wait for the developer),
-            `oldest_wait` (UTC time or None), `unreviewed` (open proposals whose review could not be read),
-            `advice` (open proposals whose REVISE is no more than advice),
-            `last_swap` (JSON or None), `resident` (what the conductor last noted, or None), `last_seq`.
-        """
-        tasks = self._by_state("tasks")
-        proposals = self._by_state("proposals")
-        swaps, waiting = self.swaps(1), self.waiting_since()
-        return {
-            "tasks": {state.value: tasks.get(state.value, 0) for state in TaskState},
-            "proposals": {state.value: proposals.get(state.value, 0) for state in ProposalState},
-            "waiting": len(waiting),
-            "oldest_wait": waiting[0] if waiting else None,
-            "unreviewed": self._open_with(f"r.verdict = '{Verdict.UNREVIEWED.value}'"),
-            "advice": self._open_with("r.advice <> ''"),
-            "last_swap": swaps[0].model_dump(mode="json", by_alias=True) if swaps else None,
-            "resident": self.meta("resident", str),
-            "last_seq": self.last_seq(),
-        }
-
     def open_proposal(self, task_id: str) -> Proposal:
         """The one open proposal of a task.
 
@@ -338,20 +306,6 @@ class Reader(
         for row in self._all("SELECT project_id, state, count(*) AS n FROM tasks GROUP BY project_id, state"):
             found.setdefault(row["project_id"], {})[row["state"]] = row["n"]
         return found
-
-    def _open_with(self, review: str) -> int:
-        """Open proposals whose newest review meets a condition."""
-        return int(
-            self._one(
-                "SELECT count(*) FROM proposals a JOIN reviews r ON r.id ="
-                " (SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role <> 'generator')"
-                f" WHERE a.state = 'open' AND {review}"
-            )
-        )
-
-    def _by_state(self, table: str) -> dict[str, int]:
-        found = self._all(f"SELECT state, count(*) AS n FROM {table} GROUP BY state")
-        return {row["state"]: row["n"] for row in found}
 
     def export_rows(self, table: str) -> Iterator[dict[str, Any]]:
         """Every row of one of `schema.TABLES` as JSON data, one at a time.

@@ -16,7 +16,7 @@ from typing import Any
 
 from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
-from navigator.engine.client import ConductorClient
+from navigator.engine.following import ConductorClient
 from navigator.model import patterns
 from navigator.model.errors import MissingPart, NavigatorError
 from navigator.process.runner import start

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from navigator.model.states import ENDED_TASK_STATES, Needs, TaskState
 from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.sheet.marks import Facts, overlapping, places_of
-from navigator.sheet.waiting import card_facts
+from navigator.sheet.waiting import card_facts, risk_order
 
 if TYPE_CHECKING:
     from navigator.figures.rates import RateRow
@@ -189,7 +189,7 @@ def make_snapshot(
         else:
             work.append(card)
             counts[card.project_id, "queued" if card.state is TaskState.QUEUED else "work"] += 1
-    inbox.sort(key=attrgetter("waiting_order"))
+    inbox.sort(key=risk_order)
     work.sort(key=lambda card: (_eagerness(card), -card.priority, card.number))
     ended.sort(key=attrgetter("since", "number"), reverse=True)
     return DeckSnapshot(

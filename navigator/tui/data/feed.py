@@ -72,14 +72,14 @@ class Follower:
             self._version, self._day = version, midnight
         elif not self._count():  # counting reads everything: rows first, figures with the next look
             return None
-        resident = self._reader.last_event("resident")
+        resident_at, resident = self._reader.newest_event("resident")
         return make_snapshot(
             self._projects,
             self._cards.values(),
             seq=self._seq,
             swaps=self._swaps,
-            resident=str(resident.data.get("role", "")) if resident else "",
-            resident_at=resident.at if resident else "",
+            resident=str(resident.get("role", "")),
+            resident_at=resident_at,
             figured=self._figured,
             rehearsal=self._reader.rehearsal,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from navigator.figures.intervals import percent_of
 from navigator.model.states import Needs, TaskState, Verdict
 from navigator.sheet.effort import about, by_effort, card_seconds
-from navigator.sheet.marks import Facts, Kind, labels, marks
+from navigator.sheet.marks import Facts, Kind, careful_paths, labels, marks
 from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
 from navigator.sheet.variants import leaders, spread
 from navigator.sheet.waiting import Waiting, row_head
@@ -347,7 +347,8 @@ def in_order(cards: Sequence[Card], order: str, groups: dict[str, list[Card]]) -
     shown = {card.task for card in cards}
     held = {name: [card for card in group if card.task in shown] for name, group in groups.items()}
     held = {name: group for name, group in held.items() if group}
-    return spread(CARD_ORDERS.get(order, list)(leaders(cards, held)), held)
+    ordered = CARD_ORDERS.get(order, list)(leaders(cards, held))
+    return spread(sorted(ordered, key=lambda card: not careful_paths(card)), held)
 
 
 def following(orders: Mapping[str, object], name: str) -> str:

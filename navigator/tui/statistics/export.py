@@ -10,7 +10,7 @@ from navigator.sheet.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.tui.widgets.page import Line
 
 ENDINGS = (".csv", ".jsonl", ".json", ".txt", ".html")
-"""What a page can be written as; `.html` is the report, with every page."""
+"""What a page can be written as; `.html` is the report."""
 
 WIDTH = 100
 """Cells of a line of text."""

@@ -271,7 +271,7 @@ class StatsScreen(NavScreen):
             return
         lines = (
             "The ending says what is written: .csv and .jsonl one figure a row,",
-            ".json and .txt the page as it is, .html a report of every page.",
+            ".json and .txt the page as it is, .html what happened and what waits.",
         )
         dialog = FileDialog(
             f"Write {page.title.lower()} to a file?",
@@ -299,10 +299,9 @@ class StatsScreen(NavScreen):
             self.app.toast(f"Wrote {path}.")
 
     def _report(self, reader: Reader) -> str:
-        from navigator.sheet.report import report
+        from navigator.engine.acting import report_page
 
-        question = _question(self._by, self._days)
-        return report(reader, question, written=f"{clock.now():%Y-%m-%d %H:%M} UTC", period=self._period)
+        return report_page(self.app.paths, reader, _question("", self._days).since)
 
 
 def _question(by: str, days: int) -> Question:

@@ -1,0 +1,51 @@
+"""How long commands take, beside what any command of this kind has to import.
+
+    python benchmarks/commands.py [--tiny | --full] [ROUNDS]
+
+Each is a process of its own over the state that a demo leaves, turn by turn with the reference, which imports
+click, sqlite3 and tomllib and ends. Medians of the wall clock and their ratio. Aim: at most 3 times.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.size import sized
+
+ROUNDS = sized(2, 15, 40)
+REFERENCE = ("-c", "import click, sqlite3, tomllib")
+COMMANDS = {
+    name: ("-m", "navigator", *name.split()) for name in ("status", "proposals", "diff P1", "task list")
+}
+
+
+def taken(words: tuple[str, ...]) -> float:
+    """Seconds that a Python process with these arguments takes."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    with tempfile.TemporaryDirectory() as folder:
+        demo = ("-m", "navigator", "demo", "--headless", "--projects", "3", "--tasks", "6", "--state")
+        subprocess.run([sys.executable, *demo, folder], check=True, capture_output=True)
+        os.environ |= {"NAVIGATOR_STATE": folder, "XDG_CONFIG_HOME": f"{folder}/none"}
+        times = [[taken(words) for words in (REFERENCE, *COMMANDS.values())] for _ in range(rounds + 1)][1:]
+    reference, *found = (statistics.median(column) for column in zip(*times, strict=True))
+    print(f"median of {rounds}, ms")
+    print(f"  {'import click, sqlite3, tomllib':<32} {1000 * reference:6.0f}")
+    for name, seconds in zip(COMMANDS, found, strict=True):
+        print(f"  navigator {name:<22} {1000 * seconds:6.0f}   {seconds / reference:5.2f}×   aim ≤ 3×")
+
+
+if __name__ == "__main__":
+    main()

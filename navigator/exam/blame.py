@@ -1,0 +1,274 @@
+"""Which commit brought in a bug: the one that wrote the lines which its fix changed or removed (SZZ: Śliwerski, Zimmermann
+and Zeller 2005), found by `git blame` through renames, moves and mechanical commits. Reads only.
+
+Blank lines, comments, docstrings, imports, punctuation and lines that the fix only moved are not asked about. Where a fix
+changed the lines of several commits, the one with the most lines counts if it has at least half of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from navigator.exam.mining import Commit, is_code
+from navigator.git.private import PrivateRepo
+from navigator.model import patterns
+from navigator.model.diff import FileDiff
+
+MOST_LINES, MOST_FILES = 1_000, 40
+"""Changed lines of code and files of a commit that is reviewed: a larger one is no change that anybody reviews."""
+
+_FIX_LINES, _FIX_FILES = 200, 8
+"""Changed lines and files of code of a fix: a larger one does more than mend one bug."""
+
+_FIX = patterns.compile(
+    r"\b(?:fix(?:e[sd]|ing|up)?|bugs?|bug-?fix(?:e[sd])?|hot-?fix|regressions?|crash(?:e[sd]|ing)?|broken|repair(?:s|ed)?"
+    r"|(?:mem(?:ory)? ?)?leak(?:s|ed|ing)?|race|deadlock|off.by.one|infinite loop|incorrect(?:ly)?|wrong(?:ly)?)\b",
+    patterns.IGNORECASE,
+)
+_ISSUE = patterns.compile(r"\b(?:fix(?:e[sd])?)\b:? *#\d+", patterns.IGNORECASE)
+_NO_BUG = patterns.compile(
+    r"\b(?:typos?|lint(?:er|ing|s)?|ruff|flake8|isort|black|mypy|pyright|eslint|gofmt|prettier|biome|golangci\S*|pre-commit"
+    r"|typing|type (?:hints?|annotations?|checks?)|annotations?|docs?|documentation|doc-?strings?|comments?|readme|changelog"
+    r"|spelling|grammar|wording|tests?|testing|flaky|snapshots?|ci|workflows?|github actions?|builds?|makefile|examples?"
+    r"|demos?|format(?:ting)?|whitespace|indent(?:ation)?|style|warnings?|deprecat\w+|merge|conflicts?|imports?|links?|urls? in"
+    r"|version|release|dep(?:endenc(?:y|ie)|)s?|coverage|refactor\w*|renam\w+|clean ?up|reviews?|nits?|suggestions?|feedback)\b"
+    r"|^(?:feat|chore|docs?|tests?|ci|refactor|style|build|perf)(?:\([^)]*\))?!?:",
+    patterns.IGNORECASE,
+)
+_MECHANICAL = patterns.compile(
+    r"\b(?:re-?format(?:s|ted|ting)?|format|black|ruff|isort|gofmt|gofumpt|prettier|biome|pyupgrade|eslint|lint(?:ing)?|white-?space"
+    r"|indentation|re-?indent|pep ?8|flake8|f-?strings?|line endings|tabs|typing|type (?:hints?|annotations?)|rename[sd]?|moved?"
+    r"|moving|reorgani[sz]e[sd]?|license|copyright|quotes|autofix|codemod|migrat(?:e[sd]?|ion))\b",
+    patterns.IGNORECASE,
+)
+_MANY_LINES, _MANY_FILES = 150, 8
+"""Changed lines or files from which on a commit that calls itself mechanical is looked through."""
+
+_NOTHING = patterns.compile(
+    r"[\W_]*|(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
+    r"|(?:import|from|export \*|export \{|use|using|package|require|#include) ?[\s\S]*|\"[\w./@-]+\",?"
+    r"|[\W_]*(?:else|try|finally|pass|break|continue|return|end|do|then|begin|default|nil|None|null|true|false|self|this)[\W_]*"
+)
+_SHA = patterns.compile(r"[0-9a-f]{40}")
+_LARGEST = 100_000
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """What a fix leads to.
+
+    Attributes:
+        commit: the commit that is blamed; None where there is no telling, and `why` says why.
+        share: of the `lines` of the fix that were asked about, those that the commit wrote.
+        places: those lines as they were in that commit: (path, line) each.
+        suspects: every commit that one of the lines leads to.
+    """
+
+    commit: str | None
+    share: float = 0.0
+    lines: int = 0
+    places: tuple[tuple[str, int], ...] = ()
+    suspects: frozenset[str] = frozenset()
+    why: str = ""
+
+
+def _ignored(private: PrivateRepo, head: str) -> frozenset[str]:
+    """The commits that the project itself has `git blame` look through."""
+    entry = private.tree_entries(head).get(".git-blame-ignore-revs") if head else None
+    if entry is None or entry.size > _LARGEST:
+        return frozenset()
+    lines = private.read_blob(entry.sha).decode("utf-8", "replace").split("\n")
+    return frozenset(line.strip() for line in lines if _SHA.fullmatch(line.strip()))
+
+
+def repairs(commits: Iterable[Commit], since: int = 0) -> list[Commit]:
+    """The commits that mend a bug by what they say of themselves, newest first.
+
+    Args:
+        since: seconds since 1970; older fixes are left out.
+    """
+    return [
+        commit
+        for commit in commits
+        if commit.when >= since
+        and commit.code
+        and commit.code_lines <= _FIX_LINES
+        and len(commit.code) <= _FIX_FILES
+        and not commit.routine
+        and (_FIX.search(commit.subject) or _ISSUE.search(commit.body))
+        and not _NO_BUG.search(commit.subject)
+    ]
+
+
+def mechanical(commits: Iterable[Commit]) -> list[str]:
+    """Commits that change how much code looks, not what it does, by their own words, or by as many lines out as in."""
+    return [commit.sha for commit in commits if _is_mechanical(commit)]
+
+
+def _is_mechanical(commit: Commit) -> bool:
+    added, removed = (sum(getattr(file, side) for file in commit.files) for side in ("added", "removed"))
+    many = commit.lines >= _MANY_LINES or len(commit.files) >= _MANY_FILES
+    even = len(commit.files) >= 3 * _MANY_FILES and abs(added - removed) * 20 <= added + removed
+    return many and (even or _MECHANICAL.search(commit.subject) is not None)
+
+
+class Blame:
+    """Asks git who wrote lines.
+
+    Args:
+        commits: the history that is looked at, newest first.
+        branches: for each commit, by which merge it came to the main line; see `brought_by`.
+    """
+
+    def __init__(self, private: PrivateRepo, commits: Sequence[Commit], branches: dict[str, str]) -> None:
+        self._private = private
+        self._known = {commit.sha: commit for commit in commits}
+        self._age = {commit.sha: place for place, commit in enumerate(commits)}
+        self._branches = branches
+        self._through = frozenset(mechanical(commits)) | _ignored(private, commits[0].sha if commits else "")
+
+    def of(self, fix: Commit) -> Blamed:
+        """What a fix leads to. Runs git: call it in a thread.
+
+        Raises:
+            GitError: the repository is damaged.
+        """
+        found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        asked = 0
+        files = self._private.diff(fix.parent, fix.sha, context=0)
+        added = {
+            line.text.strip()
+            for file in files
+            for hunk in file.hunks
+            for line in hunk.lines
+            if line.kind == "+"
+        }
+        for file in files:
+            if file.binary or not file.old_path or not is_code(file.old_path):
+                continue
+            wanted = self._wanted(fix, file, added)
+            asked += len(wanted)
+            for sha, path, line in self._blame(fix.parent, file.old_path, wanted) if wanted else ():
+                found[sha].append((path, line))
+        return self._judged(fix, found, asked)
+
+    def _judged(self, fix: Commit, found: dict[str, list[tuple[str, int]]], asked: int) -> Blamed:
+        suspects = frozenset(found)
+        if not asked:
+            return Blamed(
+                None, why="it only adds lines, or changes none that say anything", suspects=suspects
+            )
+        sha = max(found, key=lambda one: (len(found[one]), -self._age.get(one, len(self._age))), default="")
+        commit = self._known.get(sha)
+        share = len(found.get(sha, ())) / asked
+        why = ""
+        if commit is None:
+            why = (
+                "its lines are older than the history that was read, or came with a merge or the first commit"
+            )
+        elif share < 0.5:
+            why = "its lines are of several commits"
+        elif sha in self._through or commit.code_lines > MOST_LINES or len(commit.files) > MOST_FILES:
+            why = "its lines came with a large or mechanical commit"
+        elif self._branches.get(sha, sha) == self._branches.get(fix.sha, fix.sha):
+            why = "it mends its own branch, before that was merged"
+        return Blamed(None if why else sha, share, asked, tuple(found.get(sha, ())), suspects, why)
+
+    def _wanted(self, fix: Commit, file: FileDiff, added: set[str]) -> list[int]:
+        """The lines of the file before the fix that it changed or removed, without those that say nothing."""
+        text = self._private.read_blob(self._private.tree_entries(fix.parent)[file.old_path].sha)
+        prose = (
+            _prose(text.decode("utf-8", "replace"))
+            if file.old_path.endswith((".py", ".pyi"))
+            else frozenset()
+        )
+        return [
+            line.old
+            for hunk in file.hunks
+            for line in hunk.lines
+            if line.kind == "-" and line.old is not None and line.old not in prose
+            if (said := line.text.strip()) not in added and not _NOTHING.fullmatch(said[:500])
+        ]
+
+    def _blame(self, commit: str, path: str, lines: Sequence[int]) -> Iterable[tuple[str, str, int]]:
+        """For each of some lines: the commit that wrote it, and its path and number there."""
+        words = [word for first, last in _runs(lines) for word in ("-L", f"{first},{last}")]
+        with tempfile.TemporaryDirectory(prefix="blame-", dir=self._private.work_folder()) as folder:
+            ignored = Path(folder) / "through"
+            ignored.write_text("".join(f"{sha}\n" for sha in sorted(self._through)), "ascii")
+            out = self._private.git.run(
+                "blame", "--line-porcelain", "-w", "-M", "-C", "--no-textconv", *words,
+                f"--ignore-revs-file={ignored}", commit, "--", path,
+                timeout=_SECONDS,
+                # What is pinned here ends a walk; the user's own list of where history ends is the right one.
+                env={"GIT_SHALLOW_FILE": str(self._private.facts.common_dir / "shallow")},
+            ).stdout  # fmt: skip
+        sha, number = "", 0
+        for line in out.split(b"\n"):
+            if line.startswith(b"\t"):
+                continue
+            if line.startswith(b"filename "):
+                name = line.removeprefix(b"filename ")
+                if not name.startswith(b'"'):
+                    yield sha, name.decode("utf-8", "surrogateescape"), number
+            elif (match := _HEADER.fullmatch(line)) is not None:
+                sha, number = match[1].decode("ascii"), int(match[2])
+
+
+_HEADER = patterns.compile(rb"([0-9a-f]{40,64}) (\d+) \d+(?: \d+)?")
+
+
+def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
+    """Numbers as ranges, first and last."""
+    runs: list[tuple[int, int]] = []
+    for line in sorted(lines):
+        if runs and line == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], line)
+        else:
+            runs.append((line, line))
+    return runs
+
+
+def _prose(text: str) -> frozenset[int]:
+    """The lines of a Python file within strings of three quotes, told by counting quotes."""
+    inside: set[int] = set()
+    mark = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if mark:
+            inside.add(number)
+            if line.count(mark) % 2:
+                mark = ""
+            continue
+        for one in ('"""', "'''"):
+            if line.count(one) % 2:
+                mark = one
+                if line.strip().startswith((one, f"r{one}", f"f{one}")):
+                    inside.add(number)
+    return frozenset(inside)
+
+
+def brought_by(private: PrivateRepo, head: str) -> dict[str, str]:
+    """For each commit that `head` contains, the commit of its main line (first parents) that brought it there."""
+    out = private.git.run(
+        "rev-list", "--parents", "--topo-order", "--end-of-options", head,
+        env={"GIT_SHALLOW_FILE": str(private.facts.common_dir / "shallow")},
+    ).stdout  # fmt: skip
+    parents = {line.split()[0]: line.split()[1:] for line in out.decode("ascii").splitlines() if line}
+    line, at = [], head
+    while at in parents:
+        line.append(at)
+        at = parents[at][0] if parents[at] else ""
+    found: dict[str, str] = {}
+    for main in reversed(line):
+        left = [main]
+        while left:
+            one = left.pop()
+            if one in parents and one not in found:
+                found[one] = main
+                left += parents[one]
+    return found

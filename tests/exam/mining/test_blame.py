@@ -1,0 +1,196 @@
+"""Which commit a fix leads to: on real repositories, through renames, moves and mechanical commits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from navigator.exam.backtest import neighbour, public_host
+from navigator.exam.blame import Blame, Blamed, brought_by, mechanical, repairs
+from navigator.exam.mining import Commit, Counted, read_history
+from tests.git.world import World, commit, fingerprint, git, make_repo
+
+BODY = "".join(
+    f"def part_{n}(x):\n    value = x * {n} + {n * 7}\n    return value - {n}\n\n\n" for n in range(60)
+)
+TOTAL = """
+
+def total(items):
+    \"\"\"The sum.\"\"\"
+    result = 0
+    for item in items:
+        result = result + item.price
+    return result
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    repo = make_repo(tmp_path / "repo", {"app.py": BODY.encode(), "README.md": b"# it\n"})
+    return World(repo, tmp_path / "state")
+
+
+def blamed(world: World) -> Blamed:
+    """What the newest fix leads to; the repository stays as it is."""
+    before = fingerprint(world.repo)
+    head = git(world.repo, "rev-parse", "HEAD")
+    commits = read_history(world.facts, head, 100)
+    private = world.private
+    found = Blame(private, commits, brought_by(private, head)).of(repairs(commits)[0])
+    assert fingerprint(world.repo) == before
+    return found
+
+
+def test_through_a_rename_a_move_and_a_reformat_to_where_the_line_was_written(world: World) -> None:
+    bug = commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
+    moved = commit(world.repo, {"app.py": None, "core.py": (BODY + TOTAL).encode()}, "Call it core")
+    spread = (
+        (BODY + TOTAL)
+        .replace(" * ", "*")
+        .replace("result = result + item.price", "result  =  result+item.price")
+    )
+    commit(world.repo, {"core.py": spread.encode()}, "Reformat with black")
+    commit(
+        world.repo,
+        {
+            "core.py": spread.replace(
+                "result  =  result+item.price", "result += item.price * item.count"
+            ).encode()
+        },
+        "Fix wrong total of several",
+    )
+    found = blamed(world)
+    line = (BODY + TOTAL).splitlines().index("        result = result + item.price") + 1
+    assert (found.commit, found.share, found.places) == (bug, 1.0, (("app.py", line),))
+    assert moved not in found.suspects
+
+
+def test_what_is_pinned_in_the_private_repository_does_not_end_the_search(world: World) -> None:
+    bug = commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
+    later = commit(world.repo, {"README.md": b"# more\n"}, "Say more")
+    world.private.pin_bases((later,))
+    commit(
+        world.repo,
+        {"app.py": (BODY + TOTAL).replace("result = 0", "result = 0.0").encode()},
+        "Fix the sum's type, a bug",
+    )
+    assert blamed(world).commit == bug
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "why"),
+    [
+        ("    return result\n", "    return result\n    # never here\n", "only adds lines"),
+        ('"""The sum."""', '"""The sum of all."""', "only adds lines"),
+        ("    result = 0\n", "    result = 0\n    if not items:\n        return 0\n", "only adds lines"),
+    ],
+)
+def test_a_fix_that_changes_no_line_of_code_leads_nowhere(
+    world: World, was: str, becomes: str, why: str
+) -> None:
+    commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
+    commit(world.repo, {"app.py": (BODY + TOTAL.replace(was, becomes)).encode()}, "Fix a crash")
+    found = blamed(world)
+    assert found.commit is None and why in found.why
+
+
+def test_a_fix_of_its_own_branch_is_no_bug_that_was_shipped(world: World) -> None:
+    git(world.repo, "checkout", "-q", "-b", "side")
+    bug = commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
+    right = (BODY + TOTAL).replace("item.price", "item.cost")
+    commit(world.repo, {"app.py": right.encode()}, "Fix wrong price")
+    git(world.repo, "checkout", "-q", "main")
+    commit(world.repo, {"README.md": b"# x\n"}, "Say x")
+    git(world.repo, "merge", "-q", "--no-ff", "-m", "Merge side", "side")
+    found = blamed(world)
+    assert found.commit is None and "its own branch" in found.why and found.suspects == {bug}
+
+
+def test_lines_of_several_commits_are_left_out_and_half_of_them_are_enough(world: World) -> None:
+    commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
+    second = (BODY + TOTAL).replace("value = x * 3 + 21", "value = x * 3 + 22")
+    commit(world.repo, {"app.py": second.encode()}, "Change part 3")
+    fixed = second.replace("value = x * 3 + 22", "value = x * 3 + 23").replace(
+        "result + item.price", "result + item.cost"
+    )
+    commit(world.repo, {"app.py": fixed.encode()}, "Fix two bugs")
+    found = blamed(world)
+    assert (found.share, len(found.suspects)) == (0.5, 2) and found.commit is not None
+    third = fixed.replace("value = x * 5 + 35", "value = x * 5 + 36")
+    commit(world.repo, {"app.py": third.encode()}, "Change part 5")
+    commit(
+        world.repo,
+        {
+            "app.py": third.replace("+ 36\n", "+ 37\n")
+            .replace("+ 23\n", "+ 24\n")
+            .replace("value = x * 9 + 63", "value = x * 9 + 64")
+            .encode()
+        },
+        "Fix three bugs",
+    )
+    assert blamed(world).why == "its lines are of several commits"
+
+
+def one(
+    sha: str, subject: str, lines: int = 10, *, author: str = "a@x", when: int = 0, files: int = 1
+) -> Commit:
+    counted = tuple(Counted(f"f{n}.py", lines, 0) for n in range(files))
+    return Commit(sha, "p", subject, "", counted, author, when)
+
+
+@pytest.mark.parametrize(
+    ("subject", "fix"),
+    [
+        ("Fix crash on empty input", True),
+        ("fix(parser): wrong offset", True),
+        ("Bug: rounding", True),
+        ("Fix typo", False),
+        ("Fix flaky test", False),
+        ("docs: fix example", False),
+        ("feat: fixed-size arrays", False),
+        ("Add a prefix", False),
+        ("Merge fix of x", False),
+    ],
+)
+def test_a_fix_is_told_by_its_subject(subject: str, fix: bool) -> None:
+    assert bool(repairs([one("s", subject)])) is fix
+
+
+def test_old_and_large_fixes_are_left_out() -> None:
+    assert repairs([one("s", "Fix it", when=9)], since=10) == []
+    assert repairs([one("s", "Fix it", 201)]) == []
+    assert mechanical([one("m", "Run black", 200), one("n", "Run black", 3)]) == ["m"]
+
+
+def test_the_neighbour_is_by_the_same_author_of_like_size_and_had_time_to_be_found_out() -> None:
+    day = 86_400
+    bug, fix = one("bug", "Add", 20, when=300 * day), one("fix", "Fix", when=400 * day)
+    commits = [
+        one("new", "Add", 20, when=990 * day),
+        one("large", "Add", 90, when=301 * day),
+        one("guilty", "Add", 20, when=301 * day),
+        one("other", "Add", 20, when=302 * day, author="b@x"),
+        one("far", "Add", 30, when=800 * day),
+        one("near", "Add", 11, when=500 * day),
+        one("head", "Add", 20, when=1000 * day),
+    ]
+    found = neighbour(bug, fix, commits, {"guilty", "bug", "fix"})
+    assert found is not None and found.sha == "near"
+    alone = neighbour(bug, fix, [c for c in commits if c.sha not in ("near", "far")], {"guilty"})
+    assert alone is not None and alone.sha == "other"
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("git@github.com:a/b.git", "github.com"),
+        ("https://user:secret@gitlab.com/a/b", "gitlab.com"),
+        ("https://github.com.evil.example/a", ""),
+        ("/srv/git/a.git", ""),
+        ("ssh://git@git.example.org/github.com/a", ""),
+    ],
+)
+def test_a_public_forge_is_named_by_its_host_alone(world: World, url: str, host: str) -> None:
+    git(world.repo, "remote", "add", "origin", url)
+    assert public_host(world.facts) == host

@@ -1,0 +1,153 @@
+"""The backtest from a history to its figures: real git, a real session, and a reviewer that knows which bugs it sees."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from navigator.cli.main import cli
+from navigator.model.states import PAST, ExamSource
+from navigator.sheet.statistics.page import Question
+from navigator.sheet.statistics.reviewer import EXAM
+from tests.git.world import git
+from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection, speaking
+from tests.journey.support import fingerprint, hurry
+from tests.journey.test_conductor import Room, edit, text_of
+
+PARTS = 6
+SEEN = (1, 2)
+"""Bugs that the reviewer sees, of parts 0 to 3; part 4 is innocent, but it objects to it."""
+
+
+@pytest.fixture
+def models() -> Iterator[Models]:
+    def read(messages: Messages) -> str:
+        said = text_of(messages)
+        for part in (*SEEN, 4):
+            quote = f"    return x * {part} - 0"
+            if re.search(rf"\+{re.escape(quote)}", said):
+                return approval(findings=[objection(quote)], verdict="REVISE")
+        return approval()
+
+    with speaking(Models(lambda messages: edit("return x * 2"), read)) as models:
+        yield models
+
+
+@pytest.fixture
+def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
+    hurry(monkeypatch)
+    room = Room(tmp_path, models, monkeypatch)
+    room.config.write_text(f'{models.settings}[exam]\nhours = "00:00-23:59"\n', encoding="utf-8")
+    git(room.repository, "remote", "add", "origin", "https://me:secret@github.com/me/code")
+    day = 0
+
+    def commit(part: int, text: str, message: str) -> None:
+        nonlocal day
+        day += 40
+        (room.repository / f"part{part}.py").write_text(text)
+        git(room.repository, "add", "--all")
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{1_600_000_000 + day * 86_400} +0000")
+        git(room.repository, "commit", "--quiet", "-m", message)
+
+    def text(part: int, line: str) -> str:
+        return f"def part{part}(x):\n    y = x + {part}\n    {line}\n"
+
+    for part in range(PARTS + 2):
+        commit(part, text(part, f"return x * {part} - 0"), f"Add \x1b[31mpart {part} [bold]")
+    for part in range(4):
+        commit(part, text(part, f"return y * {part} - 0"), f"Fix wrong result of part {part}")
+    day += 400
+    commit(9, "z = 1\n", "Add the end")
+    return room
+
+
+def run(*words: str) -> str:
+    done = CliRunner().invoke(cli, list(words))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Models) -> None:
+    before = fingerprint(room.repository)
+    first = json.loads(run("backtest", "--json"))
+    (project,) = first["projects"]
+    assert project["sources"]["shipped"] | {"rejected": {}} == {
+        "found": 4,
+        "known": 0,
+        "tried": 4,
+        "kept": 4,
+        "rejected": {},
+    }
+    assert (project["faulty"], project["clean"], first["caught"]["n"]) == (4, 4, 0)
+    items = room.read().exam_items()
+    assert {item.evidence["fix_subject"] for item in items if item.faulty} == {
+        f"Fix wrong result of part {part}" for part in range(4)
+    }
+    assert {item.title[-8] for item in items if item.source is ExamSource.INNOCENT} == set("4567")
+
+    # A server that fails, and a session that ends: what has no answer is asked the next time, and nothing twice.
+    script, asked = models.read, 0
+
+    def failing(messages: Messages) -> str | Refusal:
+        nonlocal asked
+        asked += 1
+        return script(messages) if asked <= 3 else Refusal(503)  # type: ignore[return-value]
+
+    models.read = failing
+    room.work()
+    begun = len(room.read().exam_answers())
+    assert 0 < begun < len(items)
+    models.read = script
+    room.work()
+    answers = [one for one in room.read().exam_answers() if not one.turn]
+    assert sorted(one.item_id for one in answers) == [item.id for item in items]
+
+    # Nothing in a prompt tells one kind from the other, and nothing of the fixes is in any.
+    for messages in models.read_by:
+        said = text_of(messages)
+        assert "Fix wrong" not in said and "shipped" not in said and "innocent" not in said
+        assert "return y *" not in said
+
+    found = json.loads(run("backtest", "--json"))
+    assert found["projects"][0]["sources"]["shipped"]["known"] == 4, "nothing is made twice"
+    assert (found["caught"]["n"], found["caught"]["value"], found["flagged"]["value"]) == (4, 0.5, 0.25)
+    assert found["false_alarms_each"]["value"] == 0.5
+    assert found["public"] == ["github.com"]
+    assert {bug["title"][-8] for bug in found["bugs"] if bug["caught"]} == {"1", "2"}
+
+    told = run("backtest")
+    assert "caught 2 of 4 bugs you shipped (50% [15–85]), with 0.5 false alarms for each" in told
+    assert "may have been trained" in told and "secret" not in told and "\x1b" not in told
+    assert "Caught: " in told and "Missed: " in told and "only add lines" in told
+    assert fingerprint(room.repository) == before
+
+    # It is no exam: that has no item and no score, but the page says what the backtest found.
+    page = EXAM.read(room.read(), Question())
+    assert (page.scores, page.faulty, page.clean) == ((), 0, 0)
+    (table,) = EXAM.tables(page)
+    assert table.answer.startswith("It would have caught 2 of 4 bugs")
+
+
+def test_the_limit_and_the_day_bound_what_is_asked(room: Room) -> None:
+    newest = json.loads(run("backtest", "--limit", "1", "--since", "2021-11-01", "--json"))["projects"][0]
+    assert (newest["sources"]["shipped"]["found"], newest["faulty"], newest["clean"]) == (2, 1, 1)
+    (bug,) = [item for item in room.read().exam_items() if item.faulty]
+    assert bug.evidence["fix_subject"].endswith("part 3")
+    assert json.loads(run("backtest", "code", "--limit", "3", "--json"))["projects"][0]["faulty"] == 3
+    assert all(item.source in PAST for item in room.read().exam_items())
+
+
+def test_a_withheld_commit_is_never_an_item(room: Room) -> None:
+    key = "AKIA" + "Z7Q2M4X5P6L3K3J6"
+    for n, line in enumerate((f'KEY = "{key}"', "KEY = load()")):
+        (room.repository / "keys.py").write_text(f"def key():\n    {line}\n    return KEY\n")
+        git(room.repository, "add", "--all")
+        git(room.repository, "commit", "--quiet", "-m", ("Add keys", "Fix leak of keys")[n])
+    made = json.loads(run("backtest", "--json"))["projects"][0]
+    assert made["sources"]["shipped"]["rejected"] == {"a model may not be shown the commit": 1}
+    assert not [item for item in room.read().exam_items() if item.title == "Add keys"]
