@@ -155,7 +155,7 @@ BUDGETS = {
     "journey": 6_175,
     "actions": 3_515,
     "engine": 2_545,
-    "tui": 10_000,
+    "tui": 10_015,
     "cli": 6_735,
     "store": 4_070,
     "lab": 3_460,

@@ -134,9 +134,9 @@ class AgentSettings(Section):
     # The limit of minutes ends a run that goes astray.
     # Maximum number of requests to the model in one run.
     requests: ClassVar[int] = 100
-    memory_mb: Positive = 4096
-    """Memory limit of one agent in megabytes."""
     # Far more than a change needs.
+    # Memory limit of one agent in megabytes.
+    memory_mb: ClassVar[int] = 4096
     # Megabytes that one agent may write.
     disk_mb: ClassVar[int] = 2048
     # More would only wait for each other.
@@ -394,6 +394,8 @@ class OnSettings(Section):
     """A task has failed."""
     swap_failed: tuple[str, ...] = ()
     """A swap has failed."""
+    run_ended: tuple[str, ...] = ()
+    """A run of the conductor has ended: the account of what happened in it."""
     timeout_seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
     """Seconds that a command may take; then it is stopped with everything it started."""
 
@@ -405,7 +407,7 @@ class OnSettings(Section):
     @property
     def events(self) -> tuple[str, ...]:
         """The events that have a command."""
-        names = ("landed", "reviewed", "batch_ready", "failed", "swap_failed")
+        names = ("landed", "reviewed", "batch_ready", "failed", "swap_failed", "run_ended")
         return tuple(name for name in names if self.command(name))
 
 

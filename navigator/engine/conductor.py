@@ -470,7 +470,8 @@ class Conductor:
             self._forecasts.close()
             with self._deps.store.transaction() as tx:
                 tx.set_meta(UNTIL, None)
-                tx.event("conductor_ended", data={"reason": self._stopping})
+                since = {} if self._options.only or self._options.measure else {"since": self.session.began}
+                tx.event("conductor_ended", data={"reason": self._stopping} | since)
             await recover(self._deps)
         await self._events.close(finish=self._finished)
         await self._server.close()

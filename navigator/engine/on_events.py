@@ -12,6 +12,7 @@ import logging
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from navigator.model.models import Event, Proposal
 from navigator.model.states import TaskState
 from navigator.model.text import safe_data, safe_line
 from navigator.process.runner import running
+from navigator.sheet.account import account, folded, lines
 from navigator.sheet.marks import waiting_proposals
 
 log = logging.getLogger(__name__)
@@ -33,7 +35,7 @@ SEEN = "on_events"
 MOST_LATE = 1_000
 """Events made while no conductor ran, at most, whose commands are run afterwards: the newest."""
 
-KINDS = ("landing_set", "review_added", "task_state", "swap_added", "batch_ended")
+KINDS = ("landing_set", "review_added", "task_state", "swap_added", "batch_ended", "conductor_ended")
 _ENDING_SECONDS = 10.0
 """How long a command that is stopped may take to end, with what it started."""
 
@@ -130,17 +132,21 @@ class OnEvents:
             log.log(level, "%s: %s ended with %d%s", name, program, ended.code, f": {words}" if words else "")
 
     def _learn(self, said: dict[str, Any]) -> None:
-        """The secrets of what is told, in a thread."""
+        """The secrets of what is told, in a thread; then the account of a run, which is made without them before it is cut."""
         names = {said["project"]["name"]} if "project" in said else set()
         names |= {one["project"] for one in said.get("waiting", ())}
         shown = [one["id"] for one in (*said.get("waiting", ()), said.get("proposal")) if one]
         redact, paths = self._deps.redact, self._deps.paths
         with reading(paths) as store:
-            learn_secrets(redact, paths, [one for one in store.projects() if one.name in names])
+            every = "since" in said
+            learn_secrets(redact, paths, [one for one in store.projects() if every or one.name in names])
             try:
                 learn_changes(redact, paths, store, [store.proposal(one) for one in shown])
             except NavigatorError as error:
                 log.warning("[on]: values of secret files are not redacted: %s", error)
+            if every:
+                found = account(store, said["since"], redact)
+                said |= {"account": asdict(found), "text": "\n".join(lines(folded(found)))}
 
     def _document(self, event: Event) -> dict[str, Any] | None:
         """What the command of this event is given; None for an event without one."""
@@ -151,6 +157,8 @@ class OnEvents:
         said["rehearsal"] = self._deps.reader.rehearsal
         if event.kind == "swap_added":
             return said | {"swap": event.data}
+        if event.kind == "conductor_ended":
+            return said | event.data
         if event.kind == "batch_ended":
             return self._batch(said, str(event.data["batch"]))
         task = self._deps.reader.task(event.task_id)
@@ -195,6 +203,8 @@ def _name(event: Event) -> str:
         return "failed"
     if event.kind == "swap_added" and event.data.get("outcome") != "done":
         return "swap_failed"
+    if event.kind == "conductor_ended" and "since" in event.data:
+        return "run_ended"
     return "batch_ready" if event.kind == "batch_ended" else ""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from navigator.figures.forecasts import Job, modelled_time
 from navigator.journey.dependencies import Dependencies
-from navigator.model.models import Proposal, Swap
+from navigator.model.models import Proposal, Swap, utc_now
 from navigator.model.states import CheckOutcome, Role, TaskState, Verdict
 from navigator.model.timing import TimingModel, read_timing
 
@@ -20,6 +20,7 @@ class Session:
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
         self._started = time.monotonic()
+        self.began = utc_now()
         self._before_calls = deps.reader.last_number("calls")
         self._before_proposals = deps.reader.last_number("proposals")
         self._before_events = deps.reader.last_seq()

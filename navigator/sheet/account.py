@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from unicodedata import east_asian_width
 
@@ -31,7 +31,7 @@ WIDTH, HEIGHT = 80, 22
 _FIRST = 12
 """Projects and troubles that are tried first."""
 
-_LINE = 68
+_LINE = 64
 """Characters that a line has beside its name."""
 
 
@@ -84,34 +84,33 @@ class Account:
     cost: Cost
 
 
-def newest_night(reader: Reader) -> str:
+def newest_night(reader: Reader, now: datetime | None = None) -> str:
     """The UTC time 24 hours before the newest run ended, or before now while one runs."""
     ended = reader.events_of(("conductor_ended",), 0)
     runs = not ended or reader.meta(UNTIL, str) is not None
-    last = datetime.now(UTC) if runs else datetime.fromisoformat(ended[-1].at)
+    last = now or datetime.now(UTC) if runs else datetime.fromisoformat(ended[-1].at)
     return utc_text(last - timedelta(days=1))
 
 
-def account(reader: Reader, since: str = "") -> Account:
-    """Everything that happened from `since` on, a UTC time; "": in the newest night."""
+def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str) -> Account:
+    """Everything that happened from `since` on, a UTC time; "": in the newest night. `redact` takes secrets out of a text."""
     since = since or newest_night(reader)
     cards = [one for one in reader.cards(since) if one.since >= since and one.state is not TaskState.QUEUED]
     waits = waiting(reader)
     events = [event for event in reader.events_of((*_FAULTS, *_FINDINGS), 0) if event.at >= since]
-    troubles = [*_alike(_faults(events)), *_stopped(cards)]
+    troubles = [replace(one, what=redact(one.what)) for one in (*_alike(_faults(events)), *_stopped(cards))]
+    careful = [f"{one.id} {' '.join(one.facts.careful)}" for one in waits if one.facts and one.facts.careful]
     return Account(
         since=since,
         until=utc_now(),
-        projects=_projects(cards),
+        projects=_projects(cards, redact),
         waits=dict(Counter(row_head(one.card, one.facts).word for one in waits)),
         seconds=sum(card_seconds(one.card) for one in waits),
         batch=sum(one.facts is not None and not left_out(one.facts, unseen=True) for one in waits),
-        careful=tuple(
-            f"{one.id} {' '.join(one.facts.careful)}" for one in waits if one.facts and one.facts.careful
-        ),
+        careful=tuple(map(redact, careful)),
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
-        prevented=tuple(_prevented(reader, events)),
-        wrong=tuple(_judged_wrong(reader, events)),
+        prevented=tuple(map(redact, _prevented(reader, events))),
+        wrong=tuple(map(redact, _judged_wrong(reader, events))),
         cost=read_costs(reader, Question(since=since)),
     )
 
@@ -119,12 +118,12 @@ def account(reader: Reader, since: str = "") -> Account:
 # What was done
 
 
-def _projects(cards: Iterable[Card]) -> tuple[Work, ...]:
+def _projects(cards: Iterable[Card], redact: Callable[[str], str]) -> tuple[Work, ...]:
     held: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: not card.for_you):
         held.setdefault(card.project, []).append(card)
     made = [
-        Work(name, dict(Counter(map(_became, of))), tuple(card.title for card in of))
+        Work(name, dict(Counter(map(_became, of))), tuple(redact(card.title) for card in of))
         for name, of in held.items()
     ]
     return tuple(sorted(made, key=lambda one: (-one.became.get("for you", 0), one.project)))
@@ -252,12 +251,12 @@ def table(found: Account, projects: int | None = None, troubles: int | None = No
     return Table(title, facts=tuple(facts))
 
 
-def folded(found: Account) -> Table:
-    """The same on one screen of 80×24: what does not fit is counted."""
+def folded(found: Account, height: int = HEIGHT) -> Table:
+    """The same in so many lines of 80 cells: what does not fit is counted."""
     projects, troubles = min(_FIRST, len(found.projects)), min(_FIRST, len(found.troubles))
     while True:
         made = table(found, projects, troubles)
-        if len(lines(made)) <= HEIGHT or not projects + troubles:
+        if len(lines(made)) <= height or not projects + troubles:
             return made
         projects, troubles = (projects - 1, troubles) if projects else (0, troubles - 1)
 

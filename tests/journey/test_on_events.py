@@ -106,6 +106,25 @@ def test_each_event_reaches_its_command_once(command: Command, told: Path) -> No
     assert lines(told) == said
 
 
+def test_the_end_of_a_run_has_its_account_without_secrets(command: Command, told: Path) -> None:
+    note = json.dumps([sys.executable, "-c", NOTE, str(told)])
+    command.config.write_text(f"{REHEARSAL}[on]\nrun_ended = {note}\n")
+    text = f"Clean up trailing whitespace in notes.md {'x' * 30}{PASSWORD} {SECRET}"
+    command.run("task", "add", "thing", text, "--kind", "docs")
+    command.run("task", "add", "thing", f"Nothing that it knows {SECRET}")
+    command.run(*RUN, code=None)
+    (said,) = lines(told)
+    assert said["event"] == "run_ended" and said["since"] == said["account"]["since"]
+    assert said["text"].startswith("WHAT HAPPENED SINCE ")
+    assert "tasks in 1 project" in said["text"] and sum(said["account"]["waits"].values()) == 2
+    assert "[redacted" in told.read_text() and said["rehearsal"]
+    # Not a piece of them either: what is cut was redacted before.
+    assert PASSWORD[:8] not in told.read_text() and SECRET[:12] not in told.read_text()
+    # A command that waits for its own task is no run.
+    command.run("review", "thing", "HEAD", code=None)
+    assert lines(told) == [said]
+
+
 @pytest.mark.parametrize(
     ("reviewed", "words"),
     [

@@ -133,7 +133,7 @@ def hostile(make: Maker) -> None:
         project, EVIL, Verdict.REVISE, [finding(message=EVIL, path=EVIL)], paths=(EVIL,), failed="tests"
     )
     told = Judged(judgement=Judgement.WRONG, note=EVIL)
-    make.tx.judge_finding(shown.id, Role.REVIEWER, 0, finding(message=EVIL, path=EVIL), told)
+    make.tx.judge_finding(shown.id, (Role.REVIEWER, 0, finding(message=EVIL, path=EVIL)), told, None)
     task = make.task(project, EVIL)
     make.to(task, TaskState.GENERATING, TaskState.FAILED, reason=EVIL)
     make.tx.event("server_problem", data={"role": "generator", "problem": EVIL})

@@ -19,6 +19,7 @@ from navigator.figures.rates import revise_rate
 from navigator.model.errors import UsageError
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict
+from navigator.model.text import is_unsafe
 from navigator.sheet.statistics.page import Question, RatePlot, Table, utc_text
 from navigator.sheet.statistics.pages import PAGES
 from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
@@ -29,6 +30,7 @@ from navigator.tui.statistics.draw import page_lines, table_lines
 from navigator.tui.statistics.screen import PageTabs, StatsScreen, _around
 from navigator.tui.widgets.cells import length
 from navigator.tui.widgets.page import Line, Page
+from tests.sheet import nights
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
@@ -379,7 +381,7 @@ async def test_a_page_is_copied_as_text(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await pilot.press("y")
-        assert pilot.app.clipboard.startswith("IS THE REVIEWER WORTH IT?")
+        assert pilot.app.clipboard.startswith("WHAT HAPPENED SINCE THURSDAY 19 NOVEMBER 14:30?")
 
 
 async def test_a_page_appears_when_it_has_something_to_say(
@@ -394,12 +396,24 @@ async def test_a_page_appears_when_it_has_something_to_say(
         assert screen._shown is PAGES[0]
 
 
-async def test_the_summary_is_three_sentences(make_app: AppMaker) -> None:
+async def test_the_summary_is_the_account_of_a_night_and_three_sentences(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(120, 36)) as pilot:
-        lines = shown(await opened(pilot)).split("\n")
-        assert (
-            len([line for line in lines if line.strip()]) <= 9
-        )  # three headings, and sentences of at most two lines
+        screen = await opened(pilot)
+        told, _, figures = shown(screen).partition("IS THE REVIEWER WORTH IT?")
+        # two more headings, and three sentences of at most two lines
+        assert len([line for line in figures.split("\n") if line.strip()]) <= 9
+        assert all(words in told for words in ("waits", "T162 pinyon: failed: NO_MATCH", "done", "2 swaps"))
+        await pilot.press("P")
+        await until(pilot, lambda: "SINCE FRIDAY 13 NOVEMBER" in shown(screen), what="the longer account")
+
+
+async def test_a_hostile_night_stays_text(make_app: AppMaker, empty_state: StatePaths) -> None:
+    nights.made(empty_state, nights.hostile)
+    async with make_app(empty_state).run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        lines = shown(screen).split("\n")
+        assert any("<script>" in line for line in lines)
+        assert not any(is_unsafe(line) for line in lines)
 
 
 async def test_the_marked_tab_is_always_in_sight(make_app: AppMaker) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.figures.intervals import ANECDOTAL_BELOW
+from navigator.model.text import safe_line
 from navigator.sheet.statistics.chart import chart, joined
 from navigator.sheet.statistics.page import Column, Row, StatisticsPage, Table
 from navigator.tui.answers.markdown import wrapped
@@ -60,7 +61,7 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
     named = max((length([(name, "")]) + 2 for name, _ in table.facts), default=0)
     named = min(max(_FACT, named), width // 3)
     for name, text in table.facts:
-        lines += list(wrapped([(text, "")], width, [(fit(name, named), "muted")], " " * named))
+        lines += list(wrapped([(safe_line(text), "")], width, [(fit(name, named), "muted")], " " * named))
     if table.plot is not None:
         drawn = [cropped(line, width) for line in chart(table.plot, width)]
         lines += [[], *drawn, []] if drawn else []

@@ -22,8 +22,9 @@ from textual.worker import Worker
 from navigator.config.paths import write_new
 from navigator.model.errors import NavigatorError, NotFound
 from navigator.model.text import SIMULATED
+from navigator.sheet.account import account, folded, newest_night
 from navigator.sheet.statistics.comparison import RateComparison, compare_rates, comparison_table
-from navigator.sheet.statistics.page import Question, StatisticsPage, utc_text
+from navigator.sheet.statistics.page import Question, StatisticsPage, Table, utc_text
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
 from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.store.reads.reader import Reader
@@ -122,6 +123,7 @@ class StatsScreen(NavScreen):
         self._by = _GROUPS[0]
         self._days = 0
         self._counted: dict[str, Any] = {}
+        self._night: Table | None = None
         self._pair: tuple[str, str, str] | None = None
         self._compared: RateComparison | str | None = None
         self._seq = -1
@@ -176,6 +178,10 @@ class StatsScreen(NavScreen):
         for page in sorted(PAGES, key=lambda page: page is not self._shown):
             try:
                 found = await self.app.feed.read(partial(_read, page, question))
+                if page is PAGES[0]:
+                    self._night = await self.app.feed.read(
+                        partial(_told, question, max(19, self.size.height - 16))
+                    )
                 if page is REVIEWER:
                     self._compared = await self.app.feed.read(partial(_compare, self._pair, question))
             except NavigatorError as error:
@@ -200,6 +206,8 @@ class StatsScreen(NavScreen):
         if page.name not in self._counted:
             return [[], [("counting …", "muted")]]
         lines = page_lines(page, self._counted[page.name], width, period=self._period)
+        if page is PAGES[0] and self._night is not None:
+            lines = [*table_lines(self._night, width), *lines]
         if self.app.snapshot.rehearsal:
             lines = [[(SIMULATED, "warn")], *lines]
         if page is not REVIEWER or self._compared is None:
@@ -311,6 +319,12 @@ def _question(by: str, days: int) -> Question:
 def _read(page: StatisticsPage[Any], question: Question, reader: Reader) -> Any:
     with reader.snapshot():
         return page.read(reader, question)
+
+
+def _told(question: Question, height: int, reader: Reader) -> Table:
+    """The account of the time in question, in so many lines; of all time: of the newest night."""
+    with reader.snapshot():
+        return folded(account(reader, question.since or newest_night(reader, clock.now())), height)
 
 
 def _compare(
