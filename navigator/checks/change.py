@@ -156,11 +156,11 @@ _FEWEST_BITS = 3.3
 """Bits per character: words of a language stay below it, keys of sixteen characters and more above."""
 
 _ASSIGNED = patterns.compile(
-    r"(?i)\b[\w.-]{0,40}(?:api_?-?key|secret|token|passw(?:or)?d|passphrase|pwd|credential|private_?-?key|access_?-?key|auth_?-?key"
-    r"|client_?-?secret|signing_?-?key|encryption_?-?key)[\w.-]{0,40}[\"']?\s{0,20}(?:[:=]|=>|:=)\s*[\"'`](?P<value>[^\"'`\s]{12,200})[\"'`]"
+    r"(?i)\b[\w.-]*(?:api_?-?key|secret|token|passw(?:or)?d|passphrase|pwd|credential|private_?-?key|access_?-?key|auth_?-?key"
+    r"|client_?-?secret|signing_?-?key|encryption_?-?key)[\w.-]*[\"']?\s{0,20}(?:[:=]|=>|:=)\s*[\"'`](?P<value>[^\"'`\s]{12,200})[\"'`]"
 )
 _BARE = patterns.compile(
-    r"(?i)^\s*(?:export\s+)?[\w.-]{0,40}(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE_?KEY|ACCESS_?KEY)[\w.-]{0,40}\s*[=:]\s*(?P<value>[^\s\"'`#;,]{16,200})\s*$"
+    r"(?i)^\s*(?:export\s+)?[\w.-]*(?:API_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE_?KEY|ACCESS_?KEY)[\w.-]*\s*[=:]\s*(?P<value>[^\s\"'`#;,]{16,200})\s*$"
 )
 _IN_ADDRESS = patterns.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@\"']{1,80}:(?P<value>[^/\s:@\"'{}$<>]{6,200})@[\w.-]+",

@@ -238,10 +238,10 @@ _LINE_COMMENTS = patterns.compile(r"(?m)(?<![:\"'`/])//[^\n]*")
 
 _JS = _Rules(
     patterns.compile(
-        r"\b(?:x?it|x?test|specify|Deno\.test)(?:\.\w{1,40}){0,6}(?:\([^()\n]{0,300}\))?\s*\(\s*(?:'(?P<name>[^'\n]{0,200})'|\"(?P<name2>[^\"\n]{0,200})\"|`(?P<name3>[^`\n]{0,200})`)"
+        r"\b(?:x?it|x?test|specify|Deno\.test)(?:\.\w+)*(?:\([^()\n]{0,300}\))?\s*\(\s*(?:'(?P<name>[^'\n]{0,200})'|\"(?P<name2>[^\"\n]{0,200})\"|`(?P<name3>[^`\n]{0,200})`)"
     ),
     patterns.compile(
-        r"\b(?:expect|assert(?:\.\w{1,40}){0,6}|should|t\.(?:is|true|false|deepEqual|throws|not|like|regex|assert)\w*)\s*\("
+        r"\b(?:expect|assert(?:\.\w+)*|should|t\.(?:is|true|false|deepEqual|throws|not|like|regex|assert)\w*)\s*\("
     ),
     patterns.compile(
         r"\b(?:it|test|describe|context|suite)\.(?:skip|todo|only|failing|fixme)\b|\bx(?:it|test|describe)\b|\bf(?:it|describe)\b"

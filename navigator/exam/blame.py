@@ -49,9 +49,10 @@ _MANY_LINES, _MANY_FILES = 150, 8
 """Changed lines or files from which on a commit that calls itself mechanical is looked through."""
 
 _NOTHING = patterns.compile(
-    r"[\W_]*|(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
+    r"(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
     r"|(?:import|from|export \*|export \{|use|using|package|require|#include) ?[\s\S]*|\"[\w./@-]+\",?"
     r"|[\W_]*(?:else|try|finally|pass|break|continue|return|end|do|then|begin|default|nil|None|null|true|false|self|this)[\W_]*"
+    r"|[\W_]*"
 )
 _SHA = patterns.compile(r"[0-9a-f]{40}")
 _LARGEST = 100_000

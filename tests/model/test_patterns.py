@@ -67,3 +67,9 @@ def test_only_what_cannot_backtrack_is_run_by_re() -> None:
     assert patterns.compile(r"(?<![a-z])//[^\n]*").plain
     for pattern in (r"\d+x", r"(a|b)*", r"^\W*x", r".*?x", r"(?:a?){30}a{30}"):
         assert not patterns.compile(pattern).plain
+
+
+def test_no_pattern_becomes_a_large_program() -> None:
+    """A set of letters with a count is written out once for each: three patterns once took 60 MB of every conductor."""
+    sizes = {pattern.pattern: getattr(pattern.check()._run, "programsize", 0) for pattern in EVERY}
+    assert {text: size for text, size in sizes.items() if size > 30_000} == {}

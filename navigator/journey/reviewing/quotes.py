@@ -58,7 +58,7 @@ _SIGN = patterns.compile(r"(?P<sign>[+-])")
 _CITED = patterns.compile(r"\s{0,8}>(?P<sign>) ?")
 _FENCE = patterns.compile(r"\s{0,8}(?:`{3,}|~{3,})[\w+#.-]*\s*|@@ .{0,80} @@.*")
 _ELISION = patterns.compile(r"\.{3,}|…")
-_PLACE = patterns.compile(r"\s{0,8}[\w./@+-]{1,200}:\d{1,9}(?::\d{1,9})?:(?P<sign>) ?")
+_PLACE = patterns.compile(r"\s{0,8}[\w./@+-]+:\d{1,9}(?::\d{1,9})?:(?P<sign>) ?")
 _PAIRS = (
     ("<code>", "</code>"),
     ("<pre>", "</pre>"),
