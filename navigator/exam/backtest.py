@@ -20,6 +20,7 @@ from navigator.exam.prepare import maker_of
 from navigator.exam.verdicts import FAILING
 from navigator.git.facts import WORKTREE, RepoFacts, read_base
 from navigator.git.private import PrivateRepo
+from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
@@ -110,8 +111,12 @@ async def _look_back(deps: Dependencies, project: Project, since: int) -> _Histo
         history, blame = await asyncio.to_thread(_open, deps, project)
     known = {commit.sha: commit for commit in history.commits}
     for number, fix in enumerate(repairs(history.commits), 1):
-        async with deps.project_lock(project.id):
-            found = await asyncio.to_thread(blame.of, fix)
+        try:
+            async with deps.project_lock(project.id):
+                found = await asyncio.to_thread(blame.of, fix)
+        except GitError as error:
+            _say(deps, project, f"{fix.sha[:12]}: {error.message}")
+            found = Blamed(None, why="git cannot say who wrote its lines")
         history.guilty |= found.suspects
         if number % 100 == 0:
             _say(deps, project, f"looked at {number} fixes")
