@@ -146,6 +146,18 @@ def test_the_limit_and_the_day_bound_what_is_asked(room: Room) -> None:
     assert all(item.source in PAST for item in room.read().exam_items())
 
 
+def test_an_innocent_commit_that_a_new_fix_leads_to_is_innocent_no_more(room: Room) -> None:
+    run("backtest")
+    items = room.read().exam_items()
+    part = next(item.title[-8] for item in items if item.source is ExamSource.INNOCENT)
+    path = room.repository / f"part{part}.py"
+    path.write_text(path.read_text().replace("return x", "return y"))
+    git(room.repository, "commit", "--quiet", "-am", f"Fix wrong result of part {part}")
+    found = json.loads(run("backtest", "--json"))["projects"][0]
+    assert (found["faulty"], found["clean"]) == (5, 3)
+    assert {item.title[-8]: item.source for item in room.read().exam_items()}[part] is ExamSource.SHIPPED
+
+
 def test_a_withheld_commit_is_never_an_item(room: Room) -> None:
     key = "AKIA" + "Z7Q2M4X5P6L3K3J6"
     for n, line in enumerate((f'KEY = "{key}"', "KEY = load()")):
