@@ -174,7 +174,7 @@ BUDGETS = {
     "schedule": 1_200,
     "config": 940,
     "landing": 850,
-    "exam": 2_170,
+    "exam": 2_220,
     "process": 575,
     "sheet": 3_455,
     "mcp": 350,
