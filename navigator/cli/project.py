@@ -171,7 +171,7 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
 @click.option(
     "--escalate/--no-escalate",
     default=None,
-    help="Let its proposals be sent to the final model when you escalate one.",
+    help="Let its proposals be sent to the final model when you escalate one, or when one touches a careful path.",
 )
 @click.option(
     "--review-branch",

@@ -200,7 +200,7 @@ class FinalSettings(ServerSettings):
     model: str = ""
     base_url: str = ""
     enabled: bool = False
-    """Have it review every change last. Without it, it reads only what you escalate (`navigator escalate P… --final`)."""
+    """Have it review every change last. Without it, it reads only what you escalate, and what touches careful paths."""
     price: tuple[_Price, _Price] = (0.0, 0.0)
     """Prices of a million tokens that it reads and of a million that it writes, in your currency; zeros: not known."""
 

@@ -9,8 +9,9 @@ import asyncio
 import hashlib
 import logging
 import secrets
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from time import monotonic
 
@@ -18,15 +19,19 @@ from navigator.client.errors import ServingError
 from navigator.client.names import same_model
 from navigator.config.settings import is_rehearsal
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.review import read_change
+from navigator.journey.review import prompt_dependencies, read_change
+from navigator.journey.reviewing.precedents import Change
+from navigator.journey.reviewing.prompt import shown_precedents
 from navigator.journey.subject import Subject, read_subject
 from navigator.model.diff import FileDiff
-from navigator.model.exam import ExamAnswer, ExamItem, OpenItem
+from navigator.model.errors import NavigatorError
+from navigator.model.exam import ExamAnswer, ExamItem
 from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
 from navigator.model.snapshot import ExamView
 from navigator.model.states import PAST, CheckOutcome, Role
 from navigator.schedule.swap_rule import items_with_room, with_second_turns
 from navigator.store.errors import StoreError
+from navigator.store.reads.precedents import Precedent
 from navigator.store.reads.reader import Reader
 
 # Asks the reviewer about one item of the exam, by the very path of a normal review; only the answer is kept.
@@ -37,16 +42,25 @@ NEAR = 3
 _GATES = ("edits apply", "files parse", "path policy")
 
 
-async def ask_item(deps: Dependencies, item_id: int, *, turn: int) -> None:
+async def ask_item(deps: Dependencies, item_id: int, *, turn: int, plain: bool = False) -> None:
     """Have the loaded reviewer read one item, and keep its answer: the first one (`turn` 0) or the second (1).
+
+    Args:
+        plain: without the project's precedents, to compare.
 
     Raises:
         ServingError: it did not answer; the item is asked again.
     """
     item = deps.reader.exam_item(item_id)
     subject = await exam_subject(deps, item)
+    if plain:
+        subject = replace(subject, precedents=())
     review = await read_change(deps, subject, Role.REVIEWER)
-    answer = _answer(item, review, subject.files).model_copy(update={"turn": turn})
+    held = shown_precedents(
+        prompt_dependencies(deps, Role.REVIEWER), subject.precedents, Change.of(subject.files)
+    )
+    shown = tuple(sorted(one.id for one in held))
+    answer = _answer(item, review, subject.files).model_copy(update={"turn": turn, "precedents": shown})
     with deps.store.transaction() as tx:
         tx.add_exam_answer(ExamAnswer.model_validate(deps.redact.data(answer.model_dump())))
 
@@ -79,7 +93,9 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
         checks=usual_checks(deps.reader, project),
     )
     async with deps.project_lock(project.id):
-        return await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
+        subject = await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
+    held = () if item.source in PAST else tuple(deps.reader.precedents(project.id))
+    return replace(subject, precedents=held)
 
 
 def usual_checks(reader: Reader, project: Project) -> tuple[CheckResult, ...]:
@@ -152,16 +168,21 @@ SEED = "exam_seed"
 PAUSE = 600.0
 """Seconds without the exam after the reviewer did not answer: whether a server is well is for real work to find out."""
 
+_READS = 10
+"""Changes of items that are read from git in one step: the conductor does nothing else meanwhile."""
+
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """What the store says is left to ask, in order: for the first time, and again of those `answered`."""
+    """What the store says is left to ask, in order: for the first time, `plain` ones without precedents, and again of those
+    `answered`."""
 
     new: tuple[int, ...] = ()
     again: tuple[int, ...] = ()
     answered: frozenset[int] = frozenset()
+    plain: frozenset[int] = frozenset()
     seconds: int = 0
 
 
@@ -178,6 +199,8 @@ class ExamQueue:
         self._open = _Open()
         self._last_answer = 0
         self._broken: set[int] = set()
+        self._changes: dict[int, Change] = {}
+        self._reads, self._later = 0, False
         self._not_before = 0.0
 
     @property
@@ -192,8 +215,10 @@ class ExamQueue:
 
     def ask_for(self, items: int) -> int:
         """Ask so many items whatever their share; returns how many there are to ask."""
-        there = len(self.left())
-        self._asked = min(items, there)
+        there = self.left()
+        while self._later:
+            there = self.left()
+        self._asked = min(items, len(there))
         return self._asked
 
     def left(self) -> tuple[int, ...]:
@@ -204,7 +229,7 @@ class ExamQueue:
         deps = self._deps
         version = deps.prompts.get("review").version
         marker = (*deps.reader.exam_marker(), version, self._resident, self._last_answer)
-        if marker != self._marker:
+        if marker != self._marker or self._later:
             self._open, self._marker = self._find(version), marker
         found, running = self._open, self._running.keys()
         out = running | self._broken
@@ -218,20 +243,33 @@ class ExamQueue:
 
     def _find(self, version: str) -> _Open:
         deps = self._deps
-        items = deps.reader.exam_open(version)
+        projects = {project.id for project in deps.reader.projects()}
+        items = [item for item in deps.reader.exam_items() if item.project_id in projects]
         if not items:
             return _Open()
+        given: defaultdict[int, list[ExamAnswer]] = defaultdict(list)
+        for answer in deps.reader.exam_given(version):
+            given[answer.item_id].append(answer)
         model = deps.settings.reviewer.model
-        new: list[OpenItem] = []
-        again: list[OpenItem] = []
+        new: list[ExamItem] = []
+        again: list[ExamItem] = []
         seconds = 0
-        answered = set()
+        answered, plain, self._later, self._reads = set(), set(), False, _READS
+        held = {item.project_id: deps.reader.precedents(item.project_id) for item in items}
         for item in items:
             # A rehearsal's reviewer has a name of its own, whatever the settings call it.
-            mine = [one for one in item.answers if same_model(model, one.model) or is_rehearsal(one.model)]
-            if not mine:
-                new.append(item)
+            mine = [one for one in given[item.id] if same_model(model, one.model) or is_rehearsal(one.model)]
+            shown = self._shown(item, held[item.project_id])
+            if shown is None:
+                self._later = True
                 continue
+            with_them = [one for one in mine if one.precedents == shown]
+            if not with_them or (shown and not any(not one.precedents for one in mine)):
+                new.append(item)
+                if with_them:
+                    plain.add(item.id)
+                continue
+            mine = with_them
             answered.add(item.id)
             if any(one.turn for one in mine):
                 seconds += 1
@@ -241,7 +279,25 @@ class ExamQueue:
             in_order(((item.id, item.faulty) for item in kind), f"{self._seed()} {version}")
             for kind in (new, again)
         )
-        return _Open(first, second, frozenset(answered), seconds)
+        return _Open(first, second, frozenset(answered), frozenset(plain), seconds)
+
+    def _shown(self, item: ExamItem, held: Sequence[Precedent]) -> tuple[int, ...] | None:
+        """The numbers of the precedents that an item is asked with now; None where its change is still to be read."""
+        if not held or item.source in PAST or item.id in self._broken:
+            return ()
+        try:
+            if item.id not in self._changes:
+                if not self._reads:
+                    return None
+                self._reads -= 1
+                private = self._deps.private(self._deps.project(item.project_id))
+                self._changes[item.id] = Change.of(private.diff(item.base_commit, item.tree))
+        except NavigatorError:
+            log.exception("exam item %d cannot be read", item.id)
+            self._broken.add(item.id)
+            return ()
+        rules = prompt_dependencies(self._deps, Role.REVIEWER)
+        return tuple(sorted(one.id for one in shown_precedents(rules, held, self._changes[item.id])))
 
     def _seed(self) -> str:
         known = self._deps.reader.meta(SEED, str)
@@ -262,7 +318,7 @@ class ExamQueue:
         if not loaded:
             return ExamView(running=self.running, asked=self._asked)
         left = self.left()
-        if not left:
+        if not left and not self._later:
             self._asked = 0
         if not left or monotonic() < self._not_before:
             return ExamView(running=self.running)
@@ -285,7 +341,9 @@ class ExamQueue:
         repository or its commits are gone, is left out for this session.
         """
         try:
-            await ask_item(self._deps, item_id, turn=int(item_id in self._open.answered))
+            found = self._open
+            turn, plain = int(item_id in found.answered), item_id in found.plain
+            await ask_item(self._deps, item_id, turn=turn, plain=plain)
         except (ServingError, StoreError) as error:
             log.warning("exam item %d was not answered: %s", item_id, error)
             self._not_before, self._asked = monotonic() + PAUSE, 0

@@ -24,9 +24,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from navigator.figures.compare import paired_difference
 from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, share
 from navigator.model.exam import ExamCount
-from navigator.model.outcomes import ExamRepeat, RepeatCount
+from navigator.model.outcomes import ExamPair, RepeatCount
 from navigator.model.records import VerdictCount
 from navigator.model.states import PAST, ExamSource, Verdict
 from navigator.model.text import plural
@@ -131,7 +132,7 @@ class ExamScore:
 
 
 def exam_scores(
-    counts: Iterable[ExamCount], verdicts: Iterable[VerdictCount] = (), repeats: Iterable[ExamRepeat] = ()
+    counts: Iterable[ExamCount], verdicts: Iterable[VerdictCount] = (), repeats: Iterable[ExamPair] = ()
 ) -> tuple[ExamScore, ...]:
     """Every reviewer that was examined, the one that answered last first.
 
@@ -150,7 +151,7 @@ def exam_scores(
 
 
 def _score(
-    rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount], repeats: Sequence[ExamRepeat]
+    rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount], repeats: Sequence[ExamPair]
 ) -> ExamScore:
     first = rows[0]
     mine = (first.model, first.prompt_version)
@@ -370,7 +371,7 @@ def _middle(drawn: list[float]) -> tuple[float, float]:
     return drawn[round(0.025 * last)], drawn[round(0.975 * last)]
 
 
-def _sum(rows: Iterable[ExamCount]) -> int:
+def _sum(rows: Iterable[ExamCount] | Iterable[ExamPair]) -> int:
     return sum(row.n for row in rows)
 
 
@@ -396,6 +397,52 @@ def advice_words(score: ExamScore) -> str:
     """Why a REVISE is no more than advice, for a score that says so."""
     assert score.youden is not None
     return f"the exam found this reviewer no better than chance, J = {score.youden.value:.2f}"
+
+
+# Two ways of asking, or two models, on the same items.
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A share of right answers, asked in two ways of the same items; `gain` is second − first, None without items."""
+
+    first: Share
+    second: Share
+    gain: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Items that were answered twice, not asked alike. Pairs in which an answer could not be read are left out.
+
+    Attributes:
+        sensitivity, specificity: both ways, with the 95 % interval of the paired difference (`paired_difference`).
+        agreed: pairs with the same verdict.
+    """
+
+    sensitivity: Beside
+    specificity: Beside
+    agreed: Share
+
+
+def paired(rows: Iterable[ExamPair]) -> Paired:
+    """What a second way of asking changes."""
+    read = [row for row in rows if Verdict.UNREVIEWED not in (row.first, row.second)]
+    return Paired(
+        _beside([row for row in read if row.faulty], Verdict.REVISE),
+        _beside([row for row in read if not row.faulty], Verdict.APPROVE),
+        share(_sum(row for row in read if row.first is row.second), _sum(read)),
+    )
+
+
+def _beside(rows: Sequence[ExamPair], right: Verdict) -> Beside:
+    def n(first: bool, second: bool) -> int:
+        return _sum(row for row in rows if (row.first is right, row.second is right) == (first, second))
+
+    both, lost, won, none = n(True, True), n(True, False), n(False, True), n(False, False)
+    total = both + lost + won + none
+    gain = Estimate(*paired_difference(both, won, lost, none)) if total else None
+    return Beside(share(both + lost, total), share(both + won, total), gain)
 
 
 # Does a reviewer say the same of the same diff? Cohen's kappa of its first two verdicts, with an interval.

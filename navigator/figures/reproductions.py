@@ -13,6 +13,7 @@ from navigator.model.records import (
     ReproductionCount,
 )
 from navigator.model.states import (
+    REPRODUCED,
     Criterion,
     DecisionKind,
     Judgement,
@@ -20,8 +21,6 @@ from navigator.model.states import (
     RevisedOutcome,
     Severity,
 )
-
-_PROVED = (ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ def finding_tests(
     """Shares with 95 % Wilson intervals."""
     severities = [(one, [row for row in counts if row.severity is one]) for one in Severity]
     criteria = [(one, [row for row in counts if row.criterion is one]) for one in Criterion]
-    proved = [row for row in counts if row.outcome in _PROVED]
+    proved = [row for row in counts if row.outcome in REPRODUCED]
     return FindingTests(
         all=_proved("all", counts),
         by_severity=tuple(_proved(one.value, rows) for one, rows in severities if rows),

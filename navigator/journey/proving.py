@@ -21,7 +21,7 @@ from navigator.journey.dependencies import Dependencies
 from navigator.journey.reproducing import file_reader
 from navigator.journey.reviewing.grounding import derive_verdict
 from navigator.model.models import CheckResult, Proposal, Reproduction, Task
-from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome
+from navigator.model.states import REPRODUCED, CheckOutcome, ReproductionOutcome, RevisedOutcome
 from navigator.model.text import safe_line
 from navigator.process.bounded.run import WorkerLost, run_bounded
 from navigator.sandbox.one_command import NoRunner, one_command
@@ -48,8 +48,6 @@ NAME = "finding tests"
 """The check of a revision that runs the tests of the findings before it."""
 
 _PENDING, _COULD_NOT = ReproductionOutcome.PENDING, ReproductionOutcome.COULD_NOT_RUN
-PROVED = frozenset({ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET})
-"""Outcomes of a test that fails on the proposal for the finding's reason."""
 
 
 def held_of(deps: Dependencies, task: Task, proposal: Proposal) -> list[HeldTest]:
@@ -186,7 +184,7 @@ async def _judgement(
         )
 
     first = await pair(FIRST, base_first=False)
-    if first.outcome not in PROVED:
+    if first.outcome not in REPRODUCED:
         return first
     return agreed(first, await pair(AGAIN, base_first=True))
 
@@ -222,7 +220,7 @@ async def run_again(deps: Dependencies, task: Task, proposal: Proposal) -> tuple
         [
             held
             for held in deps.reader.held_tests(task.id, task.attempt)
-            if held.round < proposal.round and held.reproduction.outcome in PROVED
+            if held.round < proposal.round and held.reproduction.outcome in REPRODUCED
         ]
     )
     if not earlier:

@@ -32,7 +32,7 @@ from navigator.journey.reviewing.grounding import UnreadableReview, read_review
 from navigator.journey.reviewing.join import Answered, join, unread_of
 from navigator.journey.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
 from navigator.journey.reviewing.rereview import reversals
-from navigator.journey.subject import Subject, gather_subject, leaving_messages
+from navigator.journey.subject import Subject, gather_subject, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
 from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded.run import WorkerLost, run_bounded
@@ -176,7 +176,8 @@ async def prepare_review(deps: Dependencies, task_id: str) -> tuple[Hashable, Pl
 
 def _plan_key(deps: Dependencies, task: Task, proposal: Proposal) -> Hashable:
     """Everything that a review's prompts depend on and that may change while they are kept."""
-    return task.text, task.note, proposal.id, proposal.checks, deps.prompts.versions
+    shown = tuple(one.id for one in precedents_for(deps.reader, task, proposal, Role.REVIEWER))
+    return task.text, task.note, proposal.id, proposal.checks, shown, deps.prompts.versions
 
 
 async def _read_change(
@@ -184,6 +185,9 @@ async def _read_change(
 ) -> tuple[Review, list[Talk]]:
     if plan is None:
         plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
+    if role is Role.REVIEWER and subject.exam_item is None:
+        with deps.store.transaction() as tx:
+            tx.pin_precedents(subject.proposal.id, plan.precedents)
     answered: list[Answered] = []
     answers: list[ChatAnswer] = []
     talks: list[Talk] = []
@@ -275,6 +279,7 @@ def plan_review(subject: Subject, deps: ReviewPromptDependencies) -> Plan:
         subject.earlier,
         second=bool(subject.earlier),
         callers=subject.callers,
+        precedents=subject.precedents,
     ).plan()
 
 
@@ -317,7 +322,12 @@ async def _ask(
                 prompt_version=reading.version,
                 messages=messages,
                 max_tokens=room,
-                schema=review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked),
+                schema=review_schema(
+                    reading.labels,
+                    again=len(subject.earlier),
+                    asked=reading.asked,
+                    precedents=[one.id for one in reading.precedents],
+                ),
                 seq=seq + attempt,
                 thinking=False if role is Role.GENERATOR else None,
             )

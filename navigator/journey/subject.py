@@ -18,12 +18,14 @@ from navigator.journey.reviewing.callers import Pieces, callers
 from navigator.model.diff import FileDiff
 from navigator.model.models import Finding, Project, Proposal, Task
 from navigator.model.secrets import Redactor, environment_values, find_secret, secret_in, secret_in_name
-from navigator.model.states import Role
+from navigator.model.states import Escalation, Role
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
     from navigator.git.private import PrivateRepo
     from navigator.journey.reviewing.prompt import Reading
+    from navigator.store.reads.precedents import Precedent
+    from navigator.store.reads.reader import Reader
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Subject:
         around: the new text of changed files, line by line, by path.
         earlier: the findings that the revision had to answer; empty in round 0.
         wrong: the task's findings that the developer judged wrong.
+        precedents: of the project, those that hold or that were shown before a crash.
         between: the differences from the round before, without context lines; empty in round 0.
         callers: places in other files that use what the change redefines.
         guarded: why some of the change may not leave this machine, in words; "" where nothing speaks against it.
@@ -51,6 +54,7 @@ class Subject:
     guarded: str = ""
     exam_item: int | None = None
     wrong: Sequence[Finding] = ()
+    precedents: Sequence[Precedent] = ()
 
 
 async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Subject:
@@ -72,7 +76,16 @@ async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, rol
         subject = await asyncio.to_thread(
             read_subject, private, project, task, proposal, earlier, trees.get(proposal.round - 1, "")
         )
-    return replace(subject, wrong=tuple(deps.reader.judged_wrong(task.id)))
+    wrong, known = tuple(deps.reader.judged_wrong(task.id)), precedents_for(deps.reader, task, proposal, role)
+    return replace(subject, wrong=wrong, precedents=known)
+
+
+def precedents_for(reader: Reader, task: Task, proposal: Proposal, role: Role) -> tuple[Precedent, ...]:
+    """What the reviewer's prompt may show; other models', which may run on other machines, show none."""
+    if role is not Role.REVIEWER:
+        return ()
+    kept = None if task.escalated is Escalation.AGAIN else reader.precedents_of(proposal.id)
+    return tuple(reader.precedents(task.project_id) if kept is None else kept)
 
 
 def read_subject(

@@ -114,7 +114,8 @@ class ExamAnswer(Model):
     """One review of an item, by one model under one prompt version.
 
     `named` says that an anchored finding is at the place of the fault. `turn` is 1 for an item that was asked a second time,
-    which says how far the reviewer agrees with itself; the score is made of the first answers alone.
+    which says how far the reviewer agrees with itself; the score is made of the first answers alone. `precedents` are the
+    numbers of those that its prompt showed.
     """
 
     id: int = 0
@@ -124,27 +125,12 @@ class ExamAnswer(Model):
     stated_verdict: Verdict | None = None
     findings: tuple[Finding, ...] = ()
     named: bool = False
+    precedents: tuple[int, ...] = ()
     parts: int = 1
     prompt_version: str = ""
     model: str = ""
     usage: Usage = Field(default_factory=Usage)
     at: str
-
-
-class GivenAnswer(Model):
-    """Which model answered, in which turn; `id` is the answer's."""
-
-    id: int
-    model: str
-    turn: int
-
-
-class OpenItem(Model):
-    """An item that is asked, with the answers it has under one version of the prompt."""
-
-    id: int
-    faulty: bool
-    answers: tuple[GivenAnswer, ...] = ()
 
 
 class ExamCount(Model):

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from navigator.model.ids import ProposalId, TaskId
 from navigator.model.states import (
+    REPRODUCED,
     CanaryMoment,
     CanaryOutcome,
     CheckOutcome,
@@ -301,6 +302,7 @@ class Finding(Model):
     on the removed side), None when unanchored, and then `unanchored` says why; `side` is "new", "old", "task" or "context". A
     `remark` is something new that a later reading noticed and that is no blocker: it was not asked for, and decides nothing.
     `reproduction` is the test that was to prove it; None where none was asked for. `judged` is what the developer said of it.
+    `precedent` is the number of the one that it follows; 0 for none.
     """
 
     kind: FindingKind
@@ -318,6 +320,14 @@ class Finding(Model):
     remark: bool = False
     reproduction: Reproduction | None = None
     judged: Judged | None = None
+    precedent: int = 0
+
+    @property
+    def set_aside(self) -> bool:
+        """Whether it follows a precedent and no test has proved it all the same: then it decides nothing."""
+        return bool(self.precedent) and (
+            self.reproduction is None or self.reproduction.outcome not in REPRODUCED
+        )
 
     @property
     def dismissed(self) -> bool:
@@ -332,7 +342,7 @@ class Finding(Model):
     @property
     def asked_for(self) -> bool:
         """Whether a revision answers it: its quote is anchored, and it is more than taste or a later remark."""
-        return self.anchored and not self.remark and self.severity is not Severity.NIT
+        return not (self.remark or self.set_aside) and self.anchored and self.severity is not Severity.NIT
 
 
 def read_words(hunks: int, unread: int) -> str:

@@ -45,11 +45,13 @@ class RepeatCount(Model):
     n: int = 1
 
 
-class ExamRepeat(RepeatCount):
-    """Pairs of answers to one item of the exam, by the same model and prompt version."""
+class ExamPair(RepeatCount):
+    """Pairs of answers to one item of the exam under one version of the prompt, the second by `model`: both by it, asked again
+    or with precedents where the first had none; or the first by another model."""
 
     model: str
     prompt_version: str
+    faulty: bool
 
 
 class Fate(Model):

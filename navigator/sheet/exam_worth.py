@@ -16,7 +16,7 @@ def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:
     counts = reader.exam_counts(since)
     reviewers = {(row.model, row.prompt_version) for row in counts}
     verdicts = [row for reviewer in reviewers for row in reader.newest_verdicts(*reviewer, since)]
-    return exam_scores(counts, verdicts, reader.exam_repeats(since))
+    return exam_scores(counts, verdicts, reader.exam_pairs("again", since))
 
 
 def worth_of(reader: Reader, review: Review) -> str:

@@ -70,6 +70,7 @@ def _finding(finding: Finding, redact: Redactor) -> dict[str, Any]:
         "unanchored": finding.why_unanchored,
         "reproduction": told.outcome.value if told else None,
         "judged": finding.judged.judgement.value if finding.judged else None,
+        "set_aside": finding.set_aside,
     }
 
 
@@ -80,10 +81,12 @@ def overruled(documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def standing(documents: Iterable[dict[str, Any]], at_least: str) -> int:
-    """How many findings count and are at least that severe: those whose quotes were found and that nobody judged otherwise."""
+    """How many findings count and are at least that severe: those whose quotes were found, and that neither
+    you nor a precedent spoke against."""
     limit = _BY_WEIGHT.index(Severity(at_least))
     return sum(
         finding["anchored"]
+        and not finding["set_aside"]
         and finding["judged"] in (None, Judgement.RIGHT.value)
         and _BY_WEIGHT.index(Severity(finding["severity"])) <= limit
         for one in documents

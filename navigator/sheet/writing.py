@@ -13,6 +13,7 @@ from navigator.model.records import (
     JudgementCount,
 )
 from navigator.model.states import (
+    REPRODUCED,
     CheckOutcome,
     Judgement,
     LookKind,
@@ -207,12 +208,15 @@ def record_words(counts: Sequence[JudgementCount], project: str, finding: Findin
 
 
 def lines_below(finding: Finding) -> list[str]:
-    """What is said below a finding: what became of its test, and what the developer said of it."""
-    judged = finding.judged
+    """What is said below a finding: what became of its test, what the developer said of it, and a precedent that it follows."""
+    lines, judged = _reproduction_lines(finding), finding.judged
+    if finding.precedent:
+        counts = "decides nothing" if finding.set_aside else "counts, as its test fails"
+        lines.append(f"follows precedent {finding.precedent}: {counts}")
     if judged is None:
-        return _reproduction_lines(finding)
+        return lines
     said = f"you: {judged.judgement.value.replace('_', ' ')}{f': {judged.note}' if judged.note else ''}"
-    return [*_reproduction_lines(finding), safe_line(said)]
+    return [*lines, safe_line(said)]
 
 
 def _reproduction_lines(finding: Finding) -> list[str]:
@@ -223,10 +227,7 @@ def _reproduction_lines(finding: Finding) -> list[str]:
         return []
     lines = [f"{words} · {safe_line(made.path)}" if made.path else words]
     error = made.failure.partition("\n")[2].strip().partition("\n")[0]
-    return [*lines, safe_line(error)] if error and made.outcome in _PROVED else lines
-
-
-_PROVED = frozenset({ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET})
+    return [*lines, safe_line(error)] if error and made.outcome in REPRODUCED else lines
 
 
 def _revised(made: Reproduction) -> str:

@@ -38,7 +38,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -149,6 +149,8 @@ SCHEMA: tuple[str, ...] = (
         way TEXT NOT NULL DEFAULT 'blocks',
         entropy_mean REAL,
         entropy_peak REAL,
+        -- The precedents that its review is shown, from the first time it is asked for on.
+        precedents TEXT,
         UNIQUE (task_id, attempt, round)
     ) STRICT""",
     "CREATE INDEX proposals_state ON proposals (state)",
@@ -375,6 +377,7 @@ SCHEMA: tuple[str, ...] = (
         stated_verdict TEXT {_one_of("stated_verdict", Verdict)},
         findings TEXT NOT NULL DEFAULT '[]',
         named {_FLAG.format("named")},
+        precedents TEXT NOT NULL DEFAULT '[]',
         parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1),
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
@@ -399,8 +402,8 @@ SCHEMA: tuple[str, ...] = (
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX batches_started ON batches (started)",
-    # One answer an item, model, version of the prompt and turn: whatever a crash repeats, nothing is counted twice.
-    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version, turn)",
+    # One answer an item, model, version of the prompt, turn and precedents: whatever a crash repeats, nothing counts twice.
+    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version, turn, precedents)",
     "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
     # What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.
     f"""CREATE TABLE exam_trials (
@@ -451,6 +454,21 @@ SCHEMA: tuple[str, ...] = (
         at TEXT NOT NULL,
         UNIQUE (review_id, finding)
     ) STRICT""",
+    # What of a project's findings the developer found wrong, and why. A changed one is ended and made again: what a prompt
+    # showed stays as it was.
+    f"""CREATE TABLE precedents (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project_id INTEGER NOT NULL REFERENCES projects (id),
+        review_id INTEGER REFERENCES reviews (id),
+        finding INTEGER NOT NULL DEFAULT 0 CHECK (finding >= 0),
+        criterion TEXT NOT NULL {_one_of("criterion", Criterion)},
+        path TEXT NOT NULL DEFAULT '',
+        quote TEXT NOT NULL DEFAULT '',
+        message TEXT NOT NULL,
+        note TEXT NOT NULL CHECK (note <> ''),
+        ended TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
+    "CREATE INDEX precedents_project ON precedents (project_id) WHERE ended = ''",
     # What was expected of a queue, and what it took: `outcome` is empty while it is worked on.
     """CREATE TABLE forecasts (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -553,6 +571,7 @@ TABLES = (
     "exam_trials",
     "reproductions",
     "judgements",
+    "precedents",
     "forecasts",
     "canaries",
     "agent_turns",

@@ -28,6 +28,7 @@ from navigator.model import models as domain_models
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.snapshot import ExamView, SchedulerSnapshot
 from navigator.model.states import Role, TaskState, Verdict
+from navigator.sheet.account import account
 from navigator.store import database, space
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.writes.proposals import ProposalWrites
@@ -231,6 +232,8 @@ def test_a_full_disk_holds_up_new_work_and_nothing_is_lost(
         "disk_low",
         "disk_free",
     ]
+    (trouble,) = account(room.read()).troubles
+    assert trouble.what.startswith("disk full (") and trouble.over
 
 
 @pytest.mark.parametrize("error", [DiskFull("The disk is full."), DatabaseLocked("It is in use.")])

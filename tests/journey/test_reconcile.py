@@ -21,6 +21,7 @@ from navigator.engine.client import request
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.model.models import Swap
 from navigator.model.states import TaskState
+from navigator.sheet.account import account
 from navigator.swap import processes
 from tests.journey.scripted_models import READER, WRITER, Messages, Models, approval, speaking
 from tests.journey.support import PATIENCE, Desk, hurry, make_repository
@@ -189,6 +190,9 @@ def test_a_server_that_dies_while_it_writes_is_started_again_and_the_task_is_wri
     assert swaps(room)[0] == ("", "generator", "done", "navigator")
     (death,) = [event for event in room.read().events(0, limit=100_000) if event.kind == "server_died"]
     assert (death.data["role"], death.data["failure"], death.data["deaths"]) == ("generator", "crashed", 1)
+    troubles = account(room.read()).troubles
+    assert any(one.what.startswith("the generator's server died: crashed") for one in troubles)
+    assert all(one.over for one in troubles), troubles
 
 
 def test_a_reviewer_that_dies_comes_back_before_the_generator(
@@ -227,6 +231,9 @@ def test_a_server_that_always_dies_is_started_twice_more_and_then_left(
     assert kinds(room).count("server_died") == 3
     (given_up,) = [event for event in room.read().events(0, limit=100_000) if event.kind == "given_up"]
     assert "died 3 times" in given_up.data["reason"]
+    open_ones = [one for one in account(room.read()).troubles if not one.over]
+    assert "the generator is disabled after repeated failures: its server died 3 times" in open_ones[-1].what
+    assert "`navigator swap to generator` tries again" in open_ones[-1].to_do
 
 
 def test_a_model_that_does_not_come_up_is_tried_three_times_and_then_left_until_somebody_asks(

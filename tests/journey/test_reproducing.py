@@ -304,3 +304,29 @@ def test_a_test_that_fails_on_the_proposal_is_not_kept(room: Room) -> None:
     room.work()
     with pytest.raises(Conflict, match="the tests of its findings fail on it"):
         room.act("tests.keep", proposal=room.proposal(task).id)
+
+
+@pytest.mark.parametrize(("test", "verdict"), [(PROOF, Verdict.REVISE), (UNTRUE, Verdict.APPROVE)])
+def test_no_precedent_silences_a_finding_whose_test_fails(room: Room, test: str, verdict: Verdict) -> None:
+    rules(room, 'block_on = "grounded"')
+    room.add()
+    room.act(
+        "finding.judge",
+        project=room.reading().projects()[0].name,
+        precedents=[
+            {
+                "criterion": "correctness",
+                "path": "app.py",
+                "quote": "    return x // 2",
+                "message": "It drops the half.",
+                "note": "halves do not matter",
+            }
+        ],
+    )
+    room.models.read = reader(whole("test_finding.py", test), precedent=1)
+    task = room.queue("Rework half()")
+    room.work()
+    first = room.reading().proposals(task_id=task)[0]
+    assert first.review is not None and first.review.verdict is verdict
+    (found,) = first.review.findings
+    assert found.precedent == 1 and found.set_aside is (verdict is Verdict.APPROVE)

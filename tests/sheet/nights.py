@@ -74,7 +74,7 @@ def ordinary(make: Maker) -> None:
     disputed = finding(Severity.MINOR, "There is no test", path="b/c.py")
     shown = make.waiting(second, "Retry with jitter", Verdict.REVISE, [disputed])
     told = Judged(judgement=Judgement.WRONG, note="it is tested in t.py")
-    make.tx.judge_finding(shown.id, Role.REVIEWER, 0, disputed, told)
+    make.tx.judge_finding(shown.id, (Role.REVIEWER, 0, disputed), told, None)
     for project in rest:
         make.waiting(project, f"Tidy {project.name}", paths=(f"{project.name}.py",))
     make.land(make.waiting(second, "Name the column"))
@@ -133,7 +133,7 @@ def hostile(make: Maker) -> None:
         project, EVIL, Verdict.REVISE, [finding(message=EVIL, path=EVIL)], paths=(EVIL,), failed="tests"
     )
     told = Judged(judgement=Judgement.WRONG, note=EVIL)
-    make.tx.judge_finding(shown.id, Role.REVIEWER, 0, finding(message=EVIL, path=EVIL), told)
+    make.tx.judge_finding(shown.id, (Role.REVIEWER, 0, finding(message=EVIL, path=EVIL)), told, None)
     task = make.task(project, EVIL)
     make.to(task, TaskState.GENERATING, TaskState.FAILED, reason=EVIL)
     make.tx.event("server_problem", data={"role": "generator", "problem": EVIL})

@@ -32,6 +32,7 @@ REQUIRED: Mapping[str, frozenset[str]] = {
     "generate": frozenset({"key", "blocks", "task", "open", "divider", "close"}),
     "review": frozenset({"key", "task", "diff"}),
     "review-again": frozenset({"key", "task", "diff", "earlier"}),
+    "precedents": frozenset({"precedents"}),
     "reproduce": frozenset({"finding", "open", "close"}),
     "repair": frozenset({"problems"}),
     "repair-tests": frozenset({"output"}),

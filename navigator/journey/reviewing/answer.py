@@ -106,7 +106,8 @@ class _Strict(BaseModel):
 class RawFinding(_Strict):
     """A finding as the model wrote it; label and line are hints, and may be missing.
 
-    `earlier` is the number of the finding that it repeats, 0 for a new one, None where it does not say.
+    `earlier` is the number of the finding that it repeats, 0 for a new one, None where it does not say; `precedent` that of
+    the one that speaks against it, 0 for none.
     """
 
     kind: Annotated[FindingKind, BeforeValidator(lambda value: _word(value, {}))]
@@ -117,6 +118,7 @@ class RawFinding(_Strict):
     criterion: Annotated[Criterion, BeforeValidator(lambda value: _word(value, _CRITERIA))]
     trigger: _Text
     message: _Text
+    precedent: Annotated[int, BeforeValidator(_number)] = 0
     earlier: Annotated[
         int | None, BeforeValidator(lambda value: None if value is None else _number(value))
     ] = None

@@ -14,7 +14,11 @@ _VERDICTS = [Verdict.APPROVE.value, Verdict.REVISE.value]
 
 
 def review_schema(
-    hunks: Sequence[str], *, again: int = 0, asked: Sequence[int] | None = None
+    hunks: Sequence[str],
+    *,
+    again: int = 0,
+    asked: Sequence[int] | None = None,
+    precedents: Sequence[int] = (),
 ) -> dict[str, Any]:
     """The schema for one review.
 
@@ -25,6 +29,7 @@ def review_schema(
         hunks: the labels of the diff shown, in order; at least one.
         again: number of earlier findings when this is a rereview, else 0.
         asked: the numbers of those that this prompt asks about, where the diff is read in several; all where None.
+        precedents: the numbers of those that the prompt shows.
     """
     fields: dict[str, Any] = {
         "kind": {"type": "string", "enum": [kind.value for kind in FindingKind]},
@@ -38,6 +43,8 @@ def review_schema(
     }
     if again:
         fields["earlier"] = {"type": "integer", "minimum": 0, "maximum": again}
+    if precedents:
+        fields["precedent"] = {"type": "integer", "enum": [0, *precedents]}
     finding = closed_object(fields)
     labels = {"type": "array", "items": {"type": "string", "enum": list(hunks)}, "maxItems": len(hunks)}
     review: dict[str, Any] = {"summary": _text("summary"), "read": labels}

@@ -37,6 +37,7 @@ __all__ = [
     "ground",
     "ground_one",
     "read_review",
+    "weighs",
 ]
 
 BLOCKING = frozenset({Severity.BLOCKER, Severity.MAJOR})
@@ -86,13 +87,18 @@ def ground(raw: RawReview, shown: Shown) -> tuple[Finding, ...]:
     return tuple(ground_one(finding, shown) for finding in raw.findings)
 
 
+def weighs(finding: Finding) -> bool:
+    """Whether a finding is worth a test: grounded, of weight, and no mere remark of a later round."""
+    return finding.anchored and not finding.remark and finding.severity in BLOCKING
+
+
 def blocks(finding: Finding, block_on: str = "grounded") -> bool:
-    """Whether this finding alone makes REVISE: grounded, of weight, and no mere remark of a later round.
+    """Whether this finding alone makes REVISE: it weighs, and follows no precedent unless a test proved it all the same.
 
     With `block_on` "reproduced" one whose test was run and did not prove it makes none. Where no test was run, nothing is
     known against the finding, and it counts as before: what could not run must not become an APPROVE.
     """
-    if not finding.anchored or finding.remark or finding.severity not in BLOCKING:
+    if not weighs(finding) or finding.set_aside:
         return False
     made = finding.reproduction
     return block_on != "reproduced" or made is None or made.outcome is not ReproductionOutcome.NOT_REPRODUCED

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from navigator.journey.reviewing.answer import RawReview, clipped
 from navigator.journey.reviewing.grounding import derive_verdict, ground
+from navigator.journey.reviewing.precedents import following
 from navigator.journey.reviewing.prompt import Reading
 from navigator.journey.reviewing.quotes import fold, fold_unicode
 from navigator.journey.reviewing.rereview import second_findings, stands, without_weight
@@ -70,7 +71,11 @@ def join(
         asked = answer.reading.asked
         own = tuple(entry for entry in answer.raw.addressed if entry.finding in asked)
         raw = answer.raw.model_copy(update={"addressed": own})
-        grounded = ground(raw, answer.reading.shown)
+        shown = answer.reading.precedents
+        grounded = tuple(
+            following(finding, written.precedent, shown)
+            for written, finding in zip(raw.findings, ground(raw, answer.reading.shown), strict=True)
+        )
         if second:
             grounded = second_findings(raw, grounded, earlier, answer.reading.shown)
         findings = _united(findings, [without_weight(finding, wrong) for finding in grounded])
@@ -130,7 +135,7 @@ def _united(before: Sequence[Finding], more: Sequence[Finding]) -> list[Finding]
 
 def _weight(finding: Finding) -> tuple[bool, bool, int]:
     """What counts before what does not, then by severity; less is graver."""
-    return not finding.anchored, finding.remark, _GRAVE.index(finding.severity)
+    return not finding.anchored, finding.remark or bool(finding.precedent), _GRAVE.index(finding.severity)
 
 
 def _place(finding: Finding) -> tuple[object, ...]:

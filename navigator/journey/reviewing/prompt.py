@@ -18,8 +18,10 @@ from navigator.journey.prompts.blocks import KeyRing, data_block, diff_text, fil
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.reviewing.answer_schema import MAX_FINDINGS
 from navigator.journey.reviewing.grounding import Shown
+from navigator.journey.reviewing.precedents import SHARE, TOKENS, Change, fitting, near, precedents_block
 from navigator.model.diff import FileDiff, Hunk
 from navigator.model.models import CheckResult, Finding, Task
+from navigator.store.reads.precedents import Precedent
 
 WHOLE_FILE_LINES = 400
 """Files up to this length are shown whole where there is room."""
@@ -59,6 +61,7 @@ class Reading:
     labels: tuple[str, ...]
     asked: tuple[int, ...]
     tokens: int
+    precedents: tuple[Precedent, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,11 @@ class Plan:
     readings: tuple[Reading, ...]
     too_large: tuple[str, ...]
     version: str
+
+    @property
+    def precedents(self) -> tuple[int, ...]:
+        """The numbers of those that are shown: the same in every prompt."""
+        return tuple(sorted({one.id for reading in self.readings for one in reading.precedents}))
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,13 @@ class _Unit:
     cost: int
 
 
+def shown_precedents(
+    deps: ReviewPromptDependencies, held: Sequence[Precedent], change: Change
+) -> tuple[Precedent, ...]:
+    """Those of a project's precedents that the review of a change shows."""
+    return fitting(near(held, change), min(TOKENS, deps.budget // SHARE), deps.count)
+
+
 class Planner:
     """Makes the prompts of one review.
 
@@ -117,6 +132,7 @@ class Planner:
         earlier: the findings that a revision had to answer; empty for a first reading.
         second: the reading is a second one.
         callers: code in other files that is shown while there is room for more than the lines about each hunk.
+        precedents: of the project; those that are near are shown.
     """
 
     def __init__(
@@ -130,6 +146,7 @@ class Planner:
         *,
         second: bool = False,
         callers: Mapping[str, Place] | None = None,
+        precedents: Sequence[Precedent] = (),
     ) -> None:
         self._deps, self._task, self._files, self._around = deps, task, files, around
         self._earlier = earlier
@@ -145,6 +162,8 @@ class Planner:
         ]
         texts += [text for pieces in self._callers.values() for _, text in pieces]
         texts += [text for finding in earlier for text in (finding.quote, finding.trigger, finding.message)]
+        self._shown = shown_precedents(deps, precedents, Change.of(files))
+        texts += [text for one in self._shown for text in (one.path, one.quote, one.message, one.note)]
         self._key = deps.keys.key_for(texts)
         self._checks = data_block("checks", self._key, checked)
         self._counted: dict[str, int] = {}
@@ -298,6 +317,7 @@ class Planner:
             tuple(hunk.label for file in files for hunk in file.hunks),
             asked,
             self._deps.count(system) + self._deps.count(user),
+            self._shown,
         )
 
     def _render(
@@ -318,7 +338,11 @@ class Planner:
         }
         if self._name == self._deps.again:
             values |= {"earlier": earlier_block(self._earlier, asked, key), "asked": asked}
-        return self._deps.prompts.render(self._name, **values)
+        system, user, version = self._deps.prompts.render(self._name, **values)
+        if self._shown:
+            held = precedents_block(self._shown, key)
+            user = f"{user}\n\n{self._deps.prompts.render('precedents', precedents=held)[1]}"
+        return system, user, version
 
     def _numbers(self, parts: Sequence[Sequence[FileDiff]]) -> list[tuple[int, ...]]:
         """For each part, the earlier findings that it can answer: each goes to one part, the one whose hunks are nearest."""

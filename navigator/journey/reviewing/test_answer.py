@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from navigator.checks.policy import check_new_file
 from navigator.checks.removed_tests import is_test_file
 from navigator.edits import BlockKind, parse_answer, unsafe_path
-from navigator.journey.reviewing.grounding import blocks
+from navigator.journey.reviewing.grounding import weighs
 from navigator.model import patterns
 from navigator.model.models import Finding
 from navigator.model.states import ReproductionOutcome, Severity
@@ -41,9 +41,11 @@ class NoTest:
 
 
 def to_prove(findings: Sequence[Finding], most: int) -> list[int]:
-    """The indexes of the findings that a test is asked for, the gravest first."""
-    found = [place for place, finding in enumerate(findings) if blocks(finding)]
-    return sorted(found, key=lambda place: _GRAVE.index(findings[place].severity))[:most]
+    """The indexes of the findings that a test is asked for, the gravest first, those that follow a precedent last."""
+    found = [place for place, finding in enumerate(findings) if weighs(finding)]
+    return sorted(
+        found, key=lambda place: (findings[place].set_aside, _GRAVE.index(findings[place].severity))
+    )[:most]
 
 
 def read_test_answer(text: str, marker: int, taken: Collection[str]) -> WrittenTest | NoTest:

@@ -82,7 +82,7 @@ def _read(reader: Reader, question: Question) -> Results:
         findings=findings_met(reader.finding_totals(since)),
         landed=landed(reader.fate_counts(since)),
         repeats=retest(reader.repeat_counts(since)),
-        exam_repeats=retest(reader.exam_repeats(since)),
+        exam_repeats=retest(reader.exam_pairs("again", since)),
     )
 
 

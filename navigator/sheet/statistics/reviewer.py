@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from navigator.figures.backtest import Backtest
@@ -11,8 +11,10 @@ from navigator.figures.exam import (
     CANNOT_TELL,
     Estimate,
     ExamScore,
+    Paired,
     SizeScore,
     SourceScore,
+    paired,
     retest,
     worth_words,
 )
@@ -43,28 +45,70 @@ _COLUMNS = SHARE_COLUMNS
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """Every reviewer that was examined, the newest first, how many items there are: faulty, clean; and the backtest."""
+    """Every reviewer that was examined, the newest first, how many items there are (faulty, clean), the backtest; and by model
+    and version of the prompt, what the project's precedents change."""
 
     scores: tuple[ExamScore, ...]
     faulty: int
     clean: int
     past: Backtest | None = None
+    precedents: Mapping[tuple[str, str], Paired] = field(default_factory=dict)
 
 
 def _read_exam(reader: Reader, question: Question) -> Exam:
     items = [item for item in reader.exam_items() if item.source not in PAST]
     faulty = sum(item.faulty for item in items)
+    pairs = reader.exam_pairs("precedents", question.since)
+    asked = {(row.model, row.prompt_version) for row in pairs}
+    changed = {by: paired(row for row in pairs if (row.model, row.prompt_version) == by) for by in asked}
     past, _ = read_backtest(reader, since=question.since)
-    return Exam(scores(reader, question.since), faulty, len(items) - faulty, past)
+    return Exam(scores(reader, question.since), faulty, len(items) - faulty, past, changed)
 
 
 def _exam_tables(found: Exam) -> Sequence[Table]:
-    tables = [table for score in found.scores for table in _score_tables(score)]
+    tables: list[Table] = []
+    for score in found.scores:
+        verdict, *more = _score_tables(score)
+        changed = found.precedents.get((score.model, score.prompt_version))
+        tables += [verdict, *([_precedents_table(changed)] if changed else []), *more]
     if found.past is not None and found.past.bugs:
         shares = (("bugs, caught", found.past.caught), ("innocent commits, flagged", found.past.flagged))
         answer = backtest_words(found.past)
         tables.append(Table("WOULD IT HAVE CAUGHT YOUR BUGS?", _COLUMNS, _share_rows(shares), answer=answer))
-    return tuple(tables)
+    return tables
+
+
+def _precedents_table(changed: Paired) -> Table:
+    rows = (
+        ("faulty, caught: without", changed.sensitivity.first),
+        ("faulty, caught: with them", changed.sensitivity.second),
+        ("clean, passed: without", changed.specificity.first),
+        ("clean, passed: with them", changed.specificity.second),
+    )
+    return Table(
+        "WHAT DO PRECEDENTS CHANGE?",
+        _COLUMNS,
+        _share_rows(row for row in rows if row[1].n),
+        about="items that they are near",
+        answer=precedents_words(changed),
+    )
+
+
+def precedents_words(changed: Paired) -> str:
+    """What a project's precedents do to its reviewer, in a sentence or two."""
+    sides = ((changed.sensitivity, "catches", "faults"), (changed.specificity, "passes", "clean changes"))
+    said = " and ".join(
+        f"{verb} {gained(side.gain)} of 100 {what}" for side, verb, what in sides if side.gain
+    )
+    hides = changed.sensitivity.gain is not None and changed.sensitivity.gain.high < 0
+    more = " They hide faults: `navigator finding --list PROJECT` shows them." if hides else ""
+    return f"With precedents it {said}.{more}"
+
+
+def gained(found: Estimate) -> str:
+    """A difference of shares, as `3 more [-2 to 8]`, of 100."""
+    low, high = round(100 * found.low), round(100 * found.high)
+    return f"{abs(100 * found.value):.0f} {'fewer' if found.value < 0 else 'more'} [{low} to {high}]"
 
 
 def _score_tables(score: ExamScore) -> Sequence[Table]:
@@ -133,7 +177,10 @@ def _sizes(rows: Iterable[SizeScore]) -> Iterable[tuple[str, Share]]:
 
 def _exam_document(found: Exam) -> dict[str, Any]:
     """The newest reviewer's exam; `reviewers` has all of them."""
-    every = [score_document(score) for score in found.scores]
+    every = [
+        score_document(score, found.precedents.get((score.model, score.prompt_version)))
+        for score in found.scores
+    ]
     first = every[0] if every else score_document(_NOBODY)
     return {**first, "prepared": {"faulty": found.faulty, "clean": found.clean}, "reviewers": every}
 
@@ -164,7 +211,7 @@ _NOBODY = ExamScore(
 )
 
 
-def score_document(score: ExamScore) -> dict[str, Any]:
+def score_document(score: ExamScore, precedents: Paired | None = None) -> dict[str, Any]:
     """One reviewer's exam as JSON."""
     return {
         "model": score.model,
@@ -203,6 +250,7 @@ def score_document(score: ExamScore) -> dict[str, Any]:
             "kappa": asdict(score.retest.kappa),
             "unread": score.retest.unread,
         },
+        "precedents": asdict(precedents) if precedents else None,
         "cost": {"tokens": score.tokens, "seconds": round(score.seconds, 1)},
     }
 

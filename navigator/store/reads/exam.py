@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from navigator.model.errors import NotFound
-from navigator.model.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial, OpenItem
+from navigator.model.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial
 from navigator.model.ids import proposal_id
 from navigator.model.json_text import read_json
 from navigator.model.models import CheckResult
-from navigator.model.outcomes import ExamRepeat
+from navigator.model.outcomes import ExamPair
 from navigator.model.records import VerdictCount
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.rows import from_row, from_rows
@@ -39,6 +39,14 @@ class ReviewerTokens:
     calls: int = 0
     exam: int = 0
     before: int = 0
+
+
+_COUNTS = (
+    "SELECT c.id FROM exam_answers c WHERE (c.item_id, c.model, c.prompt_version, c.turn) = (a.item_id, a.model,"
+    " a.prompt_version, 0) AND NOT EXISTS (SELECT 1 FROM json_each(c.precedents) j JOIN precedents p"
+    " ON p.id = j.value WHERE p.ended <> '') ORDER BY c.precedents = '[]', c.id DESC LIMIT 1"
+)
+"""Of the first answers to an item the one that counts: with the precedents that hold now, if it was asked with any."""
 
 
 class ExamReads(Queries):
@@ -71,24 +79,21 @@ class ExamReads(Queries):
         return from_row(ExamItem, found[0])
 
     def exam_marker(self) -> tuple[int, ...]:
-        """Changes when an item or an answer is added or an item is retired; all 0 where there are no items."""
+        """Changes when an item, an answer or a precedent is added, or an item or a precedent is retired."""
         row = self._all(
             "SELECT coalesce((SELECT max(id) FROM exam_items), 0),"
             " (SELECT count(*) FROM exam_items WHERE retired <> ''),"
-            " coalesce((SELECT max(id) FROM exam_answers), 0)"
+            " coalesce((SELECT max(id) FROM exam_answers), 0), (SELECT count(*) + count(nullif(ended, '')) FROM precedents)"
         )[0]
         return tuple(row)
 
-    def exam_open(self, prompt_version: str) -> list[OpenItem]:
-        """Items that are asked, with their answers under this version of the prompt, oldest first."""
+    def exam_given(self, prompt_version: str) -> list[ExamAnswer]:
+        """The answers under this version of the prompt, without their findings, oldest first."""
         return from_rows(
-            OpenItem,
+            ExamAnswer,
             self._all(
-                "SELECT i.id, i.faulty, (SELECT json_group_array(json_object("
-                "'id', a.id, 'model', a.model, 'turn', a.turn)) FROM exam_answers a"
-                " WHERE a.item_id = i.id AND a.prompt_version = ?) AS answers"
-                " FROM exam_items i JOIN projects p ON p.id = i.project_id"
-                " WHERE i.retired = '' AND p.removed = 0 ORDER BY i.id",
+                "SELECT id, item_id, turn, verdict, precedents, model, at FROM exam_answers"
+                " WHERE prompt_version = ? ORDER BY id",
                 prompt_version,
             ),
         )
@@ -102,21 +107,26 @@ class ExamReads(Queries):
                 " i.path <> '' AS placed, a.verdict, a.named, count(*) AS n, sum("
                 f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
                 " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
-                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.turn = 0 AND a.at >= ?"
-                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
+                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.at >= ?"
+                f" AND a.id = ({_COUNTS}) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
                 since,
             ),
         )
 
-    def exam_repeats(self, since: str = "") -> list[ExamRepeat]:
-        """Items that were asked twice of one model under one version of the prompt, the second time from a UTC time on."""
+    def exam_pairs(self, which: str, since: str = "") -> list[ExamPair]:
+        """Pairs of answers, the second from a UTC time on: "again" (asked twice alike), "precedents" (without any, and with those
+        that hold now)."""
+        where = {
+            "again": "a.turn = 1 AND b.precedents = a.precedents",
+            "precedents": f"a.precedents <> '[]' AND b.precedents = '[]' AND a.id = ({_COUNTS})",
+        }[which]
         return from_rows(
-            ExamRepeat,
+            ExamPair,
             self._all(
-                "SELECT b.model, b.prompt_version, a.verdict AS first, b.verdict AS second, count(*) AS n"
-                " FROM exam_answers b JOIN exam_answers a ON a.item_id = b.item_id AND a.model = b.model"
-                " AND a.prompt_version = b.prompt_version AND a.turn = 0 WHERE b.turn = 1 AND b.at >= ?"
-                " GROUP BY 1, 2, 3, 4",
+                "SELECT a.model, a.prompt_version, i.faulty, b.verdict AS first, a.verdict AS second, count(*) AS n"
+                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id JOIN exam_answers b ON b.item_id = i.id"
+                " AND b.model = a.model AND b.prompt_version = a.prompt_version AND b.turn = 0"
+                f" WHERE a.at >= ? AND {where} GROUP BY 1, 2, 3, 4, 5",
                 since,
             ),
         )

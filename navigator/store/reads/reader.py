@@ -31,6 +31,7 @@ from navigator.store.reads.exam import ExamReads
 from navigator.store.reads.glance import GlanceReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LookReads, LoopReads
+from navigator.store.reads.precedents import Precedent, PrecedentReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
@@ -65,6 +66,7 @@ _MODELS: dict[str, type[Model]] = {
     "comments": Comment,
     "reproductions": Reproduction,
     "judgements": Judged,
+    "precedents": Precedent,
     "agent_turns": AgentTurn,
 }
 _FLAGS = ("counted", "withdrawn")
@@ -79,6 +81,7 @@ class Reader(
     OutcomeReads,
     CostReads,
     ExamReads,
+    PrecedentReads,
     AgentReads,
     LookReads,
 ):

@@ -12,12 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from navigator.model.ids import number_of, proposal_id
-from navigator.model.models import (
-    Finding,
-    Judged,
-    Reproduction,
-    Review,
-)
+from navigator.model.models import Finding, Judged, Reproduction, Review
 from navigator.model.records import (
     EntropyRanks,
     JudgementCount,

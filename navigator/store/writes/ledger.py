@@ -210,14 +210,7 @@ class LedgerWrites(TransactionCore):
         return number
 
     def add_edit_failure(
-        self,
-        task_id: str,
-        attempt: int,
-        round: int,
-        code: EditCode,
-        path: str = "",
-        *,
-        model: str = "",
+        self, task_id: str, attempt: int, round: int, code: EditCode, path: str = "", *, model: str = ""
     ) -> int:
         """Keep one reason why an answer's edits did not apply."""
         self._task_row(task_id)

@@ -29,7 +29,8 @@ from navigator.model.states import (
     Verdict,
     require_proposal_transition,
 )
-from navigator.store.rows import dumped, encoded
+from navigator.store.reads.precedents import Precedent
+from navigator.store.rows import dumped, encoded, from_row
 from navigator.store.writes.core import TransactionCore
 
 
@@ -303,14 +304,22 @@ class ReproductionWrites(TransactionCore):
             self.event("reproduction_revised", task_id(row["task_id"]), by, said)
 
     def judge_finding(
-        self, proposal: str, role: Role, place: int, finding: Finding, judged: Judged | None
+        self, proposal: str, at: tuple[Role, int, Finding], judged: Judged | None, precedent: Precedent | None
     ) -> None:
-        """Keep what the developer says of a finding of the newest reading by `role`; None takes it back."""
+        """Keep what the developer says of a finding of the newest reading by `role`, and the precedent that comes of it in
+        place of an earlier one; None takes it back."""
+        role, place, finding = at
         row = self._proposal_row(proposal)
         review = self._run(
             "SELECT max(id) FROM reviews WHERE proposal_id = ? AND role = ?", (row["id"], role.value)
         ).fetchone()[0]
         self._run("DELETE FROM judgements WHERE review_id = ? AND finding = ?", (review, place))
+        self._run(
+            "UPDATE precedents SET ended = ? WHERE review_id = ? AND finding = ? AND ended = ''",
+            (self.at, review, place),
+        )
+        if precedent is not None:
+            self.add_precedent(precedent.model_copy(update={"review_id": review, "finding": place}))
         if judged is not None:
             columns = {
                 "severity": finding.severity.value,
@@ -318,12 +327,27 @@ class ReproductionWrites(TransactionCore):
                 "at": self.at,
             }
             self._insert("judgements", judged, review_id=review, finding=place, **columns)
-        said = {
-            "role": role.value,
-            "finding": place + 1,
-            "judgement": judged.judgement.value if judged else "",
-        }
+        word = judged.judgement.value if judged else ""
+        said = {"role": role.value, "finding": place + 1, "judgement": word}
         self.event("finding_judged", task_id(row["task_id"]), proposal_id(row["id"]), said)
+
+    def add_precedent(self, precedent: Precedent) -> int:
+        """A new precedent's number."""
+        return self._insert("precedents", precedent)
+
+    def end_precedent(self, number: int) -> Precedent:
+        """Have it hold no more; returns it as it was.
+
+        Raises:
+            NotFound: there is none of that number.
+        """
+        held = from_row(Precedent, self._row("precedents", number, f"precedent {number}"))
+        self._update("precedents", number, {"ended": self.at})
+        return held
+
+    def pin_precedents(self, proposal: str, numbers: Iterable[int]) -> None:
+        """Keep which precedents a proposal's review is shown, so that a restart shows the same."""
+        self._update("proposals", number_of(proposal, "P"), {"precedents": dumped(tuple(numbers))})
 
     def settle_review(
         self, proposal: str, review_id: int, verdict: Verdict, findings: Iterable[Finding], block_on: str
