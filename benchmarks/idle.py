@@ -54,7 +54,7 @@ def on_terminal(program: str, word: bytes) -> tuple[int, int]:
     """Process and terminal of a Python program, as soon as it has painted a word."""
     child, master = pty.fork()
     if child == 0:
-        os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "COLUMNS": "120", "LINES": "40"}
         os.execv(sys.executable, [sys.executable, "-c", program])
     ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     seen = b""
@@ -91,17 +91,18 @@ def main() -> None:
         demo = ["demo", "--headless", "--projects", str(PROJECTS), "--tasks", str(TASKS), "--state", folder]
         subprocess.run([sys.executable, "-m", "navigator", *demo], check=True, capture_output=True)
         os.environ |= {"NAVIGATOR_STATE": folder, "NAVIGATOR_CONFIG": f"{folder}/demo.toml"}
-        conductor = subprocess.Popen(
-            [sys.executable, "-m", "navigator", "run"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        bare, its = on_terminal(BARE, b"BAREPAINTED")
-        screens, ours = on_terminal(OURS, b"PROJECTS")
+        run = [sys.executable, "-m", "navigator", "run"]
+        conductor = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        processes = {"the conductor": conductor.pid}
         try:
+            bare, its = on_terminal(BARE, b"BAREPAINTED")
+            processes = {"bare Textual app": bare, **processes}
+            screens, ours = on_terminal(OURS, b"PROJECTS")
+            processes["the screens"] = screens
             for key in KEYS:
                 os.write(ours, SENT.get(key, key).encode())
                 drain([its, ours], 1)
             drain([its, ours], 5)
-            processes = {"bare Textual app": bare, "the screens": screens, "the conductor": conductor.pid}
             before = {name: spent(process) for name, process in processes.items()}
             drain([its, ours], SECONDS)
             print(f"over {SECONDS} s, {PROJECTS} projects, {TASKS} tasks")
@@ -111,11 +112,9 @@ def main() -> None:
             together = megabytes(screens) + megabytes(conductor.pid)
             print(f"screens and conductor together {together:.0f} MB   aim ≤ 250 MB")
         finally:
-            for process in (bare, screens, conductor.pid):
-                os.kill(process, signal.SIGTERM)
+            conductor.terminate()
             conductor.wait(30)
-            drain([], 1)
-            for process in (bare, screens):
+            for process in {*processes.values()} - {conductor.pid}:
                 os.kill(process, signal.SIGKILL)
                 os.waitpid(process, 0)
 
