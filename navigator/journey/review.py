@@ -291,7 +291,8 @@ async def _ask(
     messages = leaving_messages(deps.redact, reading) if role is Role.FINAL else reading.messages
     again = role is Role.REVIEWER and task.escalated is Escalation.AGAIN
     purpose = EXAM if subject.exam_item is not None else AGAIN if again else PURPOSES[role]
-    first, longer = answer_room(deps.settings.server(role), role)
+    asked_as = Role.REVIEWER if subject.exam_item is not None else role
+    first, longer = answer_room(deps.settings.server(role), asked_as)
     room = first
     if role is Role.REVIEWER:
         try:
@@ -326,10 +327,10 @@ async def _ask(
                     reading.labels,
                     again=len(subject.earlier),
                     asked=reading.asked,
-                    precedents=[one.id for one in reading.precedents],
+                    precedents=reading.numbers,
                 ),
                 seq=seq + attempt,
-                thinking=False if role is Role.GENERATOR else None,
+                thinking=False if asked_as is Role.GENERATOR else None,
             )
         except (CutByLength, BadAnswer) as error:
             why = error.message
@@ -347,7 +348,7 @@ async def _ask(
             read = Answered(reading, raw if kept is None else united(kept, raw))
             left = unread_of(read)
             fits = reading.tokens + 2 * room <= deps.settings.server(role).context_tokens
-            if attempt or not left or not fits or role is not Role.REVIEWER:
+            if attempt or not left or not fits or asked_as is not Role.REVIEWER:
                 return read
             kept = raw
             _, user, _ = deps.prompts.render("review-rest", labels=", ".join(left))
