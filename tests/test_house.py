@@ -174,7 +174,7 @@ BUDGETS = {
     "schedule": 1_200,
     "config": 940,
     "landing": 850,
-    "exam": 2_250,
+    "exam": 2_325,
     "process": 575,
     "sheet": 3_500,
     "mcp": 350,

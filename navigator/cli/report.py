@@ -38,10 +38,10 @@ def report(file: Path | None, overwrite: bool, since: str, as_json: bool) -> Non
     if file is not None:
         _write(file, moment, overwrite=overwrite)
         return
-    with reading() as store:
-        found = account(store, moment)
+    with reading() as store, store.snapshot():
+        found, rehearsal = account(store, moment), store.rehearsal
     if as_json:
-        output.print_json(asdict(found))
+        output.print_json(asdict(found) | {"rehearsal": rehearsal})
         return
     title, *rest = lines(folded(found))
     output.say(title, bold=True)

@@ -145,7 +145,8 @@ class OnEvents:
             except NavigatorError as error:
                 log.warning("[on]: values of secret files are not redacted: %s", error)
             if every:
-                found = account(store, said["since"], redact)
+                with store.snapshot():
+                    found = account(store, said["since"], redact)
                 said |= {"account": asdict(found), "text": "\n".join(lines(folded(found)))}
 
     def _document(self, event: Event) -> dict[str, Any] | None:

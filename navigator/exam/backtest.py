@@ -30,8 +30,8 @@ from navigator.model.states import PAST, Complexity, ExamSource
 BUGS = 40
 """Bugs of a project that are asked about, unless another number is named: enough for an interval of 15 points to each side."""
 
+# Commits that are read.
 HISTORY = 10_000
-"""Commits that are read."""
 
 _DAY = 86_400
 _LEAST_AGE = 30 * _DAY
@@ -40,8 +40,8 @@ _LEAST_AGE = 30 * _DAY
 _LIKE = 2.0
 """An innocent commit has as many changed lines of code, up to this factor."""
 
+# Test runs of one call: what is cheap; a bug counts without a proof, too.
 _PROOF_SECONDS = 300.0
-"""Test runs of one call: what is cheap; a bug counts without a proof, too."""
 
 _HOSTS = (
     "github.com",
@@ -60,7 +60,7 @@ class _History:
     """What is known of a project's past.
 
     Attributes:
-        bugs: each fix that leads to a commit, with that; the newest fix first, and each commit once.
+        bugs: each fix that leads to a commit, with that, and each commit once; fixes with tests first, then the newest.
         guilty: every commit that some fix leads to, by any of its lines.
         left: fixes that lead nowhere, by the reason.
         public: the host of a public remote; "" where none is known.
@@ -108,7 +108,6 @@ async def _look_back(deps: Dependencies, project: Project, since: int) -> _Histo
     """
     async with deps.project_lock(project.id):
         history, blame = await asyncio.to_thread(_open, deps, project)
-    seen: set[str] = set()
     known = {commit.sha: commit for commit in history.commits}
     for number, fix in enumerate(repairs(history.commits), 1):
         async with deps.project_lock(project.id):
@@ -121,11 +120,14 @@ async def _look_back(deps: Dependencies, project: Project, since: int) -> _Histo
         history.fixes += 1
         if found.commit is None:
             history.left[found.why] += 1
-        elif found.commit in seen:
-            history.left["another fix leads to the same commit"] += 1
         else:
-            seen.add(found.commit)
             history.bugs.append((fix, known[found.commit], found))
+    # Fixes that change tests, too, led to the right commit more often.
+    history.bugs.sort(key=lambda one: not one[0].tested)
+    first = {bug.sha: fix for fix, bug, _ in reversed(history.bugs)}
+    every, history.bugs = history.bugs, [one for one in history.bugs if first[one[1].sha] is one[0]]
+    if again := len(every) - len(history.bugs):
+        history.left["another fix leads to the same commit"] = again
     return history
 
 

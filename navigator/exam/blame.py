@@ -11,12 +11,13 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from navigator.exam.mining import Commit, is_code
 from navigator.git.private import PrivateRepo
 from navigator.model import patterns
-from navigator.model.diff import FileDiff
+from navigator.model.diff import DiffLine, FileDiff, Hunk
 
 MOST_LINES, MOST_FILES = 1_000, 40
 """Changed lines of code and files of a commit that is reviewed: a larger one is no change that anybody reviews."""
@@ -25,20 +26,35 @@ _FIX_LINES, _FIX_FILES = 200, 8
 """Changed lines and files of code of a fix: a larger one does more than mend one bug."""
 
 _FIX = patterns.compile(
-    r"\b(?:fix(?:e[sd]|ing|up)?|bugs?|bug-?fix(?:e[sd])?|hot-?fix|regressions?|crash(?:e[sd]|ing)?|broken|repair(?:s|ed)?"
+    r"\b(?:fix(?:e[sd]|ing|up)?|bugs?|bug-?fix(?:e[sd])?|hot-?fix|crash(?:e[sd]|ing)?|broken|repair(?:s|ed)?"
     r"|(?:mem(?:ory)? ?)?leak(?:s|ed|ing)?|race|deadlock|off.by.one|infinite loop|incorrect(?:ly)?|wrong(?:ly)?)\b",
     patterns.IGNORECASE,
 )
 _ISSUE = patterns.compile(r"\b(?:fix(?:e[sd])?)\b:? *#\d+", patterns.IGNORECASE)
-_NO_BUG = patterns.compile(
-    r"\b(?:typos?|lint(?:er|ing|s)?|ruff|flake8|isort|black|mypy|pyright|eslint|gofmt|prettier|biome|golangci\S*|pre-commit"
-    r"|typing|type (?:hints?|annotations?|checks?)|annotations?|docs?|documentation|doc-?strings?|comments?|readme|changelog"
-    r"|spelling|grammar|wording|tests?|testing|flaky|snapshots?|ci|workflows?|github actions?|builds?|makefile|examples?"
-    r"|demos?|format(?:ting)?|whitespace|indent(?:ation)?|style|warnings?|deprecat\w+|merge|conflicts?|imports?|links?|urls? in"
-    r"|version|release|dep(?:endenc(?:y|ie)|)s?|coverage|refactor\w*|renam\w+|clean ?up|reviews?|nits?|suggestions?|feedback)\b"
-    r"|^(?:feat|chore|docs?|tests?|ci|refactor|style|build|perf)(?:\([^)]*\))?!?:",
+_NAMED = patterns.compile(
+    r"\b(?:fix(?:es|ed)?:?|(?:introduced|broken|caused) (?:in|by|with|since)|regression (?:in|from|of|since)|since)"
+    r" (?:commit )?([0-9a-f]{7,40})\b",
     patterns.IGNORECASE,
 )
+_NO_BUG = patterns.compile(
+    r"\b(?:typos?|lint(?:er|ing|s)?|ruff|flake8|isort|black|mypy|pyright|eslint|gofmt|prettier|biome|golangci\S*|pre-commit"
+    r"|pep-? ?8|overloads?|typing|type (?:hints?|annotations?|checks?)|annotations?|docs?|documentation|doc-?strings?|comments?"
+    r"|readme|changelog|rst|spelling|grammar|wording|tests?|testing|flaky|snapshots?|ci|workflows?|github actions?|builds?"
+    r"|makefile|examples?|demos?|format(?:ting)?|whitespace|indent(?:ation)?|style|warnings?|deprecat\w+|merge|conflicts?|imports?|links?"
+    r"|version|release|dep(?:endenc(?:y|ie)|)s?|coverage|refactor\w*|renam\w+|clean ?up|reviews?|nits?|feedback"
+    r"|suggestions?|allow(?:s|ing)?)\b"
+    r"|^(?:enable|add(?:s|ed)?|support|implement(?:s|ed)?)\b|^(?:feat|chore|docs?|tests?|ci|refactor|style|build|perf)(?:\([^)]*\))?!?:"
+    r"|^\W*(?:(?:more|some|small|minor|various|few|a|quick|bug|another|oops|and|it|this|that|things|up)\b\W*)*fix(?:e[sd]|ing)?"
+    r"(?:\W+(?:it|this|that|bugs?|things|stuff|up|again|small|minor|issues?))*\W*$",
+    patterns.IGNORECASE,
+)
+_TYPES = patterns.compile(r"(?:^|[^-\w])(?:\w*types|type|typed)\b", patterns.IGNORECASE)
+_ASIDE = patterns.compile(
+    r"(?:^|/)(?:play|playground|scratch|sandbox|demos?|fixtures?)(?:\.[a-z]+$|/)"
+    r"|^(?:setup|noxfile|tasks|gulpfile|gruntfile|build)\.\w+$|[\w-]\.config\.\w+$|(?:^|/)scripts?/",
+    patterns.IGNORECASE,
+)
+"""Files that are no part of the product."""
 _MECHANICAL = patterns.compile(
     r"\b(?:re-?format(?:s|ted|ting)?|format|black|ruff|isort|gofmt|gofumpt|prettier|biome|pyupgrade|eslint|lint(?:ing)?|white-?space"
     r"|indentation|re-?indent|pep ?8|flake8|f-?strings?|line endings|tabs|typing|type (?:hints?|annotations?)|rename[sd]?|moved?"
@@ -50,13 +66,35 @@ _MANY_LINES, _MANY_FILES = 150, 8
 
 _NOTHING = patterns.compile(
     r"(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
-    r"|(?:import|from|export \*|export \{|use|using|package|require|#include) ?[\s\S]*|\"[\w./@-]+\",?"
+    r"|(?:import|from|use|using|package|require|#include)(?:\W[\s\S]*)?|export [*{][\s\S]*|\w+(?:, *\w+)+[, \\)]*|\"[\w./@-]+\",?"
     r"|[\W_]*(?:else|try|finally|pass|break|continue|return|end|do|then|begin|default|nil|None|null|true|false|self|this)[\W_]*"
     r"|[\W_]*"
 )
+_LOOKS = patterns.compile(r"\b(?:var|let|const|final|auto)\b|[\s\"'`,;:()]+")
+"""What may differ between two lines that say the same."""
+
+_MOSTLY, _MORE = 4, 8
+"""A fix that adds more lines than so many times those that it changes, and a few, adds what was missing."""
+
+_SAME, _STEPS = 0.5, 4
+"""How alike a line and the one that took its place are, and how often the line before is asked about."""
+
+_LARGE, _LONGEST, _MOST_COMPARED = 5_000, 300, 40
+"""Changed lines of a commit, characters of a line and lines of a hunk that are compared."""
+
+_WORD = patterns.compile(r"\w+|[^\w\s]")
 _SHA = patterns.compile(r"[0-9a-f]{40}")
 _LARGEST = 100_000
 _SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A line of a file as a commit left it."""
+
+    sha: str
+    path: str
+    line: int
 
 
 @dataclass(frozen=True)
@@ -103,7 +141,13 @@ def repairs(commits: Iterable[Commit], since: int = 0) -> list[Commit]:
         and not commit.routine
         and (_FIX.search(commit.subject) or _ISSUE.search(commit.body))
         and not _NO_BUG.search(commit.subject)
+        and not (_TYPES.search(commit.subject) and all(_python(file.path) for file in commit.code))
     ]
+
+
+def _python(path: str) -> bool:
+    """Whether types in a file are annotations, which change nothing when it runs."""
+    return path.endswith((".py", ".pyi"))
 
 
 def mechanical(commits: Iterable[Commit]) -> list[str]:
@@ -141,63 +185,90 @@ class Blame:
         """
         found: dict[str, list[tuple[str, int]]] = defaultdict(list)
         asked = 0
-        files = self._private.diff(fix.parent, fix.sha, context=0)
-        added = {
-            line.text.strip()
-            for file in files
-            for hunk in file.hunks
-            for line in hunk.lines
-            if line.kind == "+"
-        }
+        files = [
+            file
+            for file in self._private.diff(fix.parent, fix.sha, context=0)
+            if not file.binary and is_code(file.path) and not _ASIDE.search(file.path)
+        ]
+        added, removed = (set(_said(files, sign)) for sign in "+-")
         for file in files:
-            if file.binary or not file.old_path or not is_code(file.old_path):
-                continue
-            wanted = self._wanted(fix, file, added)
+            wanted = self._wanted(fix, file, added) if file.old_path else {}
             asked += len(wanted)
-            for sha, path, line in self._blame(fix.parent, file.old_path, wanted) if wanted else ():
-                found[sha].append((path, line))
-        return self._judged(fix, found, asked)
+            for line, at in self._blame(fix.parent, file.old_path, wanted) if wanted else ():
+                if (first := self._first(at, *wanted[line])) is not None:
+                    found[first.sha].append((first.path, first.line))
+        return self._judged(fix, found, asked, len(added - removed))
 
-    def _judged(self, fix: Commit, found: dict[str, list[tuple[str, int]]], asked: int) -> Blamed:
+    def _judged(self, fix: Commit, found: dict[str, list[tuple[str, int]]], asked: int, new: int) -> Blamed:
         suspects = frozenset(found)
-        if not asked:
-            return Blamed(
-                None, why="it only adds lines, or changes none that say anything", suspects=suspects
-            )
+        if not asked or new > _MOSTLY * asked + _MORE:
+            why = "it only adds lines, or nearly, or changes none that say anything"
+            return Blamed(None, why=why, suspects=suspects)
+        # The author of the fix knows best.
+        named = [match[1].lower() for match in _NAMED.finditer(f"{fix.subject}\n{fix.body}")]
+        if named:
+            found = {sha: at for sha, at in found.items() if any(map(sha.startswith, named))}
+            if not found:
+                return Blamed(None, why="its message names another commit", suspects=suspects)
+            asked = sum(map(len, found.values()))
         sha = max(found, key=lambda one: (len(found[one]), -self._age.get(one, len(self._age))), default="")
         commit = self._known.get(sha)
         share = len(found.get(sha, ())) / asked
         why = ""
         if commit is None:
-            why = (
-                "its lines are older than the history that was read, or came with a merge or the first commit"
-            )
-        elif share < 0.5:
+            why = "its lines are older than what was read, or came with a merge or the first commit"
+        elif share <= 0.5:
             why = "its lines are of several commits"
         elif sha in self._through or commit.code_lines > MOST_LINES or len(commit.files) > MOST_FILES:
             why = "its lines came with a large or mechanical commit"
+        elif commit.routine:
+            why = "its lines came back with a revert, or with a release"
         elif self._branches.get(sha, sha) == self._branches.get(fix.sha, fix.sha):
             why = "it mends its own branch, before that was merged"
         return Blamed(None if why else sha, share, asked, tuple(found.get(sha, ())), suspects, why)
 
-    def _wanted(self, fix: Commit, file: FileDiff, added: set[str]) -> list[int]:
-        """The lines of the file before the fix that it changed or removed, without those that say nothing."""
+    def _wanted(self, fix: Commit, file: FileDiff, added: set[str]) -> dict[int, tuple[str, list[str]]]:
+        """The lines before the fix that it changed or removed, by number: text, and the parts that it changed.
+
+        Those that say nothing are left out.
+        """
         text = self._private.read_blob(self._private.tree_entries(fix.parent)[file.old_path].sha)
-        prose = (
-            _prose(text.decode("utf-8", "replace"))
-            if file.old_path.endswith((".py", ".pyi"))
-            else frozenset()
-        )
-        return [
-            line.old
+        prose = _prose(text.decode("utf-8", "replace")) if _python(file.old_path) else frozenset()
+        return {
+            line.old: (line.text, _changed(line.text, hunk))
             for hunk in file.hunks
+            if _bare(hunk, "-") != _bare(hunk, "+")
             for line in hunk.lines
             if line.kind == "-" and line.old is not None and line.old not in prose
-            if (said := line.text.strip()) not in added and not _NOTHING.fullmatch(said[:500])
-        ]
+            if _LOOKS.sub("", line.text) not in added and not _NOTHING.fullmatch(line.text.strip()[:500])
+        }
 
-    def _blame(self, commit: str, path: str, lines: Sequence[int]) -> Iterable[tuple[str, str, int]]:
-        """For each of some lines: the commit that wrote it, and its path and number there."""
+    def _first(self, at: _Place, text: str, parts: Sequence[str], most: int = _STEPS) -> _Place | None:
+        """Where the parts of a line were written first; None where git only guessed that it is the same line.
+
+        A commit that changed other parts of the line did not bring in the bug: the line before it is asked about.
+        """
+        commit = self._known.get(at.sha)
+        if commit is None or at.sha in self._through or commit.lines > _LARGE:
+            return at
+        files = self._private.diff(commit.parent, at.sha, context=0)
+        hunks = (hunk for file in files if file.new_path == at.path for hunk in file.hunks)
+        hunk = next((one for one in hunks if one.new_start <= at.line < one.new_start + one.new_count), None)
+        written = next((one.text for one in hunk.lines if one.new == at.line), "") if hunk else ""
+        if hunk is None or _like(written, text) < _SAME:
+            return None
+        before = max(_side(hunk, "-"), key=lambda one: _like(one.text, written), default=None)
+        old = next((file.old_path for file in files if file.new_path == at.path), "")
+        if before is None or before.old is None or not old or not most or _like(before.text, written) < _SAME:
+            return at
+        if not all(part in _words(before.text) for part in parts):
+            return at
+        for _, place in self._blame(commit.parent, old, (before.old,)):
+            return self._first(place, before.text, parts, most - 1) or at
+        return at
+
+    def _blame(self, commit: str, path: str, lines: Iterable[int]) -> Iterable[tuple[int, _Place]]:
+        """For each of some lines: its number, and where it was written."""
         words = [word for first, last in _runs(lines) for word in ("-L", f"{first},{last}")]
         with tempfile.TemporaryDirectory(prefix="blame-", dir=self._private.work_folder()) as folder:
             ignored = Path(folder) / "through"
@@ -209,22 +280,61 @@ class Blame:
                 # What is pinned here ends a walk; the user's own list of where history ends is the right one.
                 env={"GIT_SHALLOW_FILE": str(self._private.facts.common_dir / "shallow")},
             ).stdout  # fmt: skip
-        sha, number = "", 0
+        sha, number, asked = "", 0, 0
         for line in out.split(b"\n"):
             if line.startswith(b"\t"):
                 continue
             if line.startswith(b"filename "):
                 name = line.removeprefix(b"filename ")
                 if not name.startswith(b'"'):
-                    yield sha, name.decode("utf-8", "surrogateescape"), number
+                    yield asked, _Place(sha, name.decode("utf-8", "surrogateescape"), number)
             elif (match := _HEADER.fullmatch(line)) is not None:
-                sha, number = match[1].decode("ascii"), int(match[2])
+                sha, number, asked = match[1].decode("ascii"), int(match[2]), int(match[3])
 
 
-_HEADER = patterns.compile(rb"([0-9a-f]{40,64}) (\d+) \d+(?: \d+)?")
+def _side(hunk: Hunk, sign: str) -> list[DiffLine]:
+    return [line for line in hunk.lines if line.kind == sign][:_MOST_COMPARED]
 
 
-def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
+def _like(one: str, other: str) -> float:
+    """How alike two lines are, from 0 to 1."""
+    return SequenceMatcher(None, one.strip()[:_LONGEST], other.strip()[:_LONGEST], autojunk=False).ratio()
+
+
+def _words(text: str) -> str:
+    """The words and signs of a line, each between spaces."""
+    return f" {' '.join(_WORD.findall(text[:_LONGEST]))} "
+
+
+def _changed(text: str, hunk: Hunk) -> list[str]:
+    """The parts of a line that the fix changed, in the form of `_words`; where it put something in, what is around that."""
+    after = max(_side(hunk, "+"), key=lambda one: _like(one.text, text), default=None)
+    if after is None or _like(after.text, text) < _SAME:
+        return [_words(text)]
+    mine, new = _words(text).split(), _words(after.text).split()
+    steps = SequenceMatcher(None, mine, new, autojunk=False).get_opcodes()
+    spans = [(a, b) if a < b else (max(0, a - 1), a + 1) for kind, a, b, _, _ in steps if kind != "equal"]
+    return [f" {' '.join(mine[a:b])} " for a, b in spans]
+
+
+def _said(files: Iterable[FileDiff], sign: str) -> Iterable[str]:
+    """The lines of one sign, without what is only looks; those that say nothing are left out."""
+    for file in files:
+        for hunk in file.hunks:
+            for line in hunk.lines:
+                if line.kind == sign and not _NOTHING.fullmatch(line.text.strip()[:500]):
+                    yield _LOOKS.sub("", line.text)
+
+
+def _bare(hunk: Hunk, sign: str) -> str:
+    """One side of a hunk without what is only looks."""
+    return _LOOKS.sub("", "".join(line.text for line in hunk.lines if line.kind == sign))
+
+
+_HEADER = patterns.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
+
+
+def _runs(lines: Iterable[int]) -> list[tuple[int, int]]:
     """Numbers as ranges, first and last."""
     runs: list[tuple[int, int]] = []
     for line in sorted(lines):

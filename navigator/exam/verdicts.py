@@ -41,10 +41,11 @@ def proved(case: Case) -> bool:
 def how_sure(found: Backtest) -> str:
     """How sure it is that these were the bugs, and what is not seen, in words."""
     alone = sum(case.item.evidence["share"] == 1 for case in found.bugs)
+    unread = f"{found.unread} answers could not be read. " if found.unread else ""
     return (
-        f"As many findings at random lines would catch {by_chance(found):.1f}. Without {sum(map(proved, found.bugs))} of these "
-        f"{len(found.bugs)} fixes a test of today fails; {alone} lead to one commit alone. Bugs whose fixes only add lines are "
-        "not seen."
+        f"{unread}As many findings at random lines would catch {by_chance(found):.1f}. Without {sum(map(proved, found.bugs))} of "
+        f"these {len(found.bugs)} fixes a test of today fails; {alone} lead to one commit alone. About one in four commits is "
+        "not where the bug came from, so more may have been caught; bugs whose fixes only add lines are not seen."
     )
 
 

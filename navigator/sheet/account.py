@@ -277,8 +277,8 @@ def _waits(found: Account) -> str:
     total = sum(found.waits.values())
     if not total:
         return "Nothing waits for you."
-    batch = f"; one batch approval covers {found.batch} of them" if found.batch else ""
-    return f"{total}, {about(found.seconds)} to read: {_counts(found.waits)}{batch}"
+    batch = f"; one batch approval covers {found.batch:,} of them" if found.batch else ""
+    return f"{total:,}, {about(found.seconds)} to read: {_counts(found.waits)}{batch}"
 
 
 def _careful(found: Account) -> str:

@@ -40,6 +40,7 @@ def test_without_a_file_the_account_is_told(filled: Command) -> None:
     assert said.startswith("WHAT HAPPENED SINCE THURSDAY 19 NOVEMBER 00:00?\n")
     assert "\nwaits " in said and "T162 pinyon: failed: NO_MATCH in build/rules.mk" in said
     told = filled.json("report", "--since", "2026-11-19")
+    assert told["rehearsal"] is False
     assert sum(told["waits"].values()) == 9 and told["since"] == "2026-11-19T00:00:00.000Z"
     assert [one["tasks"] for one in told["troubles"]] == [1, 1]
 
