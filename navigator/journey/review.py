@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.client.client import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
@@ -323,12 +323,7 @@ async def _ask(
                 prompt_version=reading.version,
                 messages=messages,
                 max_tokens=room,
-                schema=review_schema(
-                    reading.labels,
-                    again=len(subject.earlier),
-                    asked=reading.asked,
-                    precedents=reading.numbers,
-                ),
+                schema=_schema(subject, reading),
                 seq=seq + attempt,
                 thinking=False if asked_as is Role.GENERATOR else None,
             )
@@ -364,6 +359,11 @@ async def _ask(
                     about = subject.proposal.id
                     tx.event("review_unreadable", task_id=task.id, proposal_id=about, data={"why": why})
     return Answered(reading, kept, "" if kept else why)
+
+
+def _schema(subject: Subject, reading: Reading) -> dict[str, Any]:
+    again, numbers = len(subject.earlier), reading.numbers
+    return review_schema(reading.labels, again=again, asked=reading.asked, precedents=numbers)
 
 
 def _is_its_fault(deps: Dependencies, subject: Subject, error: ServingError, role: Role) -> bool:
