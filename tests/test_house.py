@@ -157,7 +157,7 @@ BUDGETS = {
     "engine": 2_545,
     "tui": 10_015,
     "cli": 6_735,
-    "store": 4_070,
+    "store": 4_075,
     "lab": 3_460,
     "sandbox": 2_600,
     "swap": 2_650,
