@@ -20,6 +20,7 @@ from navigator.exam.prepare import maker_of
 from navigator.exam.verdicts import FAILING
 from navigator.git.facts import WORKTREE, RepoFacts, read_base
 from navigator.git.private import PrivateRepo
+from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
@@ -43,15 +44,7 @@ _LIKE = 2.0
 # Test runs of one call: what is cheap; a bug counts without a proof, too.
 _PROOF_SECONDS = 300.0
 
-_HOSTS = (
-    "github.com",
-    "gitlab.com",
-    "bitbucket.org",
-    "codeberg.org",
-    "git.sr.ht",
-    "gitee.com",
-    "sourceforge.net",
-)
+_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "git.sr.ht", "gitee.com")
 _HOST = patterns.compile(r"(?:^|@|//)(?:www\.)?([a-z0-9.-]+\.[a-z]+)[:/]", patterns.IGNORECASE)
 
 
@@ -80,8 +73,8 @@ async def prepare_backtest(
 ) -> PreparedProject:
     """Find the commits that brought in a project's bugs, and keep them as items, each with an innocent one.
 
-    Every pair is stored before the next is made. The tests of today say which fixes they would miss, as long as
-    `[exam]` lets them run.
+    Every pair is stored before the next is made. For a few minutes, today's tests say which fixes they
+    would miss.
 
     Args:
         limit: bugs; `BUGS` by default.
@@ -110,8 +103,12 @@ async def _look_back(deps: Dependencies, project: Project, since: int) -> _Histo
         history, blame = await asyncio.to_thread(_open, deps, project)
     known = {commit.sha: commit for commit in history.commits}
     for number, fix in enumerate(repairs(history.commits), 1):
-        async with deps.project_lock(project.id):
-            found = await asyncio.to_thread(blame.of, fix)
+        try:
+            async with deps.project_lock(project.id):
+                found = await asyncio.to_thread(blame.of, fix)
+        except GitError as error:
+            _say(deps, project, f"{fix.sha[:12]}: {error.message}")
+            found = Blamed(None, why="git cannot say who wrote its lines")
         history.guilty |= found.suspects
         if number % 100 == 0:
             _say(deps, project, f"looked at {number} fixes")
@@ -173,9 +170,11 @@ def neighbour(bug: Commit, fix: Commit, commits: Sequence[Commit], barred: Colle
 
 async def _keep_pairs(deps: Dependencies, project: Project, history: _History, limit: int) -> PreparedProject:
     left, before = Counter(history.left), 0
-    mine = [
-        item for item in deps.reader.exam_items() if item.project_id == project.id and item.source in PAST
-    ]
+    mine = _mine(deps, project)
+    with deps.store.transaction() as tx:
+        for item in mine:
+            if item.source is ExamSource.INNOCENT and item.origin.split(":")[2] in history.guilty:
+                tx.retire_exam_item(item.id, "a fix leads to it")
     known = {item.origin for item in mine}
     barred = {*history.guilty, *mechanical(history.commits), *(item.origin.split(":")[2] for item in mine)}
     proving = await _Proving.begin(deps, project)
@@ -205,9 +204,7 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
         kept=history.fixes - left.total(),
         rejected=dict(left),
     )
-    items = [
-        item for item in deps.reader.exam_items() if item.project_id == project.id and item.source in PAST
-    ]
+    items = _mine(deps, project)
     return PreparedProject(
         project=project.name,
         sources={ExamSource.SHIPPED.value: count},
@@ -216,6 +213,11 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
         runs=proving.runs,
         ended=proving.said,
     )
+
+
+def _mine(deps: Dependencies, project: Project) -> list[ExamItem]:
+    """The backtest's items of a project."""
+    return [one for one in deps.reader.exam_items() if one.project_id == project.id and one.source in PAST]
 
 
 async def _pair(
@@ -310,7 +312,7 @@ class _Proving:
         return self.maker.trials.runs if self.maker else 0
 
     async def of(self, fix: Commit) -> str:
-        """ "failing" where a test of today fails without the fix, else in words why that is not known."""
+        """`FAILING` where a test of today fails without the fix, else in words why that is not known."""
         if self.maker is None:
             return self.said
         held = self.maker.known.get((ExamSource.REVERSED_FIX, fix.sha))

@@ -42,6 +42,12 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     part, rest = (row for row in rows if row["parent"])
     (whole,) = (row for row in rows if row["id"] == part["parent"])
     assert (part["review"], part["state"], whole["state"]) == (None, "open", "superseded")
+    told = there.json("report")
+    # One was split since.
+    assert sum(told["waits"].values()) == document["tasks"] + 1 and told["rehearsal"]
+    assert len(told["projects"]) == 24 and told["cost"]["swaps"]["n"] == document["loads"]
+    shown = there.run("report").stdout.splitlines()
+    assert len(shown) <= 22 and "37 tasks in 24 projects" in " ".join(shown)
     left_out = there.json("approve", "--all-reviewed", "--include-unseen", "--yes")["left_out"]
     assert {row["id"] for row in left_out if row["mark"] == "part"} == {part["id"], rest["id"]}
     decided = there.json("approve", part["id"], "--yes", "--confirm", "unseen")["decisions"]

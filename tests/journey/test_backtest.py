@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
+from navigator.exam import blame
 from navigator.model.states import PAST, ExamSource
 from navigator.sheet.statistics.page import Question
 from navigator.sheet.statistics.reviewer import EXAM
@@ -18,6 +19,9 @@ from tests.git.world import git
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection, speaking
 from tests.journey.support import fingerprint, hurry
 from tests.journey.test_conductor import Room, edit, text_of
+from tests.journey.test_exam_prepare import RENAMED, T_FEATURE
+from tests.journey.test_exam_prepare import Room as ProvingRoom
+from tests.sandbox.support import needs_sandbox
 
 PARTS = 6
 SEEN = (1, 2)
@@ -142,6 +146,18 @@ def test_the_limit_and_the_day_bound_what_is_asked(room: Room) -> None:
     assert all(item.source in PAST for item in room.read().exam_items())
 
 
+def test_an_innocent_commit_that_a_new_fix_leads_to_is_innocent_no_more(room: Room) -> None:
+    run("backtest")
+    items = room.read().exam_items()
+    part = next(item.title[-8] for item in items if item.source is ExamSource.INNOCENT)
+    path = room.repository / f"part{part}.py"
+    path.write_text(path.read_text().replace("return x", "return y"))
+    git(room.repository, "commit", "--quiet", "-am", f"Fix wrong result of part {part}")
+    found = json.loads(run("backtest", "--json"))["projects"][0]
+    assert (found["faulty"], found["clean"]) == (5, 3)
+    assert {item.title[-8]: item.source for item in room.read().exam_items()}[part] is ExamSource.SHIPPED
+
+
 def test_a_withheld_commit_is_never_an_item(room: Room) -> None:
     key = "AKIA" + "Z7Q2M4X5P6L3K3J6"
     for n, line in enumerate((f'KEY = "{key}"', "KEY = load()")):
@@ -151,3 +167,37 @@ def test_a_withheld_commit_is_never_an_item(room: Room) -> None:
     made = json.loads(run("backtest", "--json"))["projects"][0]
     assert made["sources"]["shipped"]["rejected"] == {"a model may not be shown the commit": 1}
     assert not [item for item in room.read().exam_items() if item.title == "Add keys"]
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_test_of_today_that_fails_without_the_fix_is_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = ProvingRoom(tmp_path, monkeypatch)
+    right = RENAMED.replace("half(x, True) + 1, label", "half(x, True), label")
+    room.commit(
+        "Fix wrong result of both()", {"app.py": right, "test_app.py": T_FEATURE.replace("(5, ", "(4, ")}
+    )
+    wordy = right.replace('        return "more"\n', '        return str("more")\n')
+    room.commit("Say more", {"app.py": wordy})
+    room.commit("Fix wrong more", {"app.py": wordy.replace('str("more")', '"more"')})
+    room.add()
+    before = fingerprint(room.path)
+    made = room.prepare(past=True)
+    proofs = {item.evidence["fix_subject"]: item.evidence["proof"] for item in room.items() if item.faulty}
+    assert proofs == {"Fix wrong result of both()": "failing", "Fix wrong more": "no test fails"}
+    assert made.runs >= 3 and fingerprint(room.path) == before
+
+
+def test_what_git_takes_too_long_for_is_counted_and_a_damaged_history_is_a_problem(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(blame, "_SECONDS", 0.0)
+        made = json.loads(run("backtest", "--json"))["projects"][0]
+    assert made["sources"]["shipped"]["rejected"] == {"git cannot say who wrote its lines": 4}
+    blob = git(room.repository, "rev-parse", "HEAD~1:part3.py")
+    (room.repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    made = json.loads(run("backtest", "--json"))["projects"][0]
+    assert "git log" in made["problem"] and made["hint"]

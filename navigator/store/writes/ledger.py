@@ -401,6 +401,10 @@ class ExamWrites(TransactionCore):
             return None
         return self._insert("exam_items", item)
 
+    def retire_exam_item(self, item_id: int, why: str) -> None:
+        """Ask about an item no more, and count its answers no more."""
+        self._run("UPDATE exam_items SET retired = ? WHERE id = ?", (why, item_id))
+
     def set_exam_trial(self, trial: ExamTrial) -> None:
         """Keep what became of a trial, in place of an earlier one of the same change."""
         self._run(

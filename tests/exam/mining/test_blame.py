@@ -231,3 +231,14 @@ def test_what_came_back_with_a_revert_and_what_a_fix_adds_beside_a_line_lead_now
         "Fix missing steps",
     )
     assert "nearly" in blamed(world).why
+
+
+def test_in_a_shallow_clone_the_search_ends_where_its_history_does(world: World, tmp_path: Path) -> None:
+    commit(world.repo, {"app.py": (BODY + TOTAL).encode()}, "Add total()")
+    commit(world.repo, {"README.md": b"# more\n"}, "Say more")
+    commit(
+        world.repo, {"app.py": (BODY + TOTAL).replace("item.price", "item.cost").encode()}, "Fix wrong total"
+    )
+    git(tmp_path, "clone", "-q", "--depth", "2", world.repo.as_uri(), "shallow")
+    found = blamed(World(tmp_path / "shallow", tmp_path / "other"))
+    assert found.commit is None and "older" in found.why
