@@ -153,7 +153,7 @@ def test_functions_stay_short() -> None:
 
 BUDGETS = {
     "journey": 6_175,
-    "actions": 3_515,
+    "actions": 3_540,
     "engine": 2_545,
     "tui": 10_015,
     "cli": 6_735,
@@ -165,7 +165,7 @@ BUDGETS = {
     "git": 2_275,
     "model": 1_995,
     "rehearsal": 1_495,
-    "figures": 1_645,
+    "figures": 1_655,
     "client": 1_585,
     "checks": 950,
     "edits": 1_370,
@@ -174,9 +174,9 @@ BUDGETS = {
     "schedule": 1_200,
     "config": 940,
     "landing": 850,
-    "exam": 2_220,
+    "exam": 2_325,
     "process": 575,
-    "sheet": 3_455,
+    "sheet": 3_500,
     "mcp": 350,
 }
 """Lines of code that each package may have. Where one grows past it, say in `docs/decisions/` what left for it."""

@@ -25,7 +25,7 @@ class PrepareExamArgs(Model):
 
     projects: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
-    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT], ...] = ()
+    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.SYNTHETIC], ...] = ()
     past: bool = False
     since: int = Field(default=0, ge=0)
 
@@ -50,6 +50,7 @@ class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
 
     async def perform(self, deps: Dependencies, args: PrepareExamArgs) -> ExamPrepared:
         from navigator.exam.backtest import prepare_backtest
+        from navigator.exam.bundled import prepare_bundled
         from navigator.exam.prepare import ACCEPTED, prepare_project
 
         self.require(deps.reader, args)
@@ -62,14 +63,11 @@ class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
             return ExamPrepared(projects=tuple(past))
         with deps.store.transaction() as tx:
             tx.set_meta(ACCEPTED, True)
-        return ExamPrepared(
-            projects=tuple(
-                [
-                    await prepare_project(deps, project, limit=args.limit, sources=args.sources)
-                    for project in wanted
-                ]
-            )
-        )
+        rest = tuple(source for source in args.sources if source is not ExamSource.SYNTHETIC)
+        if args.sources and not rest:
+            return ExamPrepared(projects=tuple([await prepare_bundled(deps, one) for one in wanted[:1]]))
+        made = [await prepare_project(deps, one, limit=args.limit, sources=rest) for one in wanted]
+        return ExamPrepared(projects=tuple(made))
 
     def tell(self, result: ExamPrepared) -> list[Told]:
         return [
@@ -87,9 +85,10 @@ class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
 
 
 class ExamRunArgs(Model):
-    """How many items."""
+    """How many items; `writer`: of the writer's model, which has to be loaded."""
 
     items: int = Field(default=20, ge=1)
+    writer: bool = False
 
 
 class ExamAsked(Model):
@@ -98,6 +97,7 @@ class ExamAsked(Model):
     items: int
     left: int
     loaded: bool
+    writer: bool = False
 
 
 class RunExam(Verb[ExamRunArgs, ExamAsked]):
@@ -110,12 +110,16 @@ class RunExam(Verb[ExamRunArgs, ExamAsked]):
     needs_conductor = True
 
     def refuse(self, reader: Reader, args: ExamRunArgs) -> NavigatorError | None:
-        if reader.exam_items():
-            return None
-        return Conflict("There are no exam items.", hint="`navigator exam prepare` makes them.")
+        if not reader.exam_items():
+            return Conflict("There are no exam items.", hint="`navigator exam prepare` makes them.")
+        if args.writer and reader.meta("resident", str) not in (Role.GENERATOR.value, "both"):
+            return Conflict(
+                "The writer's model is not loaded.", hint="`navigator swap to generator` loads it."
+            )
+        return None
 
     def question(self, reader: Reader, args: ExamRunArgs) -> Question | None:
-        if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
+        if args.writer or reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
             return None
         from navigator.config.settings import load_settings
         from navigator.sheet.measured import measured_figures
@@ -134,6 +138,11 @@ class RunExam(Verb[ExamRunArgs, ExamAsked]):
 
     async def perform(self, deps: Dependencies, args: ExamRunArgs) -> ExamAsked:
         self.require(deps.reader, args)
+        if args.writer:
+            from navigator.exam.queue import ask_writer
+
+            asked = await ask_writer(deps, args.items)
+            return ExamAsked(items=asked, left=0, loaded=True, writer=True)
         conductor = controls(deps)
         items, left = conductor.ask_exam(args.items)
         if not items:
@@ -144,6 +153,8 @@ class RunExam(Verb[ExamRunArgs, ExamAsked]):
         return ExamAsked(items=items, left=left, loaded=conductor.swap_to(Role.REVIEWER))
 
     def tell(self, result: ExamAsked) -> list[Told]:
+        if result.writer:
+            return [Told("The writer's model", f"answered {plural(result.items, 'item')}")]
         when = "" if result.loaded else " once it is loaded"
         return [
             Told(

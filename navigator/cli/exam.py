@@ -47,8 +47,8 @@ def exam() -> None:
     "--source",
     "sources",
     multiple=True,
-    type=click.Choice(["reversed-fix", "mutant"]),
-    help="Make only these; may be repeated.",
+    type=click.Choice(["reversed-fix", "mutant", "synthetic"]),
+    help="Make only these; may be repeated. `synthetic` are 24 cases that come with Navigator.",
 )
 @output.JSON
 def prepare(
@@ -167,14 +167,15 @@ def _counts(one: PreparedProject) -> None:
 @click.option(
     "--items", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Items to ask."
 )
+@click.option("--writer", is_flag=True, help="Ask the writer's model, loaded now, to compare the two.")
 @click.option("--yes", is_flag=True, help="Do not ask before a swap.")
 @output.JSON
-def run(items: int, yes: bool, as_json: bool) -> None:
+def run(items: int, writer: bool, yes: bool, as_json: bool) -> None:
     """Have the reviewer answer items now; a conductor has to run.
 
     Otherwise a few items are asked whenever the reviewer is loaded, within `[exam] share`. Reviews of proposals always go first.
     """
-    carry_out(RunExam(), ExamRunArgs(items=items), as_json=as_json, yes=yes)
+    carry_out(RunExam(), ExamRunArgs(items=items, writer=writer), as_json=as_json, yes=yes)
 
 
 @exam.command("show")

@@ -65,16 +65,13 @@ def finding(
     if listing or write:
         return _listed(listing, as_json) if listing else _written(str(write))
     if read:
-        args = JudgeArgs(project=read, precedents=_read(read))
-    elif withdraw == bool(note.strip() if precedent else judgement):
+        return carry_out(JudgeFinding(), JudgeArgs(project=read, precedents=_read(read)), as_json=as_json)
+    if withdraw == bool(note.strip() if precedent else judgement):
         raise UsageError(
             "Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --note or --withdraw."
         )
-    elif precedent:
-        args = JudgeArgs(precedent=precedent, note=note)
-    else:
-        chosen = _CHOICES[judgement] if judgement else None
-        args = JudgeArgs(proposal=str(proposal), number=number or 0, judgement=chosen, note=note)
+    about = {"proposal": proposal or "", "number": number or 0, "precedent": precedent or 0}
+    args = JudgeArgs(**about, judgement=_CHOICES.get(judgement or ""), note=note)
     return carry_out(JudgeFinding(), args, as_json=as_json)
 
 
@@ -127,10 +124,7 @@ def _read(name: str) -> tuple[Precedent, ...]:
         raise UsageError(f"{FILE} of {name} cannot be read: {error}.") from error
     if len(lines) > MOST_PRECEDENTS:
         raise UsageError(f"{FILE} has {len(lines)} lines; {MOST_PRECEDENTS} are the most.")
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            found.append(Precedent.model_validate(read_json(line)))
-        except ValueError as error:
-            raise UsageError(f"Line {number} of {FILE} is no precedent: it has {', '.join(TOLD)}.") from error
-    return tuple(found)
+    try:
+        return tuple(Precedent.model_validate(read_json(line)) for line in lines)
+    except ValueError as error:
+        raise UsageError(f"A line of {FILE} is no precedent: it has {', '.join(TOLD)}.") from error

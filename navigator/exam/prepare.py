@@ -217,7 +217,7 @@ def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamS
     items = [
         item
         for item in deps.reader.exam_items(retired=True)
-        if item.project_id == project.id and item.source not in PAST
+        if item.project_id == project.id and item.source not in (*PAST, ExamSource.SYNTHETIC)
     ]
     maker.used.update(item.origin.split(":")[2] for item in items)
     accepted = [

@@ -28,7 +28,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamAnswer, ExamItem
 from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
 from navigator.model.snapshot import ExamView
-from navigator.model.states import PAST, CheckOutcome, Role
+from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
 from navigator.schedule.swap_rule import items_with_room, with_second_turns
 from navigator.store.errors import StoreError
 from navigator.store.reads.precedents import Precedent
@@ -39,14 +39,23 @@ from navigator.store.reads.reader import Reader
 NEAR = 3
 """Lines between a finding and the seeded place at most: the width of a diff's context."""
 
+_ALONE = (*PAST, ExamSource.SYNTHETIC)
+"""Sources of items that no precedent of the project is about."""
+
+AT_ONCE = 4
+"""Items that the writer's model is asked at once."""
+
 _GATES = ("edits apply", "files parse", "path policy")
 
 
-async def ask_item(deps: Dependencies, item_id: int, *, turn: int, plain: bool = False) -> None:
+async def ask_item(
+    deps: Dependencies, item_id: int, *, turn: int, plain: bool = False, role: Role = Role.REVIEWER
+) -> None:
     """Have the loaded reviewer read one item, and keep its answer: the first one (`turn` 0) or the second (1).
 
     Args:
         plain: without the project's precedents, to compare.
+        role: the generator's model is asked the same way.
 
     Raises:
         ServingError: it did not answer; the item is asked again.
@@ -55,14 +64,36 @@ async def ask_item(deps: Dependencies, item_id: int, *, turn: int, plain: bool =
     subject = await exam_subject(deps, item)
     if plain:
         subject = replace(subject, precedents=())
-    review = await read_change(deps, subject, Role.REVIEWER)
-    held = shown_precedents(
-        prompt_dependencies(deps, Role.REVIEWER), subject.precedents, Change.of(subject.files)
-    )
+    review = await read_change(deps, subject, role)
+    held = shown_precedents(prompt_dependencies(deps, role), subject.precedents, Change.of(subject.files))
     shown = tuple(sorted(one.id for one in held))
-    answer = _answer(item, review, subject.files).model_copy(update={"turn": turn, "precedents": shown})
+    told = {"turn": turn, "precedents": shown, "role": role}
+    answer = _answer(item, review, subject.files).model_copy(update=told)
     with deps.store.transaction() as tx:
         tx.add_exam_answer(ExamAnswer.model_validate(deps.redact.data(answer.model_dump())))
+
+
+async def ask_writer(deps: Dependencies, most: int) -> int:
+    """Ask the writer's model items that it has no answer to, those that the reviewer answered first; returns how many.
+
+    Raises:
+        ServingError: it did not answer; what it answered before is kept.
+    """
+    version, model = deps.prompts.get("review").version, deps.settings.generator.model
+    given = deps.reader.exam_given(version)
+    done = {
+        one.item_id
+        for one in given
+        if one.role is Role.GENERATOR and (same_model(model, one.model) or is_rehearsal(one.model))
+    }
+    shared = {one.item_id for one in given if one.role is Role.REVIEWER}
+    left = [item for item in deps.reader.exam_items() if item.id not in done]
+    halves = [[item for item in left if (item.id in shared) is known] for known in (True, False)]
+    order = [one for half in halves for one in in_order(((item.id, item.faulty) for item in half), version)]
+    for start in range(0, min(most, len(order)), AT_ONCE):
+        chunk = order[start : min(most, start + AT_ONCE)]
+        await asyncio.gather(*(ask_item(deps, one, turn=0, role=Role.GENERATOR) for one in chunk))
+    return min(most, len(order))
 
 
 async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
@@ -94,7 +125,7 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
     )
     async with deps.project_lock(project.id):
         subject = await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
-    held = () if item.source in PAST else tuple(deps.reader.precedents(project.id))
+    held = () if item.source in _ALONE else tuple(deps.reader.precedents(project.id))
     return replace(subject, precedents=held)
 
 
@@ -249,7 +280,8 @@ class ExamQueue:
             return _Open()
         given: defaultdict[int, list[ExamAnswer]] = defaultdict(list)
         for answer in deps.reader.exam_given(version):
-            given[answer.item_id].append(answer)
+            if answer.role is Role.REVIEWER:
+                given[answer.item_id].append(answer)
         model = deps.settings.reviewer.model
         new: list[ExamItem] = []
         again: list[ExamItem] = []
@@ -283,7 +315,7 @@ class ExamQueue:
 
     def _shown(self, item: ExamItem, held: Sequence[Precedent]) -> tuple[int, ...] | None:
         """The numbers of the precedents that an item is asked with now; None where its change is still to be read."""
-        if not held or item.source in PAST or item.id in self._broken:
+        if not held or item.source in _ALONE or item.id in self._broken:
             return ()
         try:
             if item.id not in self._changes:

@@ -191,6 +191,10 @@ def _score(
 
 def _basis(read: Sequence[ExamCount]) -> tuple[str, list[ExamCount]]:
     """Which items the score is made of: mistakes of one's own work where there are enough, else what there is."""
+    own = [row for row in read if row.source is not ExamSource.SYNTHETIC]
+    if not own:
+        return "synthetic cases, which flatter every model", list(read)
+    read = own
     mistakes = [row for row in read if row.source is not ExamSource.MUTANT]
     if _sum(row for row in mistakes if row.faulty) >= ENOUGH_MISTAKES:
         return "reversed fixes", mistakes
@@ -409,6 +413,11 @@ class Beside:
     first: Share
     second: Share
     gain: Estimate | None
+
+    @property
+    def n(self) -> int:
+        """Items."""
+        return self.first.n
 
 
 @dataclass(frozen=True, slots=True)

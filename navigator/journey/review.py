@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from navigator.client.client import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
@@ -291,7 +291,8 @@ async def _ask(
     messages = leaving_messages(deps.redact, reading) if role is Role.FINAL else reading.messages
     again = role is Role.REVIEWER and task.escalated is Escalation.AGAIN
     purpose = EXAM if subject.exam_item is not None else AGAIN if again else PURPOSES[role]
-    first, longer = answer_room(deps.settings.server(role), role)
+    asked_as = Role.REVIEWER if subject.exam_item is not None else role
+    first, longer = answer_room(deps.settings.server(role), asked_as)
     room = first
     if role is Role.REVIEWER:
         try:
@@ -322,14 +323,9 @@ async def _ask(
                 prompt_version=reading.version,
                 messages=messages,
                 max_tokens=room,
-                schema=review_schema(
-                    reading.labels,
-                    again=len(subject.earlier),
-                    asked=reading.asked,
-                    precedents=[one.id for one in reading.precedents],
-                ),
+                schema=_schema(subject, reading),
                 seq=seq + attempt,
-                thinking=False if role is Role.GENERATOR else None,
+                thinking=False if asked_as is Role.GENERATOR else None,
             )
         except (CutByLength, BadAnswer) as error:
             why = error.message
@@ -347,7 +343,7 @@ async def _ask(
             read = Answered(reading, raw if kept is None else united(kept, raw))
             left = unread_of(read)
             fits = reading.tokens + 2 * room <= deps.settings.server(role).context_tokens
-            if attempt or not left or not fits or role is not Role.REVIEWER:
+            if attempt or not left or not fits or asked_as is not Role.REVIEWER:
                 return read
             kept = raw
             _, user, _ = deps.prompts.render("review-rest", labels=", ".join(left))
@@ -363,6 +359,11 @@ async def _ask(
                     about = subject.proposal.id
                     tx.event("review_unreadable", task_id=task.id, proposal_id=about, data={"why": why})
     return Answered(reading, kept, "" if kept else why)
+
+
+def _schema(subject: Subject, reading: Reading) -> dict[str, Any]:
+    again, numbers = len(subject.earlier), reading.numbers
+    return review_schema(reading.labels, again=again, asked=reading.asked, precedents=numbers)
 
 
 def _is_its_fault(deps: Dependencies, subject: Subject, error: ServingError, role: Role) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from navigator.model.models import Finding, Model, Usage
-from navigator.model.states import Complexity, ExamSource, TaskKind, Verdict
+from navigator.model.states import Complexity, ExamSource, Role, TaskKind, Verdict
 
 
 class ExamItem(Model):
@@ -115,7 +115,7 @@ class ExamAnswer(Model):
 
     `named` says that an anchored finding is at the place of the fault. `turn` is 1 for an item that was asked a second time,
     which says how far the reviewer agrees with itself; the score is made of the first answers alone. `precedents` are the
-    numbers of those that its prompt showed.
+    numbers of those that its prompt showed. `role` is the generator's where the writer's model was asked, to compare.
     """
 
     id: int = 0
@@ -126,6 +126,7 @@ class ExamAnswer(Model):
     findings: tuple[Finding, ...] = ()
     named: bool = False
     precedents: tuple[int, ...] = ()
+    role: Role = Role.REVIEWER
     parts: int = 1
     prompt_version: str = ""
     model: str = ""

@@ -1,10 +1,12 @@
-"""What the exam says of a reviewer: its scores, and a sentence beside a verdict."""
+"""What the exam says of a reviewer: its scores, a sentence beside a verdict, and what a second model adds."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.figures.exam import ExamScore, exam_scores, worth_words
+from navigator.figures.exam import ExamScore, Paired, exam_scores, paired, worth_words
 from navigator.model.models import Review
 
 if TYPE_CHECKING:
@@ -29,3 +31,43 @@ def worth_of(reader: Reader, review: Review) -> str:
         return ""
     exact = [one for one in mine if one.prompt_version == review.prompt_version]
     return worth_words((exact or mine)[0])
+
+
+ENOUGH = 12
+"""Faulty items that both models answered, from which on it is said what the second one adds."""
+
+
+SWAPS = 200
+"""Newest ones from which it is told what they cost a night."""
+
+
+@dataclass(frozen=True, slots=True)
+class Independence:
+    """The writer's model (first) and the reviewer's (second) on the same items; `night` is the seconds of swaps on a day that had
+    any, None where there was none."""
+
+    models: Paired
+    synthetic: bool
+    night: float | None
+
+    @property
+    def words(self) -> str:
+        """What the second model is worth, or what it would take to know."""
+        gain = self.models.sensitivity.gain
+        if gain is None or self.models.sensitivity.n < ENOUGH:
+            known = f"it takes answers of both to {ENOUGH} faulty exam items, there are {self.models.sensitivity.n}"
+            return f"It is not known whether one model could do both: {known}."
+        low, high = round(100 * gain.low), round(100 * gain.high)
+        cost = "no swap" if self.night is None else f"{max(1, round(self.night / 60))} min of swaps a night"
+        on = " of our synthetic cases, which flatter every model" if self.synthetic else ""
+        return f"One model could do both; here the second one finds [{low} to {high}] more of 100 faults{on}, for {cost}."
+
+
+def independence(reader: Reader, since: str = "") -> Independence:
+    """What is known of it: from the project's own items, else from those that come with Navigator."""
+    own = reader.exam_pairs("models", since)
+    found = paired(own or reader.exam_pairs("synthetic", since))
+    days: dict[str, float] = defaultdict(float)
+    for swap in reader.swaps(SWAPS):
+        days[swap.started[:10]] += swap.seconds
+    return Independence(found, not own, sum(days.values()) / len(days) if days else None)

@@ -38,7 +38,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -378,6 +378,7 @@ SCHEMA: tuple[str, ...] = (
         findings TEXT NOT NULL DEFAULT '[]',
         named {_FLAG.format("named")},
         precedents TEXT NOT NULL DEFAULT '[]',
+        role TEXT NOT NULL DEFAULT 'reviewer' {_one_of("role", Role)},
         parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1),
         prompt_version TEXT NOT NULL DEFAULT '',
         model TEXT NOT NULL DEFAULT '',
@@ -403,7 +404,7 @@ SCHEMA: tuple[str, ...] = (
     ) STRICT""",
     "CREATE INDEX batches_started ON batches (started)",
     # One answer an item, model, version of the prompt, turn and precedents: whatever a crash repeats, nothing counts twice.
-    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, model, prompt_version, turn, precedents)",
+    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, role, model, prompt_version, turn, precedents)",
     "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
     # What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.
     f"""CREATE TABLE exam_trials (
@@ -468,7 +469,6 @@ SCHEMA: tuple[str, ...] = (
         note TEXT NOT NULL CHECK (note <> ''),
         ended TEXT NOT NULL DEFAULT ''
     ) STRICT""",
-    "CREATE INDEX precedents_project ON precedents (project_id) WHERE ended = ''",
     # What was expected of a queue, and what it took: `outcome` is empty while it is worked on.
     """CREATE TABLE forecasts (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -209,8 +209,9 @@ def _database(paths: StatePaths) -> Check:
 
 
 def _canaries(paths: StatePaths) -> Iterator[Check]:
-    """The roles whose newest canary was not well."""
+    """The roles whose newest canary was not well, and what a second model is worth."""
     from navigator.model.states import CanaryOutcome
+    from navigator.sheet.exam_worth import independence
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 
@@ -220,8 +221,10 @@ def _canaries(paths: StatePaths) -> Iterator[Check]:
         return  # the item about the database says what is wrong
     try:
         last = Reader(connection).last_canaries()
+        worth = independence(Reader(connection)).words
     finally:
         connection.close()
+    yield Check("second model", "ok", worth, "`navigator exam run`, and with --writer, ask both.")
     for canary in last:
         if canary.outcome not in (CanaryOutcome.DRIFTED, CanaryOutcome.GARBAGE):
             continue

@@ -63,6 +63,11 @@ class Reading:
     tokens: int
     precedents: tuple[Precedent, ...] = ()
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of the precedents that are shown."""
+        return tuple(one.id for one in self.precedents)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -75,7 +80,7 @@ class Plan:
     @property
     def precedents(self) -> tuple[int, ...]:
         """The numbers of those that are shown: the same in every prompt."""
-        return tuple(sorted({one.id for reading in self.readings for one in reading.precedents}))
+        return tuple(sorted({number for reading in self.readings for number in reading.numbers}))
 
 
 @dataclass(frozen=True)

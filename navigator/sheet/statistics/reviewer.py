@@ -23,7 +23,7 @@ from navigator.figures.reproductions import FindingTests, Proved, finding_tests
 from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
 from navigator.model.states import PAST
 from navigator.sheet.backtest import backtest_words, read_backtest
-from navigator.sheet.exam_worth import scores
+from navigator.sheet.exam_worth import Independence, independence, scores
 from navigator.sheet.statistics.outcomes import exam_repeat_table
 from navigator.sheet.statistics.page import (
     SHARE_COLUMNS,
@@ -53,6 +53,7 @@ class Exam:
     clean: int
     past: Backtest | None = None
     precedents: Mapping[tuple[str, str], Paired] = field(default_factory=dict)
+    independence: Independence | None = None
 
 
 def _read_exam(reader: Reader, question: Question) -> Exam:
@@ -62,7 +63,14 @@ def _read_exam(reader: Reader, question: Question) -> Exam:
     asked = {(row.model, row.prompt_version) for row in pairs}
     changed = {by: paired(row for row in pairs if (row.model, row.prompt_version) == by) for by in asked}
     past, _ = read_backtest(reader, since=question.since)
-    return Exam(scores(reader, question.since), faulty, len(items) - faulty, past, changed)
+    return Exam(
+        scores(reader, question.since),
+        faulty,
+        len(items) - faulty,
+        past,
+        changed,
+        independence(reader, question.since),
+    )
 
 
 def _exam_tables(found: Exam) -> Sequence[Table]:
@@ -70,27 +78,33 @@ def _exam_tables(found: Exam) -> Sequence[Table]:
     for score in found.scores:
         verdict, *more = _score_tables(score)
         changed = found.precedents.get((score.model, score.prompt_version))
-        tables += [verdict, *([_precedents_table(changed)] if changed else []), *more]
+        tables += [verdict, *([_changed(changed)] if changed else []), *more]
     if found.past is not None and found.past.bugs:
         shares = (("bugs, caught", found.past.caught), ("innocent commits, flagged", found.past.flagged))
         answer = backtest_words(found.past)
         tables.append(Table("WOULD IT HAVE CAUGHT YOUR BUGS?", _COLUMNS, _share_rows(shares), answer=answer))
+    two = found.independence
+    if two is not None and (two.models.sensitivity.n or two.models.specificity.n):
+        about = "synthetic cases: they flatter every model" if two.synthetic else "the same items"
+        ways = ("by the writer's", "by the reviewer's")
+        tables.append(_beside_table("WHAT IS INDEPENDENCE WORTH?", two.models, ways, about, two.words))
     return tables
 
 
-def _precedents_table(changed: Paired) -> Table:
-    rows = (
-        ("faulty, caught: without", changed.sensitivity.first),
-        ("faulty, caught: with them", changed.sensitivity.second),
-        ("clean, passed: without", changed.specificity.first),
-        ("clean, passed: with them", changed.specificity.second),
-    )
+def _changed(found: Paired) -> Table:
+    words = ("without", "with them"), "items that they are near", precedents_words(found)
+    return _beside_table("WHAT DO PRECEDENTS CHANGE?", found, *words)
+
+
+def _beside_table(title: str, found: Paired, ways: tuple[str, str], about: str, answer: str) -> Table:
+    rows = [
+        (f"{what} {way}", share)
+        for what, side in (("faulty, caught", found.sensitivity), ("clean, passed", found.specificity))
+        for way, share in zip(ways, (side.first, side.second), strict=True)
+        if share.n
+    ]
     return Table(
-        "WHAT DO PRECEDENTS CHANGE?",
-        _COLUMNS,
-        _share_rows(row for row in rows if row[1].n),
-        about="items that they are near",
-        answer=precedents_words(changed),
+        title, _COLUMNS, _share_rows([*rows, ("same verdict", found.agreed)]), about=about, answer=answer
     )
 
 
@@ -181,8 +195,15 @@ def _exam_document(found: Exam) -> dict[str, Any]:
         score_document(score, found.precedents.get((score.model, score.prompt_version)))
         for score in found.scores
     ]
+    pairs = found.independence
+    two = {**asdict(pairs), "sentence": pairs.words} if pairs else None
     first = every[0] if every else score_document(_NOBODY)
-    return {**first, "prepared": {"faulty": found.faulty, "clean": found.clean}, "reviewers": every}
+    return {
+        **first,
+        "prepared": {"faulty": found.faulty, "clean": found.clean},
+        "reviewers": every,
+        "independence": two,
+    }
 
 
 _NOBODY = ExamScore(

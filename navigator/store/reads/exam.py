@@ -42,9 +42,9 @@ class ReviewerTokens:
 
 
 _COUNTS = (
-    "SELECT c.id FROM exam_answers c WHERE (c.item_id, c.model, c.prompt_version, c.turn) = (a.item_id, a.model,"
-    " a.prompt_version, 0) AND NOT EXISTS (SELECT 1 FROM json_each(c.precedents) j JOIN precedents p"
-    " ON p.id = j.value WHERE p.ended <> '') ORDER BY c.precedents = '[]', c.id DESC LIMIT 1"
+    "SELECT c.id FROM exam_answers c WHERE (c.item_id, c.role, c.model, c.prompt_version, c.turn) = ({0}.item_id,"
+    " {0}.role, {0}.model, {0}.prompt_version, 0) AND NOT EXISTS (SELECT 1 FROM json_each(c.precedents) j JOIN"
+    " precedents p ON p.id = j.value WHERE p.ended <> '') ORDER BY c.precedents = '[]', c.id DESC LIMIT 1"
 )
 """Of the first answers to an item the one that counts: with the precedents that hold now, if it was asked with any."""
 
@@ -89,14 +89,9 @@ class ExamReads(Queries):
 
     def exam_given(self, prompt_version: str) -> list[ExamAnswer]:
         """The answers under this version of the prompt, without their findings, oldest first."""
-        return from_rows(
-            ExamAnswer,
-            self._all(
-                "SELECT id, item_id, turn, verdict, precedents, model, at FROM exam_answers"
-                " WHERE prompt_version = ? ORDER BY id",
-                prompt_version,
-            ),
-        )
+        columns = "id, item_id, turn, verdict, precedents, role, model, at"
+        rows = f"SELECT {columns} FROM exam_answers WHERE prompt_version = ? ORDER BY id"
+        return from_rows(ExamAnswer, self._all(rows, prompt_version))
 
     def exam_counts(self, since: str = "") -> list[ExamCount]:
         """First answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
@@ -108,28 +103,31 @@ class ExamReads(Queries):
                 f"{_TOKENS.format('prompt')} + {_TOKENS.format('completion')}) AS tokens,"
                 " sum(coalesce(json_extract(a.usage, '$.seconds'), 0)) AS seconds, max(a.at) AS newest"
                 " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id WHERE a.at >= ?"
-                f" AND a.id = ({_COUNTS}) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
+                f" AND a.role = 'reviewer' AND a.id = ({_COUNTS.format('a')}) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
                 since,
             ),
         )
 
     def exam_pairs(self, which: str, since: str = "") -> list[ExamPair]:
         """Pairs of answers, the second from a UTC time on: "again" (asked twice alike), "precedents" (without any, and with those
-        that hold now)."""
-        where = {
-            "again": "a.turn = 1 AND b.precedents = a.precedents",
-            "precedents": f"a.precedents <> '[]' AND b.precedents = '[]' AND a.id = ({_COUNTS})",
-        }[which]
-        return from_rows(
-            ExamPair,
-            self._all(
-                "SELECT a.model, a.prompt_version, i.faulty, b.verdict AS first, a.verdict AS second, count(*) AS n"
-                " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id JOIN exam_answers b ON b.item_id = i.id"
-                " AND b.model = a.model AND b.prompt_version = a.prompt_version AND b.turn = 0"
-                f" WHERE a.at >= ? AND {where} GROUP BY 1, 2, 3, 4, 5",
-                since,
-            ),
+        that hold now), "models" (the writer's and the reviewer's), the last also on "synthetic" cases."""
+        counts, models = (
+            f"a.id = ({_COUNTS.format('a')})",
+            f"b.role = 'generator' AND b.id = ({_COUNTS.format('b')})",
         )
+        where = {
+            "again": "a.turn = 1 AND b.role = a.role AND b.model = a.model AND b.precedents = a.precedents",
+            "precedents": f"a.precedents <> '[]' AND b.role = a.role AND b.model = a.model AND b.precedents = '[]' AND {counts}",
+            "models": f"i.source <> 'synthetic' AND {models} AND {counts}",
+            "synthetic": f"i.source = 'synthetic' AND {models} AND {counts}",
+        }[which]
+        rows = (
+            "SELECT a.model, a.prompt_version, i.faulty, b.verdict AS first, a.verdict AS second, count(*) AS n"
+            " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id JOIN exam_answers b ON b.item_id = i.id"
+            " AND b.prompt_version = a.prompt_version AND b.turn = 0"
+            f" WHERE a.at >= ? AND a.role = 'reviewer' AND {where} GROUP BY 1, 2, 3, 4, 5"
+        )
+        return from_rows(ExamPair, self._all(rows, since))
 
     def exam_failed_calls(self, item_id: int, prompt_version: str) -> int:
         """Calls for an item under a version of the prompt that ended without an answer for a reason of their own."""
