@@ -28,6 +28,7 @@ FIGURES = {
     "gpu_idle": r"idle share less by ",
     "hook": r"Navigator's hook( +[\d.-]+){4}",
     "commands": r"navigator status .*[\d.]+×",
+    "idle": r"the conductor .*% of a core",
     "inflight": r"shares after 6 +found +\d+",
     "looking_cost": r"accepted \d+ of \d+",
     "own_cost": r"[1-9]\d* landed(.|\n)*[\d.]+ times the bare calls",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from navigator.figures.backtest import Backtest, backtest
-from navigator.model.states import PAST
+from navigator.model.states import PAST, Role
 from navigator.model.text import plural
 from navigator.sheet.statistics.page import bounds, percent
 from navigator.store.reads.reader import Reader
@@ -18,9 +18,8 @@ def read_backtest(reader: Reader, projects: Collection[int] = (), since: str = "
         for item in reader.exam_items()
         if item.source in PAST and (not projects or item.project_id in projects)
     }
-    given = [
-        one for one in reader.exam_answers() if one.item_id in items and not one.turn and one.at >= since
-    ]
+    mine = [one for one in reader.exam_answers() if one.item_id in items and one.role is Role.REVIEWER]
+    given = [one for one in mine if not one.turn and one.at >= since]
     newest = (given[-1].model, given[-1].prompt_version) if given else ("", "")
     mine = [one for one in given if (one.model, one.prompt_version) == newest]
     return backtest((items[one.item_id], one) for one in mine), ", ".join(newest).strip(", ")

@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
+from navigator.cli.session import locked_dependencies
 from navigator.exam import blame
-from navigator.model.states import PAST, ExamSource
+from navigator.model.states import PAST, ExamSource, Role
 from navigator.sheet.statistics.page import Question
 from navigator.sheet.statistics.reviewer import EXAM
 from tests.git.world import git
@@ -117,7 +118,12 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
         assert "Fix wrong" not in said and "shipped" not in said and "innocent" not in said
         assert "return y *" not in said
 
+    # The writer's model may be asked the same items, to compare: that is no answer of the reviewer's.
+    with locked_dependencies(room.paths) as deps, deps.store.transaction() as tx:
+        other = {"id": 0, "role": Role.GENERATOR, "model": "scripted/writer"}
+        tx.add_exam_answer(answers[0].model_copy(update=other))
     found = json.loads(run("backtest", "--json"))
+    assert found["reviewer"].startswith("scripted/reader")
     assert found["projects"][0]["sources"]["shipped"]["known"] == 4, "nothing is made twice"
     assert (found["caught"]["n"], found["caught"]["value"], found["flagged"]["value"]) == (4, 0.5, 0.25)
     assert found["false_alarms_each"]["value"] == 0.5
@@ -133,7 +139,7 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
     # It is no exam: that has no item and no score, but the page says what the backtest found.
     page = EXAM.read(room.read(), Question())
     assert (page.scores, page.faulty, page.clean) == ((), 0, 0)
-    (table,) = EXAM.tables(page)
+    (table,) = [one for one in EXAM.tables(page) if one.title == "WOULD IT HAVE CAUGHT YOUR BUGS?"]
     assert table.answer.startswith("It would have caught 2 of 4 bugs")
 
 
