@@ -30,9 +30,11 @@ def cases() -> list[dict[str, str]]:
 
 async def prepare_bundled(deps: Dependencies, project: Project) -> PreparedProject:
     """Keep the cases as items, in the private repository of a project; nothing is run, and each is kept once."""
+    deps.exams_wanted += 1
     try:
         async with deps.exam_lock, deps.project_lock(project.id):
-            made = await asyncio.to_thread(_made, deps.private(project), project)
+            private = await asyncio.to_thread(deps.private, project)
+            made = await asyncio.to_thread(_made, private, project)
         with deps.store.transaction() as tx:
             kept = 0
             for wrong, right in made:
@@ -42,6 +44,8 @@ async def prepare_bundled(deps: Dependencies, project: Project) -> PreparedProje
                     tx.add_exam_item(right.model_copy(update={"control_of": number}))
     except NavigatorError as error:
         return PreparedProject(project=project.name, problem=error.message, hint=error.hint)
+    finally:
+        deps.exams_wanted -= 1
     items = [item for item in deps.reader.exam_items() if item.project_id == project.id]
     found = 2 * len(made)
     return PreparedProject(

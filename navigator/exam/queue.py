@@ -73,6 +73,12 @@ async def ask_item(
         tx.add_exam_answer(ExamAnswer.model_validate(deps.redact.data(answer.model_dump())))
 
 
+def _asked(reader: Reader) -> list[ExamItem]:
+    """The items of projects that were not removed."""
+    projects = {project.id for project in reader.projects()}
+    return [item for item in reader.exam_items() if item.project_id in projects]
+
+
 async def ask_writer(deps: Dependencies, most: int) -> int:
     """Ask the writer's model items that it has no answer to, those that the reviewer answered first; returns how many.
 
@@ -87,7 +93,7 @@ async def ask_writer(deps: Dependencies, most: int) -> int:
         if one.role is Role.GENERATOR and (same_model(model, one.model) or is_rehearsal(one.model))
     }
     shared = {one.item_id for one in given if one.role is Role.REVIEWER}
-    left = [item for item in deps.reader.exam_items() if item.id not in done]
+    left = [item for item in _asked(deps.reader) if item.id not in done]
     halves = [[item for item in left if (item.id in shared) is known] for known in (True, False)]
     order = [one for half in halves for one in in_order(((item.id, item.faulty) for item in half), version)]
     for start in range(0, min(most, len(order)), AT_ONCE):
@@ -274,8 +280,7 @@ class ExamQueue:
 
     def _find(self, version: str) -> _Open:
         deps = self._deps
-        projects = {project.id for project in deps.reader.projects()}
-        items = [item for item in deps.reader.exam_items() if item.project_id in projects]
+        items = _asked(deps.reader)
         if not items:
             return _Open()
         given: defaultdict[int, list[ExamAnswer]] = defaultdict(list)

@@ -27,9 +27,10 @@ from navigator.journey.reviewing.precedents import (
     near,
     precedents_block,
 )
+from navigator.journey.subject import precedents_for
 from navigator.model.errors import UsageError
 from navigator.model.models import Finding
-from navigator.model.states import Criterion, FindingKind, Severity, Verdict
+from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
 from navigator.sheet.statistics.page import Question
 from navigator.sheet.statistics.reviewer import EXAM
 from navigator.store.reads.precedents import Precedent
@@ -167,6 +168,19 @@ def test_a_restart_shows_the_same_precedents_although_one_was_dropped_since(
     room.queue()
     room.work()
     assert not shown_in(models.read_by[-1])
+
+
+def test_only_the_reviewer_is_shown_them(room: Room, models: Models) -> None:
+    """The final model may be on another machine, and the writer is to answer for itself."""
+    judged(room)
+    room.queue()
+    room.work()
+    reader, proposal = room.read(), room.proposals()[-1]
+    task = reader.task(proposal.task_id)
+    assert [bool(precedents_for(reader, task, proposal, role)) for role in Role] == [
+        role is Role.REVIEWER for role in Role
+    ]
+    assert all(NOTE not in text_of(messages) for messages in models.written)
 
 
 # The exam
