@@ -39,10 +39,13 @@ class LookForReverts(Verb[LookArgs, Looked]):
     args, result = LookArgs, Looked
 
     async def perform(self, deps: Dependencies, args: LookArgs) -> Looked:
+        from navigator.exam.afterlife import look_at_findings
         from navigator.journey.reverts import look_for
 
         chosen = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()
         found = [(project, await look_for(deps, project)) for project in chosen]
+        for project in chosen:
+            await look_at_findings(deps, project)
         return Looked(
             projects=tuple(
                 LookedProject(

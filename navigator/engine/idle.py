@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from navigator.exam.afterlife import look_at_findings
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.reverts import look_for
 from navigator.journey.storage_faults import Storage
@@ -25,7 +26,7 @@ _PAUSE = 60.0
 
 
 class Idle:
-    """Looks for landed commits that were reverted, now and then, while `at_rest` says that nothing else runs."""
+    """Looks now and then what became of landed commits and of findings, while `at_rest` says that nothing else runs."""
 
     def __init__(self, deps: Dependencies, storage: Storage, at_rest: Callable[[], bool]) -> None:
         self._deps = deps
@@ -58,3 +59,4 @@ class Idle:
                 return
             with self._storage.writing(f"what became of {project.name}'s commits"):
                 await look_for(self._deps, project)
+                await look_at_findings(self._deps, project)

@@ -139,10 +139,14 @@ def repairs(commits: Iterable[Commit], since: int = 0) -> list[Commit]:
         and commit.code_lines <= _FIX_LINES
         and len(commit.code) <= _FIX_FILES
         and not commit.routine
-        and (_FIX.search(commit.subject) or _ISSUE.search(commit.body))
-        and not _NO_BUG.search(commit.subject)
+        and (says_fix(commit.subject) or (_ISSUE.search(commit.body) and not _NO_BUG.search(commit.subject)))
         and not (_TYPES.search(commit.subject) and all(_python(file.path) for file in commit.code))
     ]
+
+
+def says_fix(subject: str) -> bool:
+    """Whether a commit says in its subject that it mends a bug of the product."""
+    return _FIX.search(subject) is not None and _NO_BUG.search(subject) is None
 
 
 def _python(path: str) -> bool:

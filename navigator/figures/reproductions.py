@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from navigator.figures.intervals import Share, share
+from navigator.model.outcomes import AfterlifeCount
 from navigator.model.records import (
     JudgementCount,
     ReproducedDecision,
@@ -36,11 +37,39 @@ class Proved:
 
 
 @dataclass(frozen=True, slots=True)
+class Afterlives:
+    """Findings that landed unrepaired: of those whose line was found, those that a fix changed, and another commit.
+
+    `by` has the share that a fix changed, by severity and criterion; of the `unknown` ones the line was not found.
+    """
+
+    fixed: Share
+    changed: Share
+    by: dict[str, Share]
+    unknown: int
+
+
+def afterlives(counts: Sequence[AfterlifeCount]) -> Afterlives:
+    """Shares with 95 % Wilson intervals."""
+
+    def of(fate: str, sort: str = "") -> Share:
+        known = [row for row in counts if row.fate != "unknown" and sort in ("", row.severity, row.criterion)]
+        return share(sum(row.n for row in known if row.fate == fate), sum(row.n for row in known))
+
+    sorts = dict.fromkeys(sort.value for row in counts for sort in (row.severity, row.criterion))
+    unknown = sum(row.n for row in counts if row.fate == "unknown")
+    return Afterlives(
+        of("fixed"), of("changed"), {sort: of("fixed", sort) for sort in sorted(sorts)}, unknown
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class FindingTests:
     """What became of the tests of findings.
 
     Attributes:
         all: every finding together; `by_severity` and `by_criterion` those of one.
+        afterlife: what became of the lines of findings that landed unrepaired.
         judged: what part of the findings that the developer judged is right, by what they are grouped by and by group.
         met: of reproduced findings that a revision answered, those whose test passes on it; `met_unmet` of them those that
             were unmet requirements, which that confirms.
@@ -56,12 +85,14 @@ class FindingTests:
     approved_proved: Share
     approved_other: Share
     judged: dict[str, dict[str, Share]] = field(default_factory=dict)
+    afterlife: Afterlives | None = None
 
 
 def finding_tests(
     counts: Sequence[ReproductionCount],
     decisions: Sequence[ReproducedDecision],
     judgements: Sequence[JudgementCount] = (),
+    landed: Sequence[AfterlifeCount] = (),
 ) -> FindingTests:
     """Shares with 95 % Wilson intervals."""
     severities = [(one, [row for row in counts if row.severity is one]) for one in Severity]
@@ -76,6 +107,7 @@ def finding_tests(
         approved_proved=_approved([row for row in decisions if row.proved]),
         approved_other=_approved([row for row in decisions if not row.proved]),
         judged=judged(judgements),
+        afterlife=afterlives(landed),
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from navigator.model.ids import ProposalId
-from navigator.model.models import Model
-from navigator.model.states import CheckOutcome, Role, Verdict
+from navigator.model.models import Finding, Model
+from navigator.model.states import CheckOutcome, Criterion, Role, Severity, Verdict
 
 
 class RevisionCount(Model):
@@ -90,6 +90,40 @@ class LandedCommit(Model):
     fate: str = ""
     found_as: str = ""
     at: str = ""
+
+
+class LandedFinding(Model):
+    """A finding that asked for a change and landed with its proposal: number `place` of a review, `landed` in a commit."""
+
+    review_id: int
+    place: int
+    commit: str
+    landed: str
+    finding: Finding
+
+
+class Afterlife(Model):
+    """What became of the line of a finding that landed unrepaired.
+
+    `fate`: "fixed" (a commit that says it mends a bug changed the line), "changed" (another one did), "kept", or "unknown".
+    """
+
+    review_id: int
+    finding: int
+    severity: Severity
+    criterion: Criterion
+    fate: Literal["fixed", "changed", "kept", "unknown"]
+    changed_by: str = ""
+    at: str
+
+
+class AfterlifeCount(Model):
+    """Findings that landed unrepaired, of one sort."""
+
+    severity: Severity
+    criterion: Criterion
+    fate: str
+    n: int = 1
 
 
 class FateCount(Model):

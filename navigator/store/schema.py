@@ -38,7 +38,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -444,6 +444,16 @@ SCHEMA: tuple[str, ...] = (
     "CREATE INDEX reproductions_proposal ON reproductions (proposal_id, outcome)",
     "CREATE INDEX reproductions_figures ON reproductions (at, severity, criterion, outcome, revised)",
     # What the developer said of findings; `finding` is the index in the review's own list.
+    f"""CREATE TABLE afterlives (
+        review_id INTEGER NOT NULL REFERENCES reviews (id),
+        finding INTEGER NOT NULL CHECK (finding >= 0),
+        severity TEXT NOT NULL {_one_of("severity", Severity)},
+        criterion TEXT NOT NULL {_one_of("criterion", Criterion)},
+        fate TEXT NOT NULL CHECK (fate IN ('fixed', 'changed', 'kept', 'unknown')),
+        changed_by TEXT NOT NULL DEFAULT '',
+        at TEXT NOT NULL,
+        PRIMARY KEY (review_id, finding)
+    ) STRICT""",
     f"""CREATE TABLE judgements (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         review_id INTEGER NOT NULL REFERENCES reviews (id),
@@ -571,6 +581,7 @@ TABLES = (
     "exam_trials",
     "reproductions",
     "judgements",
+    "afterlives",
     "precedents",
     "forecasts",
     "canaries",

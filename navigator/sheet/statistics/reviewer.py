@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from navigator.figures.backtest import Backtest
@@ -19,9 +19,10 @@ from navigator.figures.exam import (
     worth_words,
 )
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
-from navigator.figures.reproductions import FindingTests, Proved, finding_tests
+from navigator.figures.reproductions import Afterlives, FindingTests, Proved, finding_tests
 from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
 from navigator.model.states import PAST
+from navigator.model.text import plural
 from navigator.sheet.backtest import backtest_words, read_backtest
 from navigator.sheet.exam_worth import Independence, independence, scores
 from navigator.sheet.statistics.outcomes import exam_repeat_table
@@ -320,7 +321,24 @@ def _judged_tables(judged: dict[str, dict[str, Share]]) -> Sequence[Table]:
 
 
 def _finding_tables(tests: FindingTests) -> Sequence[Table]:
-    return (*_judged_tables(tests.judged), *_reproduced_tables(tests))
+    return (*_judged_tables(tests.judged), *_afterlife_tables(tests.afterlife), *_reproduced_tables(tests))
+
+
+def _afterlife_tables(found: Afterlives | None) -> Sequence[Table]:
+    if found is None or not (found.fixed.n or found.unknown):
+        return ()
+    of = plural(found.fixed.n, "finding")
+    answer = (
+        f"Of {of} that landed unrepaired, a fix changed the line of {found.fixed.k} {bounds(found.fixed)}."
+    )
+    named = (("a fix changed the line", found.fixed), ("another commit did", found.changed))
+    table = share_table(
+        "FINDINGS THAT LANDED",
+        (*named, *((f"  a fix: {sort}", one) for sort, one in found.by.items() if one.n)),
+        "within eight weeks",
+        ((found.unknown, "not known: not on the base, or the line is not the one that was quoted"),),
+    )
+    return (replace(table, answer=answer),)
 
 
 def _reproduced_tables(tests: FindingTests) -> Sequence[Table]:
@@ -364,6 +382,7 @@ FINDINGS: StatisticsPage[FindingTests] = StatisticsPage(
         reader.reproduction_counts(question.since),
         reader.reproduced_decisions(question.since),
         reader.judgement_counts(question.since),
+        reader.afterlife_counts(question.since),
     ),
     tables=_finding_tables,
 )

@@ -6,9 +6,11 @@ Every method takes `since`, a UTC time as the store writes it ("" for all): only
 from __future__ import annotations
 
 from navigator.model.outcomes import (
+    AfterlifeCount,
     FateCount,
     FindingTotals,
     LandedCommit,
+    LandedFinding,
     RepeatCount,
     RevisionCount,
     SwapTotals,
@@ -25,7 +27,7 @@ from navigator.model.records import (
     VerdictPair,
 )
 from navigator.store.reads.queries import Queries
-from navigator.store.reads.verdicts import FIRST, VerdictReads
+from navigator.store.reads.verdicts import FIRST, ReproductionReads, VerdictReads
 from navigator.store.rows import from_row, from_rows
 
 _NEWEST = "(SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')"
@@ -305,7 +307,7 @@ _VERDICT = (
 )
 
 
-class OutcomeReads(Queries):
+class OutcomeReads(ReproductionReads):
     """Counts over one connection."""
 
     def revision_counts(self, since: str = "") -> list[RevisionCount]:
@@ -376,6 +378,47 @@ class OutcomeReads(Queries):
                 " LEFT JOIN fates f ON f.proposal_id = a.id"
                 " WHERE t.project_id = ? AND coalesce(f.fate, '') <> 'reverted' ORDER BY l.id",
                 project_id,
+            ),
+        )
+
+    def landed_findings(self, project_id: int, since: str) -> list[LandedFinding]:
+        """Findings on lines of proposals that landed from `since` on and were not undone, as their newest independent review
+        has them; without those whose lines were found changed."""
+        rows = self._all(
+            "SELECT r.*, coalesce(nullif(f.found_as, ''), l.\"commit\") AS landed_as, l.at AS landed"
+            " FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.state = 'landed'"
+            " JOIN landings l ON l.proposal_id = a.id AND l.state = 'landed'"
+            " LEFT JOIN fates f ON f.proposal_id = a.id"
+            " JOIN reviews r ON r.id = (SELECT max(id) FROM reviews"
+            " WHERE proposal_id = a.id AND role = 'reviewer' AND self_review = 0)"
+            " WHERE t.project_id = ? AND l.at >= ? ORDER BY l.id",
+            project_id,
+            since,
+        )
+        changed = self._all("SELECT review_id, finding FROM afterlives WHERE fate IN ('fixed', 'changed')")
+        settled = {(row["review_id"], row["finding"]) for row in changed}
+        return [
+            LandedFinding(
+                review_id=row["id"],
+                place=place,
+                commit=row["landed_as"],
+                landed=row["landed"],
+                finding=finding,
+            )
+            for row, review in zip(rows, self.reviews_from(rows), strict=True)
+            for place, finding in enumerate(review.findings)
+            if finding.asked_for and finding.side == "new" and finding.line is not None
+            if (row["id"], place) not in settled
+        ]
+
+    def afterlife_counts(self, since: str = "") -> list[AfterlifeCount]:
+        """Findings that landed unrepaired, by severity, criterion and what became of their lines."""
+        return from_rows(
+            AfterlifeCount,
+            self._all(
+                "SELECT v.severity, v.criterion, v.fate, count(*) AS n FROM afterlives v"
+                " JOIN reviews r ON r.id = v.review_id WHERE r.at >= ? GROUP BY 1, 2, 3",
+                since,
             ),
         )
 

@@ -11,7 +11,7 @@ from navigator.model.ids import number_of
 from navigator.model.ids import proposal_id as proposal_name
 from navigator.model.ids import task_id as task_name
 from navigator.model.models import Canary, Swap, Uncertainty, Usage, utc_now
-from navigator.model.outcomes import Fate
+from navigator.model.outcomes import Afterlife, Fate
 from navigator.model.records import AgentTurn, EditFailure, ForecastRecord, Look, ModelCall
 from navigator.model.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
@@ -430,3 +430,10 @@ class OutcomeWrites(TransactionCore):
         row = self._proposal_row(fate.proposal_id)
         self._run("DELETE FROM fates WHERE proposal_id = ?", (row["id"],))
         self._insert("fates", fate)
+
+    def set_afterlife(self, seen: Afterlife) -> None:
+        """Keep what became of a finding's line, in place of what an earlier look said."""
+        self._run(
+            "DELETE FROM afterlives WHERE review_id = ? AND finding = ?", (seen.review_id, seen.finding)
+        )
+        self._insert("afterlives", seen)

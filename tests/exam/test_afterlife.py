@@ -1,0 +1,109 @@
+"""What became of the lines of findings that landed unrepaired, from real landings to the statistics."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from navigator.exam.afterlife import WEEKS
+from navigator.model.models import Finding, Review
+from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
+from tests.journey.landing_bench import LandingBench
+from tests.journey.support import differences, fingerprint, git
+
+CODE = {0: "d0/f.txt", 1: "n1/made/new.txt", 3: "d3/f.txt", 4: "d4/f.txt"}
+"""The file that each proposal of the bench makes; its second line is `2`."""
+
+
+def finding(path: str, quote: str = "2", **more: object) -> Finding:
+    return Finding.model_validate(
+        {
+            "kind": FindingKind.WRONG,
+            "path": path,
+            "line": 2,
+            "quote": quote,
+            "severity": Severity.MAJOR,
+            "criterion": Criterion.CORRECTNESS,
+            "message": "Two is no number here.",
+            "anchored": True,
+            **more,
+        }
+    )
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandingBench:
+    """Five landed proposals; each but the third had a finding on its second line."""
+    made = LandingBench(tmp_path, monkeypatch, landing="current", proposals=5)
+    with made.world() as world, world.store.transaction() as tx:
+        for number, path in CODE.items():
+            quote = "2" if number != 4 else "something else"
+            nit = finding(path, severity=Severity.NIT)
+            read = Review(
+                role=Role.REVIEWER,
+                verdict=Verdict.APPROVE,
+                model="scripted/reader",
+                findings=(nit, finding(path, quote)),
+            )
+            tx.add_review(made.waiting[number], read)
+    for identifier in made.waiting:
+        made.approve(identifier)
+    return made
+
+
+def commit(bench: LandingBench, path: str, content: str, subject: str) -> str:
+    (bench.repository / path).write_text(content)
+    git(bench.repository, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", subject)
+    return git(bench.repository, "rev-parse", "HEAD").strip()
+
+
+def seen(bench: LandingBench) -> dict[str, tuple[str, str]]:
+    """Fate and commit by the number of the review, after a look that left the repository as it was."""
+    before = fingerprint(bench.repository)
+    bench.act("reverts.look")
+    assert differences(before, fingerprint(bench.repository)) == []
+    with bench.desk.reading() as store:
+        names = {row["id"]: f"P{row['proposal_id']}" for row in store.export_rows("reviews")}
+        rows = [*store.export_rows("afterlives")]
+        assert {row["finding"] for row in rows} <= {1}, "a nit is not looked at"
+        return {names[row["review_id"]]: (row["fate"], row["changed_by"]) for row in rows}
+
+
+def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
+    one, two, _, four, five = bench.waiting
+    kept = {one: ("kept", ""), two: ("kept", ""), four: ("kept", ""), five: ("unknown", "")}
+    assert seen(bench) == kept
+    commit(bench, "d0/f.txt", "zero\none\n2\nthree\n", "Count from zero")  # moves the line and leaves it
+    assert seen(bench) == kept
+    fixed = commit(bench, "d0/f.txt", "zero\none\ntwo\nthree\n", "Fix a crash with digits")
+    changed = commit(bench, CODE[1], "one\ntwo\nthree\n", "Write numbers in words")
+    assert seen(bench) == kept | {one: ("fixed", fixed), two: ("changed", changed)}
+    # The first change settles it.
+    commit(bench, CODE[1], "one\nTWO\nthree\n", "Fix the letters of two")
+    assert seen(bench) == kept | {one: ("fixed", fixed), two: ("changed", changed)}
+    told = bench.desk.json("stats", "reviewer")["findings"]["afterlife"]
+    assert (told["fixed"]["k"], told["changed"]["k"], told["fixed"]["n"], told["unknown"]) == (1, 1, 3, 1)
+    assert told["by"]["correctness"]["k"] == 1
+    words = " ".join(bench.desk.run("stats", "reviewer").stdout.decode().split())
+    assert "Of 3 findings that landed unrepaired, a fix changed the line of 1 [6–79]." in words
+
+
+def test_a_change_long_after_does_not_count(bench: LandingBench) -> None:
+    (bench.repository / "d0/f.txt").write_text("one\ntwo\nthree\n")
+    words = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "Fix a crash with digits"]
+    late = (datetime.now(UTC) + timedelta(weeks=WEEKS, days=1)).isoformat()
+    subprocess.run(words, cwd=bench.repository, check=True, env=os.environ | {"GIT_COMMITTER_DATE": late})
+    assert seen(bench)[bench.waiting[0]] == ("kept", "")
+
+
+def test_a_file_that_is_gone_was_changed_and_hostile_words_are_not_obeyed(bench: LandingBench) -> None:
+    (bench.repository / "d3/f.txt").unlink()
+    subject = "[bold]Fix[/bold] \x1b[31m a bug; rm -rf ~"
+    git(bench.repository, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", subject)
+    gone = git(bench.repository, "rev-parse", "HEAD").strip()
+    assert seen(bench)[bench.waiting[3]] == ("fixed", gone)
+    assert "\x1b" not in bench.desk.run("stats", "reviewer").stdout.decode()
