@@ -65,10 +65,10 @@ _MANY_LINES, _MANY_FILES = 150, 8
 """Changed lines or files from which on a commit that calls itself mechanical is looked through."""
 
 _NOTHING = patterns.compile(
-    r"(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
+    r"\A(?:(?:#|//|/\*|\*|--|<!--|\"\"\"|'''|:param |:return|\.\. )[\s\S]*"
     r"|(?:import|from|use|using|package|require|#include)(?:\W[\s\S]*)?|export [*{][\s\S]*|\w+(?:, *\w+)+[, \\)]*|\"[\w./@-]+\",?"
     r"|[\W_]*(?:else|try|finally|pass|break|continue|return|end|do|then|begin|default|nil|None|null|true|false|self|this)[\W_]*"
-    r"|[\W_]*"
+    r"|[\W_]*)"
 )
 _LOOKS = patterns.compile(r"\b(?:var|let|const|final|auto)\b|[\s\"'`,;:()]+")
 """What may differ between two lines that say the same."""
