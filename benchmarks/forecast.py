@@ -20,7 +20,7 @@ from navigator.figures.intervals import percentile, share
 from navigator.model.snapshot import TaskView
 from navigator.model.states import Role, TaskState
 from navigator.schedule.forecast import Figures
-from navigator.schedule.remaining import Plan, remaining
+from navigator.schedule.remaining import Terms, remaining
 from navigator.schedule.session import Session
 
 
@@ -64,7 +64,7 @@ def _forecast(scenario: Scenario) -> Forecast:
         )
         for order, job in enumerate(jobs)
     ]  # fmt: skip
-    plan = Plan(resident=Role.GENERATOR, streams=scenario.streams, check_seconds=scenario.check_seconds)
+    plan = Terms(resident=Role.GENERATOR, streams=scenario.streams, check_seconds=scenario.check_seconds)
     expected = remaining(views, 0.0, _measured(scenario), plan)
     assert expected is not None
     return Forecast(expected.seconds, expected.low, expected.high, actual)

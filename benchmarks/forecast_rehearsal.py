@@ -21,8 +21,9 @@ from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.model.records import ForecastRecord
+from navigator.rehearsal.samples import sample_projects
 from tests.journey.support import REHEARSAL, make_repository
-from tests.scripted.samples.repositories import sample_projects, sample_tasks
+from tests.scripted.tasks import notes
 
 PROJECTS = sized(1, 12, 12)
 TASKS = sized((3,), (3, 5, 8, 12, 20), (3, 5, 8, 12, 20))
@@ -34,8 +35,8 @@ def sessions(folder: Path, count: int, seed: int, scale: float) -> list[Forecast
     config.write_text(REHEARSAL + "[exam]\nshare = 0.0\n", encoding="utf-8")
     os.environ.update({CONFIG_VARIABLE: str(config), "NAVIGATOR_REHEARSAL": "tests.scripted"})
     paths, rng = StatePaths(folder / "state").ensure(), random.Random(seed)
-    samples = sample_projects(PROJECTS, seed)
-    queue = sample_tasks(count * 20, seed, samples)
+    samples = sample_projects()[:PROJECTS]
+    queue = notes(count * 20, samples)
     for number in range(count):
         with locked_dependencies(paths, time_scale=scale, seed=seed + number) as deps:
 
@@ -44,17 +45,7 @@ def sessions(folder: Path, count: int, seed: int, scale: float) -> list[Forecast
                     for sample in samples:
                         path = make_repository(folder / "code" / sample.name, sample.files)
                         await perform(deps, "project.add", {"path": str(path), "name": sample.name})
-                drawn = rng.sample(queue, rng.choice(TASKS))
-                tasks = [
-                    {
-                        "project": task.project,
-                        "text": task.text,
-                        "kind": task.kind.value,
-                        "files": list(task.files),
-                    }
-                    for task in drawn
-                ]
-                await perform(deps, "task.add", {"tasks": tasks})
+                await perform(deps, "task.add", {"tasks": rng.sample(queue, rng.choice(TASKS))})
                 await Conductor(deps, RunOptions(until="idle")).run()
 
             asyncio.run(session())

@@ -20,7 +20,7 @@ from benchmarks.size import sized
 from navigator.model.states import Role
 from navigator.swap import page_cache
 from navigator.swap.page_cache import MIB
-from navigator.swap.read_ahead import Limits, ReadAhead
+from navigator.swap.read_ahead import ReadAhead, ReadLimits
 
 FILES = 4
 ROUNDS = 3
@@ -50,7 +50,7 @@ def load(files: list[Path]) -> float:
 
 
 async def read_ahead(files: list[Path]) -> ReadAhead:
-    ahead = ReadAhead({Role.REVIEWER: files}, Limits(bytes_per_second=0, floor_bytes=1024 * MIB))
+    ahead = ReadAhead({Role.REVIEWER: files}, ReadLimits(bytes_per_second=0, floor_bytes=1024 * MIB))
     await ahead.start(Role.REVIEWER)
     await ahead.wait()
     return ahead

@@ -311,7 +311,7 @@ def first_picture(state: Path, rounds: int = 5) -> tuple[float, float]:
 
 def main() -> None:
     """Print one line per measure: seconds, and how many times the reference."""
-    from navigator.sheet.statistics.page import Question
+    from navigator.sheet.statistics.page import PageQuestion
     from navigator.sheet.statistics.pages import PAGES
     from navigator.store.database import open_reader
     from navigator.store.reads.cards import CardReads
@@ -332,9 +332,11 @@ def main() -> None:
             )
             print(f"{proposals:,} proposals, {size:,.0f} MB; reference {reference:.4f} s")
             for page in PAGES:
-                _tell(f"stats {page.name}", best(lambda page=page: page.read(reader, Question())), reference)  # type: ignore[misc]
+                _tell(
+                    f"stats {page.name}", best(lambda page=page: page.read(reader, PageQuestion())), reference
+                )  # type: ignore[misc]
             rates = next(page for page in PAGES if page.name == "reviewer")
-            week = Question(since="2026-10-25T00:00:00.000Z", by="project")
+            week = PageQuestion(since="2026-10-25T00:00:00.000Z", by="project")
             _tell("stats revise-rate, by project, a week", best(lambda: rates.read(reader, week)), reference)
             _tell(
                 "deck: first snapshot", best(lambda: (cards.cards("2026-11-01"), reader.counts())), reference

@@ -20,9 +20,10 @@ from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.figures.uncertainty import Relation, relations
+from navigator.rehearsal.samples import sample_projects
 from navigator.sheet.statistics.reviewer import sentence
 from tests.journey.support import make_repository
-from tests.scripted.samples.repositories import sample_projects, sample_tasks
+from tests.scripted.tasks import notes
 
 SETTINGS = """[generator]
 model = "rehearsal/Qwen3.5-35B-A3B"
@@ -40,7 +41,7 @@ def rehearsed(folder: Path, *, telling: bool, tasks: int) -> tuple[Relation, ...
     config = folder / "config.toml"
     config.write_text(SETTINGS, encoding="utf-8")
     os.environ.update({CONFIG_VARIABLE: str(config), "NAVIGATOR_REHEARSAL": "tests.scripted"})
-    samples = sample_projects(sized(1, 12, 12), 7)
+    samples = sample_projects()[: sized(1, 12, 12)]
     with locked_dependencies(StatePaths(folder / "state").ensure(), time_scale=0.0, seed=7) as deps:
         if telling:
             deps.strategy._options += ("--telling",)  # type: ignore[attr-defined]
@@ -49,16 +50,7 @@ def rehearsed(folder: Path, *, telling: bool, tasks: int) -> tuple[Relation, ...
             for sample in samples:
                 path = make_repository(folder / "code" / sample.name, sample.files)
                 await perform(deps, "project.add", {"path": str(path), "name": sample.name})
-            queue = [
-                {
-                    "project": task.project,
-                    "text": task.text,
-                    "kind": task.kind.value,
-                    "files": list(task.files),
-                }
-                for task in sample_tasks(tasks, 7, samples)
-            ]
-            await perform(deps, "task.add", {"tasks": queue})
+            await perform(deps, "task.add", {"tasks": notes(tasks, samples)})
             await Conductor(deps, RunOptions(until="reviewed")).run()
 
         asyncio.run(session())

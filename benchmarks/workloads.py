@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from navigator.schedule.remaining import PUBLISHED_TIMES
-from navigator.schedule.session import Job, Machine, Request
+from navigator.schedule.session import Job, Request, SimulatedMachine
 
 ARRIVALS = ("at once", "steady", "bursts", "overnight")
 
@@ -62,9 +62,9 @@ class Scenario:
     generator: StepTimes = PUBLISHED_TIMES[Role.GENERATOR]
     reviewer: StepTimes = PUBLISHED_TIMES[Role.REVIEWER]
 
-    def machine(self) -> Machine:
+    def machine(self) -> SimulatedMachine:
         """The GPU of the scenario."""
-        return Machine(
+        return SimulatedMachine(
             times={Role.GENERATOR: self.generator, Role.REVIEWER: self.reviewer},
             swap={Role.REVIEWER: self.swap_in, Role.GENERATOR: self.swap_back},
             capacity=dict(zip((Role.GENERATOR, Role.REVIEWER), self.streams, strict=True)),

@@ -22,7 +22,7 @@ from navigator.config.reading import inner_model
 from navigator.config.settings import Settings
 
 ROOT = Path(__file__).parent.parent
-HEAVY = ("textual", "rich", "httpx", "git", "scipy", "jinja2", "libcst", "tiktoken", "pygments")
+HEAVY = ("textual", "rich", "httpx", "git", "scipy", "jinja2", "tiktoken", "pygments")
 
 
 def loaded_after(code: str, tmp_path: Path) -> set[str]:
@@ -156,9 +156,9 @@ BUDGETS = {
     "actions": 3_540,
     "engine": 2_545,
     "tui": 10_015,
-    "cli": 6_735,
+    "cli": 6_760,
     "store": 4_130,
-    "lab": 3_460,
+    "lab": 3_610,
     "sandbox": 2_600,
     "swap": 2_650,
     "context": 2_275,
@@ -203,6 +203,16 @@ def code_lines(text: str) -> int:
         token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in marks
     ]
     return len({line for token in tokens for line in range(token.start[0], token.end[0] + 1)} - docs)
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    """A reader who meets a name in one package need not ask which of several it is."""
+    places: dict[str, list[str]] = {}
+    for path in (ROOT / "navigator").rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_no_package_outgrows_its_budget() -> None:

@@ -23,8 +23,8 @@ from navigator.journey.prompts.material import findings_block, worth_sending
 from navigator.journey.reviewing.answer_schema import review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
 from navigator.journey.reviewing.join import Answered
-from navigator.journey.reviewing.prompt import Plan, ReviewPromptDependencies
-from navigator.journey.subject import Subject, read_subject
+from navigator.journey.reviewing.prompt import Parts, ReviewPromptDependencies
+from navigator.journey.subject import Change, read_subject
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.models import Proposal, Task
 from navigator.model.states import Role
@@ -62,8 +62,8 @@ class Trial:
     exact: bool
     room: int
     too_large: tuple[str, ...] = ()
-    _plan: Plan | None = None
-    _subject: Subject | None = None
+    _plan: Parts | None = None
+    _subject: Change | None = None
     _made: Preview | None = None
 
     def document(self) -> dict[str, Any]:

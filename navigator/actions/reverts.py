@@ -26,19 +26,19 @@ class LookedProject(Model):
     unknown: int = 0
 
 
-class Looked(Model):
+class LookedProjects(Model):
     """The projects with landed commits. What was found reverted before is not looked for again."""
 
     projects: tuple[LookedProject, ...] = ()
 
 
-class LookForReverts(Verb[LookArgs, Looked]):
+class LookForReverts(Verb[LookArgs, LookedProjects]):
     """Reads the repositories and changes nothing in them."""
 
     name = "reverts.look"
-    args, result = LookArgs, Looked
+    args, result = LookArgs, LookedProjects
 
-    async def perform(self, deps: Dependencies, args: LookArgs) -> Looked:
+    async def perform(self, deps: Dependencies, args: LookArgs) -> LookedProjects:
         from navigator.exam.afterlife import look_at_findings
         from navigator.journey.reverts import look_for
 
@@ -46,7 +46,7 @@ class LookForReverts(Verb[LookArgs, Looked]):
         found = [(project, await look_for(deps, project)) for project in chosen]
         for project in chosen:
             await look_at_findings(deps, project)
-        return Looked(
+        return LookedProjects(
             projects=tuple(
                 LookedProject(
                     project=project.name,
@@ -59,7 +59,7 @@ class LookForReverts(Verb[LookArgs, Looked]):
             )
         )
 
-    def tell(self, result: Looked) -> list[Told]:
+    def tell(self, result: LookedProjects) -> list[Told]:
         return [
             Told(
                 one.project,

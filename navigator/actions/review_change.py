@@ -33,7 +33,7 @@ class ReviewArgs(Model):
         return self
 
 
-class LeftOut(Model):
+class NotReviewed(Model):
     """A change that is not reviewed, and why."""
 
     ref: str
@@ -46,7 +46,7 @@ class ReviewsQueued(Model):
     tasks: tuple[Task, ...] = ()
     proposals: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotReviewed, ...] = ()
     merges: int = 0
 
 
@@ -58,11 +58,11 @@ class AddReview(Verb[ReviewArgs, ReviewsQueued]):
     result = ReviewsQueued
 
     async def perform(self, deps: Dependencies, args: ReviewArgs) -> ReviewsQueued:
-        from navigator.git.existing import Wanted, find_changes
+        from navigator.git.existing import WantedReview, find_changes
         from navigator.journey.existing import queue_changes
 
         project = deps.reader.project(args.project)
-        wanted = Wanted(args.ref.strip(), args.branch.strip(), args.staged, args.worktree, args.each)
+        wanted = WantedReview(args.ref.strip(), args.branch.strip(), args.staged, args.worktree, args.each)
         base = "" if project.base == "worktree" else project.base
         queued = await queue_changes(
             deps,
@@ -77,7 +77,7 @@ class AddReview(Verb[ReviewArgs, ReviewsQueued]):
             tasks=queued.tasks,
             proposals=tuple(deps.reader.proposals(task_id=task.id)[-1].id for task in queued.tasks),
             new=queued.new,
-            left_out=tuple(LeftOut(ref=ref, reason=reason) for ref, reason in queued.left_out),
+            left_out=tuple(NotReviewed(ref=ref, reason=reason) for ref, reason in queued.left_out),
             merges=queued.merges,
         )
 

@@ -100,7 +100,7 @@ def grant(params: Mapping[str, Any]) -> dict[str, Any]:
     return {"outcome": {"outcome": "cancelled"}}
 
 
-class Connection:
+class AgentPipes:
     """One agent's pipes. Belongs to one event loop; `listen` runs beside whoever asks.
 
     Args:
@@ -229,7 +229,7 @@ class Introduced:
     loads: bool
 
 
-async def introduce(link: Connection) -> Introduced:
+async def introduce(link: AgentPipes) -> Introduced:
     """Agree on the protocol.
 
     Raises:
@@ -263,7 +263,7 @@ async def introduce(link: Connection) -> Introduced:
     )
 
 
-async def begin(link: Connection, cwd: str) -> str:
+async def begin(link: AgentPipes, cwd: str) -> str:
     """Open a session in a folder; returns its id.
 
     Raises:
@@ -284,7 +284,7 @@ async def begin(link: Connection, cwd: str) -> str:
     return name
 
 
-async def resume(link: Connection, session: str, cwd: str) -> bool:
+async def resume(link: AgentPipes, session: str, cwd: str) -> bool:
     """Take up an earlier session; whether that worked. What the agent repeats of it is not counted."""
     try:
         await link.ask("session/load", {"sessionId": session, "cwd": cwd, "mcpServers": []})
@@ -294,7 +294,7 @@ async def resume(link: Connection, session: str, cwd: str) -> bool:
     return True
 
 
-async def prompt(link: Connection, session: str, text: str) -> str:
+async def prompt(link: AgentPipes, session: str, text: str) -> str:
     """One turn; returns why it stopped (`end_turn`, `max_tokens`, `max_turn_requests`, `refusal`, `cancelled`).
 
     Raises:

@@ -68,7 +68,7 @@ class Reply:
     error_code: str = ""
 
 
-class Journal(Protocol):
+class CallJournal(Protocol):
     """Where requests are recorded."""
 
     def replay(self, digest: str) -> bytes | None:
@@ -100,7 +100,7 @@ def digest_of(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Held:
+class HeldBytes:
     """Counts the bytes that are in memory for one agent."""
 
     def __init__(self) -> None:
@@ -143,13 +143,13 @@ class Forwarder:
     """
 
     def __init__(
-        self, client: ModelClient, journal: Journal, *, most: int, temperature: float | None = None
+        self, client: ModelClient, journal: CallJournal, *, most: int, temperature: float | None = None
     ) -> None:
         self._client, self._journal, self._most = client, journal, most
         self._temperature = temperature
         self._server: asyncio.Server | None = None
         self._jobs: set[asyncio.Task[None]] = set()
-        self.held = Held()
+        self.held = HeldBytes()
         self.made = self.replayed = self.refused = 0
         self.last_error = ""
         self.fault: asyncio.Future[NavigatorError] = asyncio.get_running_loop().create_future()
@@ -296,7 +296,7 @@ class Forwarder:
             kind = response.headers.get("content-type", "application/json")
             if response.status_code != 200:
                 raise await self._client.refusal(response)
-            tally = Tally(self._client.settings.model, streams="event-stream" in kind)
+            tally = UsageReader(self._client.settings.model, streams="event-stream" in kind)
             _head(writer, 200, kind)
             whole = bytearray()
             try:
@@ -321,7 +321,7 @@ class Forwarder:
         return Reply(kept, kind, usage, tally.model or self._client.settings.model)
 
 
-class Tally:
+class UsageReader:
     """Reads usage, the model's name and the end out of an answer that passes by. What it holds beside is not judged."""
 
     def __init__(self, model: str, *, streams: bool) -> None:

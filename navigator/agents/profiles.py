@@ -42,7 +42,7 @@ class Launch:
     files: dict[str, str] = field(default_factory=dict)
 
 
-class Profile(Protocol):
+class AgentProfile(Protocol):
     """Prepares one agent."""
 
     def __call__(self, endpoint: Endpoint) -> Launch:
@@ -119,7 +119,7 @@ auto_compact_threshold = {compact}
     return Launch(env=env, files={".vibe/config.toml": text})
 
 
-PROFILES: Mapping[str, Profile] = {"qwen": qwen, "opencode": opencode, "vibe": vibe, "plain": plain}
+PROFILES: Mapping[str, AgentProfile] = {"qwen": qwen, "opencode": opencode, "vibe": vibe, "plain": plain}
 _PROGRAMS = {"qwen": "qwen", "opencode": "opencode", "vibe-acp": "vibe", "vibe": "vibe"}
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from navigator.agents import acp
-from navigator.agents.acp import AgentFailed, AgentUnavailable, Connection, Introduced, Said
+from navigator.agents.acp import AgentFailed, AgentPipes, AgentUnavailable, Introduced, Said
 from navigator.agents.forwarder import Forwarder
 from navigator.agents.profiles import PORT, Endpoint, Launch, launch_for
 from navigator.config.guarded import write_file
@@ -39,7 +39,7 @@ from navigator.sandbox.spec import (
     may_stand_at,
     sandboxed,
 )
-from navigator.sandbox.supervise import Watch
+from navigator.sandbox.supervise import UsageWatch
 from navigator.sandbox.toolchains import program_binds
 
 _T = TypeVar("_T")
@@ -76,7 +76,7 @@ class AgentPlace:
 
 
 @dataclass
-class Turn:
+class PromptTurn:
     """What one prompt led to: why it stopped, what was said, and how long it took."""
 
     stopped: str
@@ -121,7 +121,7 @@ class AgentSession:
     forwarder: Forwarder
     _running: Running
 
-    async def prompt(self, text: str) -> Turn:
+    async def prompt(self, text: str) -> PromptTurn:
         """One turn of the agent.
 
         Raises:
@@ -132,7 +132,7 @@ class AgentSession:
         link.said = Said()
         began = time.monotonic()
         stopped = await self._running.first(acp.prompt(link, self.name, text))
-        return Turn(stopped, link.said, time.monotonic() - began)
+        return PromptTurn(stopped, link.said, time.monotonic() - began)
 
 
 @asynccontextmanager
@@ -215,9 +215,9 @@ async def _start(
     finally:
         os.close(descriptor)
     out, into, people = await process.streams()
-    running = Running(process, Connection(out, into, on_update), out, people, forwarder)
+    running = Running(process, AgentPipes(out, into, on_update), out, people, forwarder)
     try:
-        running.look_after(Watch(process.pid, limits, place.scratch, time.monotonic()))
+        running.look_after(UsageWatch(process.pid, limits, place.scratch, time.monotonic()))
         async with asyncio.timeout(START_SECONDS):
             listening = await running.first(_received(outer))
         await forwarder.serve(listening)
@@ -308,7 +308,7 @@ class Running:
     def __init__(
         self,
         process: Process,
-        link: Connection,
+        link: AgentPipes,
         out: asyncio.StreamReader,
         people: asyncio.StreamReader,
         forwarder: Forwarder,
@@ -321,7 +321,7 @@ class Running:
         self._cut: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._jobs = [asyncio.create_task(link.listen()), asyncio.create_task(self._read_stderr())]
 
-    def look_after(self, watch: Watch) -> None:
+    def look_after(self, watch: UsageWatch) -> None:
         """Hold the agent to its limits from now on."""
         self._jobs.append(asyncio.create_task(self._keep_watch(watch)))
 
@@ -367,7 +367,7 @@ class Running:
             self._stderr += chunk
             del self._stderr[:-_STDERR]
 
-    async def _keep_watch(self, watch: Watch) -> None:
+    async def _keep_watch(self, watch: UsageWatch) -> None:
         while True:
             said = await asyncio.to_thread(watch.look)
             if said:

@@ -25,7 +25,7 @@ _REQUESTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialResult:
     """What a trial found.
 
     Attributes:
@@ -57,7 +57,7 @@ class _Unkept:
         self.answered += reply.outcome == "ok"
 
 
-async def try_agent(settings: Settings, *, ask: bool) -> Tried:
+async def try_agent(settings: Settings, *, ask: bool) -> TrialResult:
     """Start the agent once and end it again.
 
     Args:
@@ -79,20 +79,20 @@ async def try_agent(settings: Settings, *, ask: bool) -> Tried:
             async with opened(agent, endpoint, place, probe(), forwarder) as session:
                 name = f"{session.who.name or 'unnamed'} {session.who.version}".strip()
                 if not ask:
-                    return Tried(name)
+                    return TrialResult(name)
                 await session.prompt(_QUESTION)
             if not journal.answered:
                 words = forwarder.last_error or "it asked for nothing"
-                return Tried(
+                return TrialResult(
                     name,
                     0,
                     f"it does not reach the model: {words}",
                     "docs/agents.md: its `profile` and `env`.",
                 )
-            return Tried(name, journal.answered)
+            return TrialResult(name, journal.answered)
     except (AgentFailed, ServingError) as error:
-        return Tried(name, journal.answered if name else None, error.message, error.hint)
+        return TrialResult(name, journal.answered if name else None, error.message, error.hint)
     except NavigatorError as error:
-        return Tried(name, None, error.message, error.hint)
+        return TrialResult(name, None, error.message, error.hint)
     finally:
         remove(scratch)

@@ -31,7 +31,7 @@ class FileText:
 
 
 @dataclass
-class Found:
+class Tests:
     """The tests of one text: name -> how many things it asserts; `bodies` tell a renamed test from a removed one."""
 
     tests: dict[str, int] = field(default_factory=dict)
@@ -81,7 +81,7 @@ def removed_tests(files: Sequence[FileText]) -> dict[str, str]:
     return said
 
 
-def _compared(before: Found, after: Found, names: Counter[str], bodies: Counter[str]) -> Iterable[str]:
+def _compared(before: Tests, after: Tests, names: Counter[str], bodies: Counter[str]) -> Iterable[str]:
     gone = []
     for name in before.tests:
         if name in after.tests:
@@ -113,15 +113,15 @@ def _list(items: Sequence[str]) -> str:
     return ", ".join(items[:_SHOWN]) + more
 
 
-def _read(path: str, text: str | None) -> Found:
+def _read(path: str, text: str | None) -> Tests:
     if text is None or len(text) > MOST_BYTES:
-        return Found()
+        return Tests()
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in {".py", ".pyi"}:
-        return _python(path, text) if is_test_file(path) else Found()
+        return _python(path, text) if is_test_file(path) else Tests()
     rules = _RULES.get(suffix)
     if rules is None or not (is_test_file(path) or suffix == ".rs"):
-        return Found()
+        return Tests()
     return _by_patterns(text, rules)
 
 
@@ -136,8 +136,8 @@ _OFF_PYTHON = patterns.compile(
 )
 
 
-def _python(path: str, text: str) -> Found:
-    found = Found(off=Counter(match[0].strip("( ") for match in _OFF_PYTHON.finditer(_without_strings(text))))
+def _python(path: str, text: str) -> Tests:
+    found = Tests(off=Counter(match[0].strip("( ") for match in _OFF_PYTHON.finditer(_without_strings(text))))
     try:
         tree = parse_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -151,7 +151,7 @@ def _without_strings(text: str) -> str:
     return patterns.sub(r"(?m)^[ \t]*#.*$", "", text)
 
 
-def _walk_python(body: Sequence[ast.stmt], above: str, found: Found) -> None:
+def _walk_python(body: Sequence[ast.stmt], above: str, found: Tests) -> None:
     for statement in body:
         if isinstance(statement, ast.ClassDef):
             _walk_python(statement.body, f"{above}{statement.name}.", found)
@@ -350,9 +350,9 @@ _RULES: dict[str, _Rules] = {
 _RULES[".exs"] = _RULES[".ex"]
 
 
-def _by_patterns(text: str, rules: _Rules) -> Found:
+def _by_patterns(text: str, rules: _Rules) -> Tests:
     code = rules.comments(text)
-    found = Found(off=Counter(" ".join(match[0].split()).strip("( ") for match in rules.off.finditer(code)))
+    found = Tests(off=Counter(" ".join(match[0].split()).strip("( ") for match in rules.off.finditer(code)))
     places = [
         (
             match.start(),

@@ -183,11 +183,11 @@ def run(items: int, writer: bool, yes: bool, as_json: bool) -> None:
 def show(as_json: bool) -> None:
     """Show what the reviewer caught and missed, and how often its REVISE is right."""
     from navigator.cli.stats import tell
-    from navigator.sheet.statistics.page import Question
+    from navigator.sheet.statistics.page import PageQuestion
     from navigator.sheet.statistics.reviewer import EXAM
 
     with reading() as store:
-        found = EXAM.read(store, Question())
+        found = EXAM.read(store, PageQuestion())
     if as_json:
         output.print_json(EXAM.document(found))
         return

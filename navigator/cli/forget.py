@@ -11,7 +11,7 @@ from navigator.cli import output
 from navigator.config.paths import StatePaths, state_dir
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.text import plural
-from navigator.setup.forget import KINDS, Made, made_here
+from navigator.setup.forget import KINDS, Trace, made_here
 from navigator.store.lock import StateLock
 
 
@@ -61,7 +61,7 @@ def forget(keep: tuple[str, ...], unmerged: bool, yes: bool, as_json: bool) -> N
     sys.exit(int(gone < len(goes)))
 
 
-def _found(paths: StatePaths, unmerged: bool) -> list[Made]:
+def _found(paths: StatePaths, unmerged: bool) -> list[Trace]:
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 
@@ -74,7 +74,7 @@ def _found(paths: StatePaths, unmerged: bool) -> list[Made]:
         connection.close()
 
 
-def _removed(one: Made) -> str:
+def _removed(one: Trace) -> str:
     """Why it could not be removed; "" where it is gone."""
     try:
         one.remove()

@@ -18,10 +18,10 @@ def mcp(read_only: bool) -> None:
     Tools: list_projects, queue_task, review_ref, list_proposals, show_proposal, status.
     Nothing there decides, lands or changes settings. docs/mcp.md shows how clients are told of it.
     """
-    from navigator.mcp.server import Server
+    from navigator.mcp.server import McpServer
     from navigator.mcp.tools import Tools
 
     if sys.stdin.isatty():
         click.echo("Waiting for an MCP client on stdin; Ctrl-D ends it.", err=True)
     take_config_projects()
-    Server(Tools(state_paths(), read_only=read_only)).serve(sys.stdin.buffer, sys.stdout.buffer)
+    McpServer(Tools(state_paths(), read_only=read_only)).serve(sys.stdin.buffer, sys.stdout.buffer)

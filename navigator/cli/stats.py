@@ -15,7 +15,7 @@ from navigator.model.errors import UsageError
 from navigator.model.text import SIMULATED, safe_line
 from navigator.sheet.statistics.chart import chart
 from navigator.sheet.statistics.page import (
-    Question,
+    PageQuestion,
     StatisticsPage,
     Table,
     utc_text,
@@ -97,7 +97,7 @@ def _look_for_reverts() -> None:
 
 
 def _show(page: StatisticsPage[Any], since: str, form: str, by: str) -> None:
-    question = Question(by, _since(since))
+    question = PageQuestion(by, _since(since))
     with acting.reading(state_paths()) as store, store.snapshot():
         found, rehearsal = page.read(store, question), store.rehearsal
     document = {**page.document(found), "rehearsal": rehearsal}
@@ -157,7 +157,7 @@ def print_table(table: Table) -> None:
         output.say()
     if table.rows or not table.answer:
         _rows(table)
-    if not table.rows:
+    if table.empty and not table.rows:
         output.say(f"  {table.empty}")
     about = (table.about,) if table.about else ()
     for line in (*about, *(f"{name}: {text}" for name, text in table.facts), *table.notes):

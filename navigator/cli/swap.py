@@ -318,15 +318,13 @@ def _say_ended(outcome: str, seconds: float, reason: str) -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of swaps.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def log(limit: int, as_json: bool) -> None:
-    """List the newest swaps: phases in seconds, why one failed, who made it, how much of the weights was in memory."""
+    """List the newest swaps: phases in seconds, why one failed, how much of the weights was in memory, and what was
+    done meanwhile."""
     with reading() as store:
         found, rehearsal = store.swaps(limit), store.rehearsal
     if as_json:
         swaps = [made.model_dump(mode="json", by_alias=True) for made in found]
         output.print_json({"swaps": swaps, "rehearsal": rehearsal})
-        return
-    if not found:
-        output.say("No swaps yet.")
         return
     rows = [
         (
@@ -335,12 +333,13 @@ def log(limit: int, as_json: bool) -> None:
             "" if made.made_by == "outside" else f"{made.seconds:.2f}",
             _outcome(made),
             output.percent(made.warm_bytes / made.weight_bytes) if made.weight_bytes else "",
-            "  ".join(f"{phase.name} {phase.seconds:.2f}" for phase in made.phases)
-            + (f"  {made.reason}" if made.reason else ""),
+            "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip(),
+            "  ".join(f"{work} {seconds:.2f}" for work, seconds in made.filled_with.items()),
         )
         for made in found
     ]
-    output.emit(output.table(("started (UTC)", "swap", "s", "outcome", "warm", "phases"), rows, right=(2, 4)))
+    columns = ("started (UTC)", "swap", "s", "outcome", "warm", "phases", "meanwhile")
+    output.emit(output.table(columns, rows, right=(2, 4)) if rows else "No swaps yet.")
 
 
 def _outcome(made: Swap) -> str:

@@ -19,8 +19,8 @@ from navigator.model.text import plural
 if TYPE_CHECKING:
     from navigator.setup.files import PlannedFile
     from navigator.setup.places import Places
-    from navigator.setup.profiles import Profile
-    from navigator.setup.render import Wanted
+    from navigator.setup.profiles import ModelPair
+    from navigator.setup.render import Servers
     from navigator.setup.sglang_flags import FlagSource
 
 _FILTERS_LOGS = 253
@@ -88,12 +88,12 @@ def install(
     from navigator.setup.files import action_for, refuse_others
     from navigator.setup.install import systemd_version
     from navigator.setup.profiles import load_profile
-    from navigator.setup.render import Wanted, render
+    from navigator.setup.render import Servers, render
 
     data = resource_dir("swap")
     profile = load_profile(profile_name or _fitting_profile(data / "profiles", places), data / "profiles")
     source, python = _sglang(data / "flags", sglang, for_version, places)
-    wanted = Wanted(
+    wanted = Servers(
         profile,
         places,
         python,
@@ -124,7 +124,7 @@ def install(
 
 
 def _document(
-    wanted: Wanted, files: list[PlannedFile], left_out: list[str], *, dry_run: bool
+    wanted: Servers, files: list[PlannedFile], left_out: list[str], *, dry_run: bool
 ) -> dict[str, Any]:
     """What `--json` prints; `written` and `reload` follow when the files are written."""
     from navigator.setup.files import action_for
@@ -168,7 +168,7 @@ def _places_on(host: str, scope: str, service_user: str | None) -> Places:
     from navigator.config.settings import SystemdSettings
     from navigator.setup.places import places_on
     from navigator.swap.remote.machine import There
-    from navigator.swap.remote.ssh import Connection
+    from navigator.swap.remote.ssh import SshConnection
 
     if scope != "user" or service_user:
         raise UsageError(
@@ -181,7 +181,7 @@ def _places_on(host: str, scope: str, service_user: str | None) -> Places:
         raise UsageError(
             f"{host!r} is no host for ssh.", hint="Use a name from ~/.ssh/config, or user@host."
         ) from None
-    connection = Connection(host)
+    connection = SshConnection(host)
     click.get_current_context().call_on_close(connection.close)
     return places_on(There(connection))
 
@@ -191,7 +191,7 @@ def _fitting_profile(folder: Path, places: Places) -> str:
     from navigator.setup.profiles import load_profile, profile_names
     from navigator.swap.gpu import cards
 
-    profiles: list[Profile] = [load_profile(name, folder) for name in profile_names(folder)]
+    profiles: list[ModelPair] = [load_profile(name, folder) for name in profile_names(folder)]
     memory = max((card.total_mib for card in cards(places.on)), default=0)
     # Cards of one size differ by some hundred MiB.
     fitting = [each for each in profiles if each.gpu_mib <= memory * 1.02]
@@ -242,7 +242,7 @@ def _models(given: Iterable[str]) -> dict[Role, str]:
     return found
 
 
-def _checked(wanted: Wanted, source: FlagSource) -> list[str]:
+def _checked(wanted: Servers, source: FlagSource) -> list[str]:
     """Have every command line checked; returns the flags that were left out."""
     from navigator.setup.render import commands
 
@@ -265,7 +265,7 @@ def _without_config(words: tuple[str, ...]) -> list[str]:
     return [*words[:at], *words[at + 2 :]]
 
 
-def _show(wanted: Wanted, changes: list[PlannedFile], left_out: list[str], *, quiet: bool) -> None:
+def _show(wanted: Servers, changes: list[PlannedFile], left_out: list[str], *, quiet: bool) -> None:
     from navigator.setup.files import shown_diff
 
     asked = "its own parser" if wanted.known.origin == "parser" else "the packaged list"
@@ -302,13 +302,13 @@ def _write(places: Places, changes: list[PlannedFile], document: dict[str, Any])
         document["reload"] = reload_systemd(places)
 
 
-def _snippet(wanted: Wanted) -> str:
+def _snippet(wanted: Servers) -> str:
     from navigator.setup.render import settings_snippet
 
     return settings_snippet(wanted)
 
 
-def _say_next(wanted: Wanted, document: dict[str, Any]) -> None:
+def _say_next(wanted: Servers, document: dict[str, Any]) -> None:
     from navigator.config.paths import config_path
 
     if document["reload"]:

@@ -18,7 +18,7 @@ from navigator.context.looks import (
     LookPiece,
     LookRequest,
     NotARequest,
-    Shown,
+    ShownSoFar,
     alike,
     cut_to,
     draw_matches,
@@ -86,7 +86,7 @@ class Looker:
         self._task_text, self._named = task_text, named
         self.used = 0
         self.allow(budget)
-        self.shown = Shown()
+        self.shown = ShownSoFar()
         self._asked: set[LookRequest] = set()
         self._told: set[str] = set()
         for file in (*context.files, *context.excerpts, *filter(None, (context.conventions,))):

@@ -112,7 +112,7 @@ def pieces_of(
 
 
 def draw_matches(
-    hits: Mapping[str, tuple[Sequence[str], Sequence[int]]], shown: Shown, room: int, count: Count
+    hits: Mapping[str, tuple[Sequence[str], Sequence[int]]], shown: ShownSoFar, room: int, count: Count
 ) -> Drawn:
     """Matches with as many lines around them as fit; lines that are shown above are named by their numbers only.
 
@@ -143,7 +143,7 @@ def draw_matches(
 
 
 def _block(
-    path: str, lines: Sequence[str], numbers: Sequence[int], shown: Shown, around: int, most: int
+    path: str, lines: Sequence[str], numbers: Sequence[int], shown: ShownSoFar, around: int, most: int
 ) -> tuple[str, tuple[tuple[str, int, int], ...]]:
     """One file's matches, numbered, and the lines that can be read in it in full."""
     above = [number for number in numbers if shown.has(path, number, number)]
@@ -309,7 +309,7 @@ Lines = tuple[int, int]
 """First and last line, 1-based and inclusive."""
 
 
-class Shown:
+class ShownSoFar:
     """Grows with everything that is shown."""
 
     def __init__(self) -> None:

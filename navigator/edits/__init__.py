@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from navigator.edits.apply import Applied, apply_answer
-from navigator.edits.ladder import Match, locate
+from navigator.edits.ladder import SearchMatch, locate
 from navigator.edits.parser import Block, BlockKind, MarkerLength, ParsedAnswer, marker_length, parse_answer
 from navigator.edits.paths import unsafe_path
 from navigator.edits.problems import EditProblem
@@ -19,8 +19,8 @@ __all__ = [
     "FileChange",
     "FileSource",
     "MarkerLength",
-    "Match",
     "ParsedAnswer",
+    "SearchMatch",
     "TextFile",
     "apply_answer",
     "locate",

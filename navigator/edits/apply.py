@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from navigator.checks.grammar import GrammarGate
 from navigator.edits import gates, messages
-from navigator.edits.ladder import Match, locate, replacement
+from navigator.edits.ladder import SearchMatch, locate, replacement
 from navigator.edits.overlay import MAX_RESULT, Entry, Overlay
 from navigator.edits.parser import Block, BlockKind, ParsedAnswer
 from navigator.edits.paths import doubtful_new_path, unsafe_path
@@ -257,7 +257,7 @@ class _Application:
 
     def _resolve(
         self, block: Block, entry: Entry, text: TextFile, dividers: Sequence[int]
-    ) -> tuple[tuple[str, ...], tuple[str, ...], Match]:
+    ) -> tuple[tuple[str, ...], tuple[str, ...], SearchMatch]:
         """The divider whose upper part is in the file, and where it is."""
         parts = [(block.body[:at], block.body[at + 1 :]) for at in dividers]
         if len(parts) == 1 and _filled(parts[0][0]) and parts[0][0] == parts[0][1]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from navigator.checks.syntax import omission_in
-from navigator.edits.ladder import Match, occurrences, repeats
+from navigator.edits.ladder import SearchMatch, occurrences, repeats
 from navigator.edits.messages import counting, find_closest
 from navigator.edits.overlay import Entry
 from navigator.edits.parser import Block, BlockKind, is_conflict, is_divider, is_fence
@@ -61,7 +61,7 @@ def refuse_fenced(path: str, content: Sequence[str]) -> None:
 
 
 def refuse_standing(
-    entry: Entry, lines: Sequence[str], match: Match, search: Sequence[str], replace: Sequence[str]
+    entry: Entry, lines: Sequence[str], match: SearchMatch, search: Sequence[str], replace: Sequence[str]
 ) -> None:
     """Refuse to add lines around SEARCH that are there already, exactly so.
 

@@ -38,7 +38,7 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class SearchMatch:
     """Where SEARCH was found: 0-based line indexes, more than one when ambiguous, all on the same rung."""
 
     rung: Rung
@@ -46,18 +46,18 @@ class Match:
     shift: Shift | None = None
 
 
-def locate(lines: Sequence[str], search: Sequence[str]) -> Match | None:
+def locate(lines: Sequence[str], search: Sequence[str]) -> SearchMatch | None:
     """Find SEARCH on the strictest rung that knows a place for it; None when no rung does."""
     if not lines or not search or len(search) > len(lines):
         return None
     if starts := _find_all(lines, search, None):
-        return Match(Rung.EXACT, starts)
+        return SearchMatch(Rung.EXACT, starts)
     if starts := _find_all(lines, search, _without_trailing):
-        return Match(Rung.TRAILING_WHITESPACE, starts)
+        return SearchMatch(Rung.TRAILING_WHITESPACE, starts)
     if shifted := _find_shifted(lines, search):
-        return Match(Rung.INDENT, tuple(start for start, _ in shifted), shifted[0][1])
+        return SearchMatch(Rung.INDENT, tuple(start for start, _ in shifted), shifted[0][1])
     if starts := _find_all(lines, search, plain_punctuation):
-        return Match(Rung.UNICODE, starts)
+        return SearchMatch(Rung.UNICODE, starts)
     return None
 
 
@@ -72,7 +72,7 @@ def repeats(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...]:
 
 
 def replacement(
-    lines: Sequence[str], match: Match, search: Sequence[str], replace: Sequence[str]
+    lines: Sequence[str], match: SearchMatch, search: Sequence[str], replace: Sequence[str]
 ) -> list[NewLine] | None:
     """The pieces that take SEARCH's place at the match's only start.
 

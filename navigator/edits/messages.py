@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from navigator.edits.ladder import Match
+from navigator.edits.ladder import SearchMatch
 from navigator.edits.overlay import Entry
 from navigator.edits.paths import did_you_mean
 from navigator.edits.problems import listed, numbered_lines, plural, quote
@@ -31,7 +31,7 @@ def counting(entry: Entry) -> str:
     return f" Lines are counted after {noun} {listed(entry.blocks)}."
 
 
-def ambiguous(entry: Entry, match: Match) -> str:
+def ambiguous(entry: Entry, match: SearchMatch) -> str:
     """SEARCH occurs more than once: the line numbers."""
     return (
         f"The SEARCH lines occur more than once{_ON_RUNG[match.rung]}: at lines "
@@ -66,7 +66,7 @@ def no_match(entry: Entry, lines: Sequence[str], search: Sequence[str], *, brief
     return text + counting(entry)
 
 
-def indent_too_small(entry: Entry, match: Match) -> str:
+def indent_too_small(entry: Entry, match: SearchMatch) -> str:
     """SEARCH matches only with another indent, and REPLACE cannot be shifted by it."""
     prefix = match.shift.prefix if match.shift is not None else ""
     return (

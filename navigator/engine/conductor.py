@@ -27,10 +27,10 @@ from navigator.engine.incoming import Incoming
 from navigator.engine.measuring import SwapMeasurement
 from navigator.engine.metrics import MetricsServer
 from navigator.engine.on_events import OnEvents
-from navigator.engine.reconcile import Watch
+from navigator.engine.reconcile import Reconciler
 from navigator.engine.residency import Residency
 from navigator.engine.server import SocketServer
-from navigator.engine.summary import Session
+from navigator.engine.summary import SessionSummary
 from navigator.exam.background import keep_preparing
 from navigator.exam.queue import ExamQueue
 from navigator.journey.change import broke
@@ -97,7 +97,7 @@ class Conductor:
         self._server = SocketServer(
             deps.paths.socket, self._handle, lambda after: deps.reader.events(after, limit=1_000_000)
         )
-        self.session = Session(deps)
+        self.session = SessionSummary(deps)
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
         self._incoming = Incoming(deps, self._storage)
@@ -108,11 +108,11 @@ class Conductor:
         )
         self._metrics: MetricsServer | None = None
         self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
-        self._watch = Watch(deps, self._live, self._residency, self._storage, self._wake.set)
+        self._watch = Reconciler(deps, self._live, self._residency, self._storage, self._wake.set)
         self._events = OnEvents(deps, self._storage)
         self._finished = False
 
-    async def run(self) -> Session:
+    async def run(self) -> SessionSummary:
         """Work until the goal is reached, `stop` is asked for, or the process is told to end.
 
         Raises:
@@ -232,7 +232,7 @@ class Conductor:
         match action:
             case acts.Generate(task_id):
                 self._work(task_id, deps.writer_of(deps.reader.task(task_id)), write(deps, task_id))
-            case acts.Check(task_id):
+            case acts.RunChecks(task_id):
                 self._work(task_id, None, deps.cpu_work.during("checks", partial(check, deps, task_id)))
             case acts.ReadOwn(task_id):
                 self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from navigator.git.existing import Found, commit_changes, held_commits, new_commits
+from navigator.git.existing import Listed, commit_changes, held_commits, new_commits
 from navigator.git.facts import WORKTREE, RepoFacts, resolve_base
 from navigator.git.hook import noted_commits
 from navigator.git.private import PrivateRepo
@@ -103,8 +103,8 @@ async def take_in(deps: Dependencies, project: Project) -> Queued:
     return queued
 
 
-def _find(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> Found:
-    return Found(commit_changes(private, facts, held_commits(facts, shas)))
+def _find(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> Listed:
+    return Listed(commit_changes(private, facts, held_commits(facts, shas)))
 
 
 def _new_on_branches(deps: Dependencies, project: Project, seen: dict[str, str]) -> _Branches:

@@ -6,7 +6,7 @@ import logging
 
 from navigator.actions.conducting import busy
 from navigator.engine.conductor_state import ConductorState
-from navigator.engine.summary import Session
+from navigator.engine.summary import SessionSummary
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.storage_faults import Storage
 from navigator.model.errors import Conflict
@@ -30,7 +30,9 @@ class SwapMeasurement:
     that work needs.
     """
 
-    def __init__(self, deps: Dependencies, live: ConductorState, session: Session, storage: Storage) -> None:
+    def __init__(
+        self, deps: Dependencies, live: ConductorState, session: SessionSummary, storage: Storage
+    ) -> None:
         self._deps = deps
         self._live = live
         self._session = session

@@ -10,7 +10,7 @@ from navigator.config.settings import Settings
 from navigator.model.states import Role
 from navigator.swap.base import SwapStrategy
 from navigator.swap.page_cache import MIB, CachedBytes
-from navigator.swap.read_ahead import Limits, ReadAhead
+from navigator.swap.read_ahead import ReadAhead, ReadLimits
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +90,6 @@ class WeightReadAhead:
             for role in _NEXT
         }
         if self._ahead is None:
-            self._ahead = ReadAhead(files, Limits())
+            self._ahead = ReadAhead(files, ReadLimits())
         self._ahead.files = files
         return self._ahead

@@ -32,7 +32,7 @@ _SECOND_LOOK = 0.2
 """Seconds between the two looks that a death needs."""
 
 
-class Watch:
+class Reconciler:
     """Compares what is believed with what is there.
 
     Args:

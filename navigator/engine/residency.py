@@ -12,7 +12,7 @@ from navigator.engine.batches import Batches
 from navigator.engine.canary import CanaryWatch
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.read_ahead import WeightReadAhead
-from navigator.engine.summary import Session
+from navigator.engine.summary import SessionSummary
 from navigator.engine.swapping import confirmed, first_answer, garbage, resident_now
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.storage_faults import Storage
@@ -45,7 +45,7 @@ class Residency:
         self,
         deps: Dependencies,
         live: ConductorState,
-        session: Session,
+        session: SessionSummary,
         storage: Storage,
         batches: Batches,
         wake: Callable[[], None],

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from navigator.figures.forecasts import Job, modelled_time
+from navigator.figures.forecasts import ResidencyCall, modelled_time
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal, Swap, utc_now
 from navigator.model.states import CheckOutcome, Role, TaskState, Verdict
 from navigator.model.timing import TimingModel, read_timing
 
 
-class Session:
+class SessionSummary:
     """Begun with the conductor, ended with it; `document` is what `navigator run --json` prints."""
 
     def __init__(self, deps: Dependencies) -> None:
@@ -110,7 +110,7 @@ class Session:
             serial = sum(row.usage.seconds for row in rows) + sum(swap.seconds for swap in done)
             return {"model_seconds": round(wall, 3), "serial_seconds": round(serial, 3)}
         jobs = [
-            Job(
+            ResidencyCall(
                 role=row.role,
                 residency=sum(swap.started <= row.started for swap in done),
                 prompt_tokens=max(0, row.usage.prompt_tokens - row.usage.cached_tokens),

@@ -30,7 +30,7 @@ _REWORKING = 60
 
 
 @dataclass(frozen=True)
-class Change:
+class Picked:
     """An accepted change, from which a mutant and a clean control can be made.
 
     Attributes:
@@ -91,10 +91,10 @@ def harmless(commits: Iterable[Commit], lines: int) -> list[Commit]:
     return sorted(found, key=lambda commit: abs(commit.code_lines - lines))
 
 
-def of_commits(commits: Iterable[Commit]) -> list[Change]:
+def of_commits(commits: Iterable[Commit]) -> list[Picked]:
     """The commits that change code and are of a size that is reviewed in one go, newest first."""
     return [
-        Change(
+        Picked(
             key=commit.sha,
             base=commit.parent,
             tree=commit.sha,
@@ -115,10 +115,10 @@ def of_commits(commits: Iterable[Commit]) -> list[Change]:
     ]
 
 
-def of_proposals(found: Sequence[tuple[Proposal, Task]]) -> list[Change]:
+def of_proposals(found: Sequence[tuple[Proposal, Task]]) -> list[Picked]:
     """Approved proposals, in the order given."""
     return [
-        Change(
+        Picked(
             key=proposal.id,
             base=proposal.base_commit,
             tree=proposal.tree,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
-from navigator.exam.candidates import Change, OutOfTime, Rejected, Trials, harmless, neutral_words
+from navigator.exam.candidates import OutOfTime, Picked, Rejected, Trials, harmless, neutral_words
 from navigator.exam.faults import Fault
 from navigator.exam.mining import (
     Commit,
@@ -194,7 +194,7 @@ class Maker:
 
     # Faults in accepted changes
 
-    async def in_change(self, change: Change) -> Pair:
+    async def in_change(self, change: Picked) -> Pair:
         """An accepted change with one fault that the tests find, and the change as it is.
 
         Raises:
@@ -216,7 +216,7 @@ class Maker:
             return self._pair(change, (tree, faulty), fault, failing, passed)
         raise why
 
-    def _faults(self, change: Change) -> tuple[str, list[Fault]]:
+    def _faults(self, change: Picked) -> tuple[str, list[Fault]]:
         """The change's tree, pinned like its base, and the faults to be tried. Runs git: called in a thread."""
         words = "\n".join((change.text, change.title, change.summary))
         try:
@@ -235,14 +235,14 @@ class Maker:
             raise Rejected("its files are no longer there") from error
         return tree, faults
 
-    def _later_fixes(self, change: Change) -> list[Commit]:
+    def _later_fixes(self, change: Picked) -> list[Commit]:
         """The fixes that were made after a commit of the history."""
         later = takewhile(lambda commit: commit.sha != change.key, self.commits)
         return [commit for commit in later if commit.fixes]
 
     def _pair(
         self,
-        change: Change,
+        change: Picked,
         trees: tuple[str, str],
         fault: Fault,
         failing: Sequence[str],

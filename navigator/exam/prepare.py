@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from navigator.exam.candidates import (
     MOST_CHANGED,
-    Change,
     OutOfTime,
+    Picked,
     Rejected,
     Trials,
     fixes,
@@ -39,7 +39,7 @@ _PATIENCE, _TIMES = 20.0, 10.0
 """A trial's tests may take this many seconds, or as many times what they take on today's tree."""
 
 
-class NotReady(NavigatorError):
+class NoExam(NavigatorError):
     """Why a project can have no exam; the hint says what to do."""
 
     code = "exam_not_ready"
@@ -51,7 +51,7 @@ class _Progress:
 
     limit: int
     found: dict[ExamSource, int]
-    left: dict[ExamSource, deque[Commit | Change]]
+    left: dict[ExamSource, deque[Commit | Picked]]
     known: dict[ExamSource, int]
     items: list[ExamItem]
     tried: Counter[ExamSource] = field(default_factory=Counter)
@@ -187,25 +187,25 @@ async def ready_setup(deps: Dependencies, project: Project) -> CheckSetup:
         NotReady: what is missing.
     """
     if not project.check.strip():
-        raise NotReady(
+        raise NoExam(
             "It has no test command, and only a test proves a fault.",
             hint=f"`navigator project check {project.name}` proposes one.",
         )
     setup = await check_setup(deps, project)
     if setup.without:
-        raise NotReady(
+        raise NoExam(
             "The sandbox is switched off, and code with planted faults runs nowhere else.",
             hint="Set `unsandboxed = false` under [checks].",
         )
     if not setup.sandbox.works:
-        raise NotReady(f"There is no sandbox: {setup.sandbox.reason}.", hint=setup.sandbox.hint)
+        raise NoExam(f"There is no sandbox: {setup.sandbox.reason}.", hint=setup.sandbox.hint)
     return setup
 
 
 def _require_passing(project: Project, head: str, found: Baseline) -> None:
     if found.outcome is not CheckOutcome.PASSED:
         line = found.detail.partition("\n")[0]
-        raise NotReady(
+        raise NoExam(
             f"Its tests do not pass on {head[:12]} ({found.outcome.value}: {line}).",
             hint=f"Repair them first: `navigator project check {project.name}` shows the output.",
         )
@@ -228,7 +228,7 @@ def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamS
     ]
     known = [(proposal, deps.reader.task(proposal.task_id)) for proposal in accepted]
     changes = [*of_proposals(known), *of_commits(maker.commits)]
-    found: dict[ExamSource, list[Commit | Change]] = {
+    found: dict[ExamSource, list[Commit | Picked]] = {
         source: [*fixes(maker.commits)] if source is ExamSource.REVERSED_FIX else [*changes]
         for source in sources
     }
@@ -247,11 +247,11 @@ def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamS
     )
 
 
-def _key(candidate: Commit | Change) -> str:
+def _key(candidate: Commit | Picked) -> str:
     return candidate.sha if isinstance(candidate, Commit) else candidate.key
 
 
-async def _try(maker: Maker, progress: _Progress, source: ExamSource, candidate: Commit | Change) -> None:
+async def _try(maker: Maker, progress: _Progress, source: ExamSource, candidate: Commit | Picked) -> None:
     """Try one candidate, and store what came of it with its items in one transaction.
 
     Raises:

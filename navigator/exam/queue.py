@@ -20,9 +20,9 @@ from navigator.client.names import same_model
 from navigator.config.settings import is_rehearsal
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.review import prompt_dependencies, read_change
-from navigator.journey.reviewing.precedents import Change
+from navigator.journey.reviewing.precedents import ChangeWords
 from navigator.journey.reviewing.prompt import shown_precedents
-from navigator.journey.subject import Subject, read_subject
+from navigator.journey.subject import Change, read_subject
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamAnswer, ExamItem
@@ -65,7 +65,9 @@ async def ask_item(
     if plain:
         subject = replace(subject, precedents=())
     review = await read_change(deps, subject, role)
-    held = shown_precedents(prompt_dependencies(deps, role), subject.precedents, Change.of(subject.files))
+    held = shown_precedents(
+        prompt_dependencies(deps, role), subject.precedents, ChangeWords.of(subject.files)
+    )
     shown = tuple(sorted(one.id for one in held))
     told = {"turn": turn, "precedents": shown, "role": role}
     answer = _answer(item, review, subject.files).model_copy(update=told)
@@ -102,7 +104,7 @@ async def ask_writer(deps: Dependencies, most: int) -> int:
     return min(most, len(order))
 
 
-async def exam_subject(deps: Dependencies, item: ExamItem) -> Subject:
+async def exam_subject(deps: Dependencies, item: ExamItem) -> Change:
     """The item as a review sees a proposal: a task and a proposal that are in no table, and the diff from git."""
     project = deps.project(item.project_id)
     private = await asyncio.to_thread(deps.private, project)
@@ -236,7 +238,7 @@ class ExamQueue:
         self._open = _Open()
         self._last_answer = 0
         self._broken: set[int] = set()
-        self._changes: dict[int, Change] = {}
+        self._changes: dict[int, ChangeWords] = {}
         self._reads, self._later = 0, False
         self._not_before = 0.0
 
@@ -328,7 +330,7 @@ class ExamQueue:
                     return None
                 self._reads -= 1
                 private = self._deps.private(self._deps.project(item.project_id))
-                self._changes[item.id] = Change.of(private.diff(item.base_commit, item.tree))
+                self._changes[item.id] = ChangeWords.of(private.diff(item.base_commit, item.tree))
         except NavigatorError:
             log.exception("exam item %d cannot be read", item.id)
             self._broken.add(item.id)

@@ -54,7 +54,7 @@ PROBES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ProbeJudgement:
     """What the answers came to. `likeness`: mean over the probes, 0 to 1; None without a reference."""
 
     outcome: CanaryOutcome
@@ -68,7 +68,7 @@ def judge(
     *,
     accept_length: float | None = None,
     reference_accept_length: float | None = None,
-) -> Judgement:
+) -> ProbeJudgement:
     """Compare answers to `PROBES` with those of the same model and profile when it was first loaded.
 
     Args:
@@ -79,28 +79,28 @@ def judge(
     right = any(patterns.search(probe.expected, text) for probe, text in zip(PROBES, answers, strict=True))
     if reference is None:
         if not any(text.strip() for text in answers):
-            return Judgement(CanaryOutcome.UNANSWERED, reason="every answer was empty")
+            return ProbeJudgement(CanaryOutcome.UNANSWERED, reason="every answer was empty")
         if not right and all(map(_loops, answers)):
-            return Judgement(CanaryOutcome.GARBAGE, reason="every answer repeats one or two tokens")
-        return Judgement(CanaryOutcome.REFERENCE)
+            return ProbeJudgement(CanaryOutcome.GARBAGE, reason="every answer repeats one or two tokens")
+        return ProbeJudgement(CanaryOutcome.REFERENCE)
     if tuple(answers) == tuple(reference):
         likeness = 1.0
     else:
         likeness = fmean(_likeness(*pair) for pair in zip(answers, reference, strict=True))
     if likeness < ALIKE and not right:
         words = f"the answers have nothing in common with the reference (likeness {likeness:.2f})"
-        return Judgement(CanaryOutcome.GARBAGE, likeness, words)
+        return ProbeJudgement(CanaryOutcome.GARBAGE, likeness, words)
     known = reference_accept_length
     if accept_length is not None and known is not None and accept_length < FEWER_ACCEPTED * known:
         words = f"speculation accepts {accept_length:.2f} tokens a step, {known:.2f} in the reference"
-        return Judgement(CanaryOutcome.DRIFTED, likeness, words)
+        return ProbeJudgement(CanaryOutcome.DRIFTED, likeness, words)
     if tuple(answers) != tuple(reference):
-        return Judgement(
+        return ProbeJudgement(
             CanaryOutcome.DRIFTED,
             likeness,
             f"the answers differ from the reference (likeness {likeness:.2f})",
         )
-    return Judgement(CanaryOutcome.SAME, likeness)
+    return ProbeJudgement(CanaryOutcome.SAME, likeness)
 
 
 def _likeness(one: str, other: str) -> float:

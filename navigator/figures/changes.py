@@ -52,7 +52,7 @@ def first_uses(counts: Iterable[VersionCount]) -> tuple[FirstUse, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class VersionChange:
     """The newest change of a prompt or a model in one line of work: the verdicts of one writer that work in one way.
 
     Attributes:
@@ -77,13 +77,13 @@ class Change:
 class Watched:
     """A change, and what the verdicts since say: `former_revise` of `former_n` were REVISE before it."""
 
-    change: Change
+    change: VersionChange
     former_revise: int
     former_n: int
-    watch: Watch
+    watch: ChangeWatch
 
 
-def changes(counts: Sequence[VersionCount]) -> tuple[Change, ...]:
+def changes(counts: Sequence[VersionCount]) -> tuple[VersionChange, ...]:
     """The newest change of each line of work that is in use and had one.
 
     Routing gives several writers work at the same time, so each of them is a line of its own. A writer with a single
@@ -108,16 +108,16 @@ def changes(counts: Sequence[VersionCount]) -> tuple[Change, ...]:
     return tuple(change for key, change in found if key not in replaced)
 
 
-def _newest(line: Sequence[VersionCount], earlier: Sequence[VersionCount]) -> Change | None:
+def _newest(line: Sequence[VersionCount], earlier: Sequence[VersionCount]) -> VersionChange | None:
     newest = max(line, key=lambda row: row.first)
     # Proposals of an older prompt may be reviewed late: only one that was also written later is a return.
     again = max(line, key=lambda row: (row.last, row.written))
     if again is not newest and again.written > newest.written:
-        return Change(again, newest, back=True, since=newest.last)
+        return VersionChange(again, newest, back=True, since=newest.last)
     before = [row for row in line if row is not newest] or list(earlier)
     if not before:
         return None
-    return Change(
+    return VersionChange(
         newest, max(before, key=lambda row: (row.written, row.last)), back=False, since=newest.first
     )
 
@@ -147,7 +147,7 @@ _MEMORY = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class ChangeWatch:
     """What the verdicts since a change say.
 
     Attributes:
@@ -166,7 +166,7 @@ class Watch:
     shown_at: int | None
 
 
-def watch(former_revise: int, former_n: int, verdicts: Iterable[bool]) -> Watch:
+def watch(former_revise: int, former_n: int, verdicts: Iterable[bool]) -> ChangeWatch:
     """Follow the verdicts since a change.
 
     Args:
@@ -192,7 +192,7 @@ def watch(former_revise: int, former_n: int, verdicts: Iterable[bool]) -> Watch:
         strongest = max(strongest, evidence)
         if shown_at is None and former_n and evidence >= math.log(SHOWN_FROM):
             shown_at = n
-    return Watch(revise, n, _exp(evidence), _exp(strongest), shown_at)
+    return ChangeWatch(revise, n, _exp(evidence), _exp(strongest), shown_at)
 
 
 def _exp(logarithm: float) -> float:

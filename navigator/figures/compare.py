@@ -13,7 +13,7 @@ MOST_EXACT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TwoShares:
     """Two proportions that do not share observations.
 
     Attributes:
@@ -70,7 +70,7 @@ def boschloo(k1: int, n1: int, k2: int, n2: int) -> float:
     return float(boschloo_exact([[k1, k2], [n1 - k1, n2 - k2]]).pvalue)
 
 
-def compared(k1: int, n1: int, k2: int, n2: int) -> Comparison:
+def compared(k1: int, n1: int, k2: int, n2: int) -> TwoShares:
     """Compare k1 of n1 with k2 of n2; without SciPy, or with very many, the interval alone.
 
     Raises:
@@ -79,18 +79,18 @@ def compared(k1: int, n1: int, k2: int, n2: int) -> Comparison:
     first, second = share(k1, n1), share(k2, n2)
     low, high = newcombe(k1, n1, k2, n2)
     if first.rate is None or second.rate is None:
-        return Comparison(first, second, None, low, high, p_missing="one of them has no verdict")
+        return TwoShares(first, second, None, low, high, p_missing="one of them has no verdict")
     difference = first.rate - second.rate
     if n1 * n2 > MOST_EXACT:
-        return Comparison(
+        return TwoShares(
             first, second, difference, low, high, p_missing="too many verdicts for an exact test"
         )
     try:
         p = boschloo(k1, n1, k2, n2)
     except ImportError:
         missing = "needs SciPy: pip install 'navigator-cascade[statistics]'"
-        return Comparison(first, second, difference, low, high, p_missing=missing)
-    return Comparison(first, second, difference, low, high, p)
+        return TwoShares(first, second, difference, low, high, p_missing=missing)
+    return TwoShares(first, second, difference, low, high, p)
 
 
 # Paired outcomes: the same tasks under two conditions.

@@ -411,7 +411,7 @@ def advice_words(score: ExamScore) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PairedShare:
     """A share of right answers, asked in two ways of the same items; `gain` is second − first, None without items."""
 
     first: Share
@@ -433,8 +433,8 @@ class Paired:
         agreed: pairs with the same verdict.
     """
 
-    sensitivity: Beside
-    specificity: Beside
+    sensitivity: PairedShare
+    specificity: PairedShare
     agreed: Share
 
 
@@ -448,14 +448,14 @@ def paired(rows: Iterable[ExamPair]) -> Paired:
     )
 
 
-def _beside(rows: Sequence[ExamPair], right: Verdict) -> Beside:
+def _beside(rows: Sequence[ExamPair], right: Verdict) -> PairedShare:
     def n(first: bool, second: bool) -> int:
         return _sum(row for row in rows if (row.first is right, row.second is right) == (first, second))
 
     both, lost, won, none = n(True, True), n(True, False), n(False, True), n(False, False)
     total = both + lost + won + none
     gain = Estimate(*paired_difference(both, won, lost, none)) if total else None
-    return Beside(share(both + lost, total), share(both + won, total), gain)
+    return PairedShare(share(both + lost, total), share(both + won, total), gain)
 
 
 # Does a reviewer say the same of the same diff? Cohen's kappa of its first two verdicts, with an interval.

@@ -80,7 +80,7 @@ def _errors(records: list[ForecastRecord]) -> ForecastError:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ResidencyCall:
     """One model call: uncached prompt tokens, answer tokens, and which residency it fell in."""
 
     role: Role
@@ -98,7 +98,7 @@ class ModelledTime:
 
 
 def modelled_time(
-    jobs: Sequence[Job],
+    jobs: Sequence[ResidencyCall],
     loads: Sequence[Role],
     speeds: Mapping[Role, StepTimes],
     streams: Mapping[Role, int],
@@ -112,7 +112,7 @@ def modelled_time(
         streams: requests in flight at most, per role.
     """
     loading = sum(speeds[role].load_seconds for role in loads if role in speeds)
-    groups: dict[tuple[int, Role], list[Job]] = {}
+    groups: dict[tuple[int, Role], list[ResidencyCall]] = {}
     for job in jobs:
         if job.role in speeds:
             groups.setdefault((job.residency, job.role), []).append(job)

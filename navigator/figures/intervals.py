@@ -76,7 +76,7 @@ def needed(half_width: float, rate: float = 0.35) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Durations:
     """Durations in seconds. `p95` of fewer than 20 lies between the two longest: an indication, no more."""
 
     n: int
@@ -105,11 +105,11 @@ def percentile(values: Sequence[float], fraction: float) -> float:
     return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
-def summarise(values: Sequence[float]) -> Summary | None:
+def summarise(values: Sequence[float]) -> Durations | None:
     """Count, mean, median and 95th percentile; None of nothing."""
     if not values:
         return None
-    return Summary(
+    return Durations(
         n=len(values),
         mean=statistics.fmean(values),
         median=statistics.median(values),

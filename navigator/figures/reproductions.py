@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from navigator.figures.intervals import Share, share
 from navigator.model.outcomes import AfterlifeCount
@@ -36,31 +37,30 @@ class Proved:
     could_not: int
 
 
+Groups = dict[str, dict[str, Share]]
+"""Shares by what findings are grouped by ("" for all of them together) and by group."""
+
+
 @dataclass(frozen=True, slots=True)
 class Afterlives:
     """Findings that landed unrepaired: of those whose line was found, those that a fix changed, and another commit.
 
-    `by` has the share that a fix changed, by severity and criterion; of the `unknown` ones the line was not found.
+    `by` has the share that a fix changed; of the `unknown` ones the line was not found.
     """
 
     fixed: Share
     changed: Share
-    by: dict[str, Share]
+    by: Groups
     unknown: int
 
 
 def afterlives(counts: Sequence[AfterlifeCount]) -> Afterlives:
     """Shares with 95 % Wilson intervals."""
-
-    def of(fate: str, sort: str = "") -> Share:
-        known = [row for row in counts if row.fate != "unknown" and sort in ("", row.severity, row.criterion)]
-        return share(sum(row.n for row in known if row.fate == fate), sum(row.n for row in known))
-
-    sorts = dict.fromkeys(sort.value for row in counts for sort in (row.severity, row.criterion))
+    known = [row for row in counts if row.fate != "unknown"]
+    groups = _grouped(known, lambda row: row.fate == "fixed")
+    fixed = groups.pop("").get("all", share(0, 0))
     unknown = sum(row.n for row in counts if row.fate == "unknown")
-    return Afterlives(
-        of("fixed"), of("changed"), {sort: of("fixed", sort) for sort in sorted(sorts)}, unknown
-    )
+    return Afterlives(fixed, _part(known, lambda row: row.fate == "changed"), groups, unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class FindingTests:
     met_unmet: Share
     approved_proved: Share
     approved_other: Share
-    judged: dict[str, dict[str, Share]] = field(default_factory=dict)
+    judged: Groups = field(default_factory=dict)
     afterlife: Afterlives | None = None
 
 
@@ -111,26 +111,38 @@ def finding_tests(
     )
 
 
-def judged(counts: Sequence[JudgementCount]) -> dict[str, dict[str, Share]]:
+def judged(counts: Sequence[JudgementCount]) -> Groups:
     """What part of the findings that the developer judged is right: all of them, then by criterion and so on."""
-    groups: dict[str, Callable[[JudgementCount], str]] = {
+    groups = _grouped(counts, lambda one: one.judgement is Judgement.RIGHT)
+    del groups["judged"]
+    return groups
+
+
+_Row = TypeVar("_Row", JudgementCount, AfterlifeCount, ReproductionCount, ReproducedDecision)
+
+
+def _part(rows: Sequence[_Row], hit: Callable[[_Row], bool]) -> Share:
+    return share(sum(row.n for row in rows if hit(row)), sum(row.n for row in rows))
+
+
+_Judged = TypeVar("_Judged", JudgementCount, AfterlifeCount)
+
+
+def _grouped(counts: Sequence[_Judged], hit: Callable[[_Judged], bool]) -> Groups:
+    groups: dict[str, Callable[[_Judged], str]] = {
         "": lambda one: "all",
         "criterion": lambda one: one.criterion.value,
         "severity": lambda one: one.severity.value,
         "project": lambda one: one.project,
         "prompt": lambda one: one.prompt_version,
+        "judged": lambda one: one.judgement.value.replace("_", " ") if one.judgement else "not judged",
     }
-    found: dict[str, dict[str, Share]] = {}
+    found: Groups = {}
     for by, name in groups.items():
-        rows: dict[str, list[JudgementCount]] = {}
+        rows: dict[str, list[_Judged]] = {}
         for one in counts:
             rows.setdefault(name(one), []).append(one)
-        found[by] = {
-            label: share(
-                sum(one.n for one in held if one.judgement is Judgement.RIGHT), sum(one.n for one in held)
-            )
-            for label, held in sorted(rows.items())
-        }
+        found[by] = {label: _part(held, hit) for label, held in sorted(rows.items())}
     return found
 
 
@@ -151,11 +163,9 @@ def _proved(name: str, rows: Sequence[ReproductionCount]) -> Proved:
 
 
 def _met(rows: Sequence[ReproductionCount]) -> Share:
-    passes = sum(row.n for row in rows if row.revised is RevisedOutcome.PASSES)
-    return share(passes, passes + sum(row.n for row in rows if row.revised is RevisedOutcome.FAILS))
+    known = [row for row in rows if row.revised in (RevisedOutcome.PASSES, RevisedOutcome.FAILS)]
+    return _part(known, lambda row: row.revised is RevisedOutcome.PASSES)
 
 
 def _approved(rows: Sequence[ReproducedDecision]) -> Share:
-    return share(
-        sum(row.n for row in rows if row.decision is DecisionKind.APPROVE), sum(row.n for row in rows)
-    )
+    return _part(rows, lambda row: row.decision is DecisionKind.APPROVE)

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from navigator.figures.intervals import Summary, summarise
+from navigator.figures.intervals import Durations, summarise
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 
@@ -28,7 +28,7 @@ class Warmth:
 
     name: str
     share: float
-    seconds: Summary
+    seconds: Durations
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class Direction:
     from_role: Role | None
     to_role: Role
     strategy: str
-    seconds: Summary | None
-    phases: dict[str, Summary]
+    seconds: Durations | None
+    phases: dict[str, Durations]
     failed: int
     failures: dict[str, int] = field(default_factory=dict)
     outside: int = 0
@@ -94,8 +94,8 @@ class RoundTrip:
     """
 
     strategy: str
-    seconds: Summary
-    phases: dict[str, Summary]
+    seconds: Durations
+    phases: dict[str, Durations]
 
 
 def round_trips(swaps: Iterable[Swap]) -> tuple[RoundTrip, ...]:
@@ -166,7 +166,7 @@ def _direction(swaps: Sequence[Swap]) -> Direction:
     )
 
 
-def _phases(each: Iterable[Sequence[SwapPhase]]) -> dict[str, Summary]:
+def _phases(each: Iterable[Sequence[SwapPhase]]) -> dict[str, Durations]:
     """Seconds by phase, each summarised over those that had it; a phase that occurs twice counts with its sum."""
     by_phase: dict[str, list[float]] = {}
     for phases in each:
@@ -178,7 +178,7 @@ def _phases(each: Iterable[Sequence[SwapPhase]]) -> dict[str, Summary]:
     return {name: _summary(values) for name, values in by_phase.items()}
 
 
-def _summary(values: Sequence[float]) -> Summary:
+def _summary(values: Sequence[float]) -> Durations:
     found = summarise(values)
     assert found is not None  # a group has at least one
     return found

@@ -35,7 +35,7 @@ class RawChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TreeDiff:
     """Two trees compared once: every changed path without renames, and the same as files with hunks."""
 
     raw: tuple[RawChange, ...]
@@ -83,7 +83,7 @@ def decode_lines(content: bytes) -> str:
         return content.decode("latin-1")
 
 
-def parse_comparison(output: bytes) -> Comparison:
+def parse_comparison(output: bytes) -> TreeDiff:
     """Read the output of `git diff-tree -r -z --raw -p --full-index`.
 
     Raises:
@@ -116,7 +116,7 @@ def parse_comparison(output: bytes) -> Comparison:
     plain = sorted(
         (change for record in records for change in record.plain()), key=lambda c: path_bytes(c.path)
     )
-    return Comparison(tuple(plain), tuple(files))
+    return TreeDiff(tuple(plain), tuple(files))
 
 
 def _parse_raw(output: bytes) -> tuple[list[_Record], bytes]:

@@ -47,7 +47,7 @@ class NothingToReview(NavigatorError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedReview:
     """What to review: `ref` is a commit or a range (`A..B`), "" for HEAD. At most one of the four is given.
 
     `each`: every commit of a range or a branch is a change of its own.
@@ -61,7 +61,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Existing:
     """One change.
 
     Attributes:
@@ -82,10 +82,10 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Listed:
     """The changes, oldest first, and how many merge commits were left out: what they bring in is reviewed where it was made."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[Existing, ...]
     merges: int = 0
 
 
@@ -102,7 +102,7 @@ class _Commit:
         return f"{self.subject}\n\n{self.body}".strip()
 
 
-def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: Wanted, base: str = "") -> Found:
+def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: WantedReview, base: str = "") -> Listed:
     """The changes that a name stands for. The caller pins them (`PrivateRepo.pin_bases`): the user may amend and rebase.
 
     Args:
@@ -115,22 +115,24 @@ def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: Wanted, base: s
         GitError: the repository is damaged.
     """
     if wanted.worktree:
-        return Found((_worktree(private, facts),))
+        return Listed((_worktree(private, facts),))
     if wanted.staged:
-        return Found((_staged(private, facts),))
+        return Listed((_staged(private, facts),))
     if wanted.branch:
         tip = _commit_of(facts, f"refs/heads/{wanted.branch}", f"the branch {wanted.branch}")
         start = _trunk(facts, wanted.branch, base)
         return _range(private, facts, start, tip, wanted.branch, each=wanted.each)
     match = _RANGE.fullmatch(wanted.ref)
     if match is None:
-        return Found((_alone(private, facts, _commit_of(facts, wanted.ref or "HEAD", wanted.ref or "HEAD")),))
+        return Listed(
+            (_alone(private, facts, _commit_of(facts, wanted.ref or "HEAD", wanted.ref or "HEAD")),)
+        )
     ends = [match["from"] or "HEAD", match["to"] or "HEAD"]
     start, tip = (_commit_of(facts, name, name) for name in ends)
     return _range(private, facts, start, tip, wanted.ref, each=wanted.each)
 
 
-def commit_changes(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> tuple[Change, ...]:
+def commit_changes(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> tuple[Existing, ...]:
     """Single commits by their full ids; merges and commits that exist no more are left out."""
     known = [commit for commit in _read(facts, shas, walk=False) if len(commit.parents) < 2]
     return tuple(_single(private, commit) for commit in known)
@@ -252,18 +254,18 @@ def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> l
     return commits
 
 
-def _alone(private: PrivateRepo, facts: RepoFacts, sha: str) -> Change:
+def _alone(private: PrivateRepo, facts: RepoFacts, sha: str) -> Existing:
     """One commit, against its first parent."""
     return _single(private, _read(facts, [sha], walk=False)[0])
 
 
-def _single(private: PrivateRepo, commit: _Commit) -> Change:
+def _single(private: PrivateRepo, commit: _Commit) -> Existing:
     base = commit.parents[0] if commit.parents else _empty(private)
     text = _text(f"Commit {commit.sha[:12]} by {commit.author}. Its message:", [commit])
-    return Change(commit.sha[:12], base, commit.sha, _titled(commit.subject), text, commit.author)
+    return Existing(commit.sha[:12], base, commit.sha, _titled(commit.subject), text, commit.author)
 
 
-def _range(private: PrivateRepo, facts: RepoFacts, start: str, tip: str, name: str, *, each: bool) -> Found:
+def _range(private: PrivateRepo, facts: RepoFacts, start: str, tip: str, name: str, *, each: bool) -> Listed:
     """What `tip` has and `start` has not, as one change against where the two parted, or commit by commit."""
     commits = _read(facts, [tip, f"^{start}"])
     if not commits:
@@ -278,16 +280,16 @@ def _range(private: PrivateRepo, facts: RepoFacts, start: str, tip: str, name: s
     if each:
         own = [commit for commit in commits if len(commit.parents) < 2]
         changes = tuple(_single(private, commit) for commit in reversed(own))
-        return Found(changes, len(commits) - len(own))
+        return Listed(changes, len(commits) - len(own))
     parted = facts.git().run("merge-base", "--end-of-options", start, tip, check=False)
     base = parted.text if parted.status == 0 else _empty(private)
     count = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
     title = commits[0].subject if len(commits) == 1 else f"{safe_line(name)}: {count}"
     text = _text(f"{count} of {safe_line(name)}. Their messages, oldest first:", commits[::-1])
-    return Found((Change(safe_line(name), base, tip, _titled(title), text, commits[0].author),))
+    return Listed((Existing(safe_line(name), base, tip, _titled(title), text, commits[0].author),))
 
 
-def _staged(private: PrivateRepo, facts: RepoFacts) -> Change:
+def _staged(private: PrivateRepo, facts: RepoFacts) -> Existing:
     """What the index holds, against HEAD. The index is read where it is, never refreshed."""
     out = facts.git(work_tree=True).run(
         "diff-index", "--cached", "--raw", "-z", "--no-renames", "--full-index", "--ita-invisible-in-index",
@@ -311,7 +313,7 @@ def _staged(private: PrivateRepo, facts: RepoFacts) -> Change:
     return _uncommitted(private, facts.head_commit, head, "staged", [change.path for change in changes])
 
 
-def _worktree(private: PrivateRepo, facts: RepoFacts) -> Change:
+def _worktree(private: PrivateRepo, facts: RepoFacts) -> Existing:
     """The checkout as it is, untracked files included, against HEAD; what is left out is said in the text."""
     taken = take_snapshot(private, facts)
     if taken.commit == taken.head:
@@ -321,14 +323,14 @@ def _worktree(private: PrivateRepo, facts: RepoFacts) -> Change:
 
 def _uncommitted(
     private: PrivateRepo, base: str, head: str, name: str, paths: Sequence[str], left: Sequence[str] = ()
-) -> Change:
+) -> Existing:
     count = "1 file" if len(paths) == 1 else f"{len(paths)} files"
     what = "Staged changes" if name == "staged" else "Uncommitted changes"
     text = f"{what} in {count}. No message says what they are for: judge what the code does."
     if left:
         named = ", ".join(safe_line(path) for path in left[:20])
         text += f"\nNot part of what is shown: {named}{' and others' if len(left) > 20 else ''}."
-    return Change(name, base, head, f"{what} in {count}", text)
+    return Existing(name, base, head, f"{what} in {count}", text)
 
 
 def _empty(private: PrivateRepo) -> str:

@@ -22,8 +22,8 @@ from typing import ClassVar, Generic, TypeVar
 
 from navigator.git.diffs import (
     ABSENT,
-    Comparison,
     RawChange,
+    TreeDiff,
     parse_comparison,
     path_bytes,
     path_text,
@@ -119,7 +119,7 @@ class Bounded(Generic[K, V]):
         return value
 
 
-def _lines_of(comparison: Comparison) -> int:
+def _lines_of(comparison: TreeDiff) -> int:
     return 1 + sum(len(hunk.lines) for file in comparison.files for hunk in file.hunks)
 
 
@@ -145,7 +145,7 @@ class PrivateRepo:
         self._own_objects = ""
         self._trees: Bounded[str, str] = Bounded(64)
         self._entries: Bounded[str, dict[str, TreeEntry]] = Bounded(8)
-        self._compared: Bounded[tuple[str, str, int], Comparison] = Bounded(_CACHED_LINES, _lines_of)
+        self._compared: Bounded[tuple[str, str, int], TreeDiff] = Bounded(_CACHED_LINES, _lines_of)
         self._blobs: Bounded[str, bytes] = Bounded(_BLOB_CACHE_BYTES, len)
 
     @classmethod
@@ -416,7 +416,7 @@ class PrivateRepo:
         for _, old in sorted(ages, reverse=True)[_KEPT_INDEXES:]:
             old.unlink(missing_ok=True)
 
-    def compare(self, a: str, b: str, context: int = 3) -> Comparison:
+    def compare(self, a: str, b: str, context: int = 3) -> TreeDiff:
         """Compare two trees or commits, through one git process: raw records and hunks.
 
         Renames are found only where the content is the same to the byte. No program that attributes or

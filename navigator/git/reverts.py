@@ -38,7 +38,7 @@ _DIFF = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LandedAs:
     """A landed commit. `known_as`: the commit of the same change on the branch, as an earlier look found it."""
 
     commit: str
@@ -68,7 +68,7 @@ class _Commit:
 
 
 def look_for_reverts(
-    git: Git, tip: str, wanted: Sequence[Wanted], *, since: str, most: int = MOST_COMMITS
+    git: Git, tip: str, wanted: Sequence[LandedAs], *, since: str, most: int = MOST_COMMITS
 ) -> tuple[dict[str, Seen], bool]:
     """Look through a branch for landed commits and their reverts.
 

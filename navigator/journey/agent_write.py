@@ -19,7 +19,7 @@ from navigator.agents.checkout import Changed, Checkout
 from navigator.agents.forwarder import Forwarder
 from navigator.agents.homes import Homes
 from navigator.agents.profiles import Endpoint
-from navigator.agents.session import AgentPlace, AgentSession, Turn, limits_of, opened
+from navigator.agents.session import AgentPlace, AgentSession, PromptTurn, limits_of, opened
 from navigator.client.errors import ServingError
 from navigator.git.diffs import ABSENT
 from navigator.git.private import PathRefused
@@ -339,7 +339,7 @@ class _Run:
         self._end(number, outcome, before, session, **told, **more)
         return result
 
-    def _judged(self, turn: Turn, found: Changed) -> Draft | NoChange | NotApplied | str:
+    def _judged(self, turn: PromptTurn, found: Changed) -> Draft | NoChange | NotApplied | str:
         deps, task = self.deps, self.ground.task
         text = deps.redact(turn.said.text)
         if not found.changes and not found.problems:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from navigator.context.withheld import learn_withheld
-from navigator.git.existing import Change, Found
+from navigator.git.existing import Existing, Listed
 from navigator.git.facts import RepoFacts, read_facts
 from navigator.git.private import LineCounts, PrivateRepo
 from navigator.journey.change import begin_with_checks
@@ -29,7 +29,7 @@ _GENERATED = patterns.compile(r"^ *Generated-By: (\S+)", patterns.MULTILINE)
 
 _ENDED = frozenset({TaskState.CANCELLED, TaskState.FAILED})
 
-Find = Callable[[PrivateRepo, RepoFacts], Found]
+Find = Callable[[PrivateRepo, RepoFacts], Listed]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Queued:
 
 @dataclass(frozen=True)
 class _Measured:
-    change: Change
+    change: Existing
     tree: str
     counts: LineCounts
     left_out: str = ""
@@ -95,7 +95,7 @@ def again(tx: Transaction, task: Task) -> None:
     tx.add_proposal(last.model_copy(update=fresh))
 
 
-def _measure(private: PrivateRepo, project: Project, find: Find) -> tuple[Found, Sequence[_Measured]]:
+def _measure(private: PrivateRepo, project: Project, find: Find) -> tuple[Listed, Sequence[_Measured]]:
     """Find the changes, hold them whole in the private repository and count their lines. Blocks."""
     with at_home(project):
         facts = read_facts(project.path)
@@ -129,13 +129,13 @@ def _why_not(pair: tuple[str, str], counts: LineCounts) -> str:
     return ""
 
 
-def _redacted(change: Change, deps: Dependencies) -> Change:
+def _redacted(change: Existing, deps: Dependencies) -> Existing:
     """The change with the secrets taken out of its words: they are stored, shown to models and passed on."""
     words = {name: deps.redact(getattr(change, name)) for name in ("ref", "title", "text", "author")}
     return replace(change, **words)
 
 
-def _writer(change: Change) -> str:
+def _writer(change: Existing) -> str:
     """The model that the messages of landed commits name as their writer; "" where they name none, or several."""
     named = {match[1] for match in _GENERATED.finditer(change.text)}
     return named.pop() if len(named) == 1 else ""

@@ -34,8 +34,8 @@ from navigator.sandbox.one_test import (
     run_test,
     watched_files,
 )
-from navigator.sandbox.reproducing.facts import Facts, names_around, read_test, whole_statements
-from navigator.sandbox.reproducing.judge import Change, Judged, agreed, alone, change_of, judged
+from navigator.sandbox.reproducing.facts import Source, names_around, read_test, whole_statements
+from navigator.sandbox.reproducing.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.spec import SandboxSpec
 from navigator.sandbox.suite import prepare
 from navigator.store.reads.verdicts import HeldTest
@@ -81,7 +81,7 @@ class _Bench:
     """Everything the runs of one proposal's tests share."""
 
     setup: CheckSetup
-    change: Change
+    change: Traced
     names: frozenset[str]
     files: tuple[str, ...]
     base: str
@@ -104,7 +104,7 @@ def _made_bench(deps: Dependencies, setup: CheckSetup, proposal: Proposal) -> _B
     names: set[str] = set()
     for path, lines in change.added.items():
         names |= _bounded(names_around, source, path, lines) or set()
-    change = Change(
+    change = Traced(
         {
             path: _bounded(whole_statements, source, path, lines) or lines
             for path, lines in change.added.items()
@@ -151,10 +151,10 @@ async def _prove(deps: Dependencies, task: Task, proposal: Proposal, held: HeldT
 
 async def _judgement(
     deps: Dependencies, task: Task, proposal: Proposal, held: HeldTest, bench: _Bench, runs: list[TestRun]
-) -> Judged:
+) -> Ruling:
     """Read the test, run it, judge it. What settles it early spares the other runs."""
     row, finding = held.reproduction, held.finding
-    facts = Facts()
+    facts = Source()
     try:
         command = one_command(bench.setup.project.check, row.path, row.text, file_reader(bench.source))
         if command.traced:
@@ -162,15 +162,15 @@ async def _judgement(
                 run_bounded, read_test, row.text, bench.names, bench.files, size=len(row.text)
             )
     except (NoRunner, WorkerLost) as error:
-        return Judged(_COULD_NOT, str(error))
+        return Ruling(_COULD_NOT, str(error))
     if facts.problem:
-        return Judged(_COULD_NOT, facts.problem)
+        return Ruling(_COULD_NOT, facts.problem)
     if facts.refusals:
-        return Judged(ReproductionOutcome.NOT_REPRODUCED, facts.refusals[0])
+        return Ruling(ReproductionOutcome.NOT_REPRODUCED, facts.refusals[0])
     watched = watched_files([*bench.change.watched, finding.path])
     test = TestFile(row.path, row.text, command, watched)
 
-    async def pair(variant: Variant, *, base_first: bool) -> Judged:
+    async def pair(variant: Variant, *, base_first: bool) -> Ruling:
         # The second pair in the other order: what depends on being first is seen as a difference.
         trees = [(bench.spec, proposal.tree), (bench.base_spec, bench.base)]
         found: dict[str, TestRun] = {}

@@ -14,7 +14,7 @@ from navigator.config.settings import Settings
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Usage
 from navigator.model.states import Role
-from navigator.schedule.inflight import Answer, Inflight, ServerQueue
+from navigator.schedule.inflight import Inflight, ServerQueue, TimedAnswer
 
 if TYPE_CHECKING:
     from navigator.client.client import ModelClient
@@ -86,7 +86,7 @@ class Requests:
             area, seconds = flying.change(-1) - begun, time.monotonic() - since
             if one.usage is not None and seconds > 0:
                 before = flying.limit.limit
-                seen = Answer(one.usage.completion_tokens, seconds, area / seconds)
+                seen = TimedAnswer(one.usage.completion_tokens, seconds, area / seconds)
                 flying.limit = flying.limit.answered(seen)
                 _say(role, before, flying.limit)
 

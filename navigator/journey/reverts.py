@@ -19,7 +19,7 @@ from navigator.git.facts import (
     require_same,
     resolve_base,
 )
-from navigator.git.reverts import Seen, Wanted, look_for_reverts
+from navigator.git.reverts import LandedAs, Seen, look_for_reverts
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, utc_now
@@ -83,7 +83,7 @@ def _look(project: Project, facts: RepoFacts, landed: Sequence[LandedCommit]) ->
 
 def _on(facts: RepoFacts, ref: str, tip: str, landed: Sequence[LandedCommit]) -> list[Fate]:
     """What one branch says of the commits."""
-    wanted = [Wanted(one.commit, one.found_as) for one in landed]
+    wanted = [LandedAs(one.commit, one.found_as) for one in landed]
     seen, whole = look_for_reverts(facts.git(), tip, wanted, since=_since(landed))
     branch, at = ref.removeprefix("refs/heads/"), utc_now()
     return [_fate(one, seen.get(one.commit), branch, at, whole=whole) for one in landed]

@@ -30,9 +30,9 @@ from navigator.journey.reviewing.answer import RawReview, united
 from navigator.journey.reviewing.answer_schema import review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
 from navigator.journey.reviewing.join import Answered, join, unread_of
-from navigator.journey.reviewing.prompt import Plan, Planner, Reading, ReviewPromptDependencies
+from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
 from navigator.journey.reviewing.rereview import reversals
-from navigator.journey.subject import Subject, gather_subject, leaving_messages, precedents_for
+from navigator.journey.subject import Change, gather_subject, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
 from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded.run import WorkerLost, run_bounded
@@ -149,7 +149,7 @@ async def _read(deps: Dependencies, task: Task, proposal: Proposal, role: Role) 
     return await _read_change(deps, subject, role)
 
 
-async def read_change(deps: Dependencies, subject: Subject, role: Role) -> Review:
+async def read_change(deps: Dependencies, subject: Change, role: Role) -> Review:
     """One reading of a change by `role`'s model: a proposal's, or that of an item of the exam, asked alike.
 
     Raises:
@@ -162,8 +162,8 @@ async def read_change(deps: Dependencies, subject: Subject, role: Role) -> Revie
 class Planned:
     """A proposal as it was read from git, and the prompts of its review."""
 
-    subject: Subject
-    plan: Plan
+    subject: Change
+    plan: Parts
 
 
 async def prepare_review(deps: Dependencies, task_id: str) -> tuple[Hashable, Planned]:
@@ -181,7 +181,7 @@ def _plan_key(deps: Dependencies, task: Task, proposal: Proposal) -> Hashable:
 
 
 async def _read_change(
-    deps: Dependencies, subject: Subject, role: Role, plan: Plan | None = None
+    deps: Dependencies, subject: Change, role: Role, plan: Parts | None = None
 ) -> tuple[Review, list[Talk]]:
     if plan is None:
         plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
@@ -255,7 +255,7 @@ def answer_room(server: ServerSettings, role: Role = Role.REVIEWER) -> tuple[int
     return first, min(2 * first, server.max_tokens)
 
 
-def _withheld(deps: Dependencies, subject: Subject, why: str) -> Review:
+def _withheld(deps: Dependencies, subject: Change, why: str) -> Review:
     """The final model may be anywhere: a change that touches what is never shown is not sent to it."""
     model = deps.settings.final.model
     return Review(
@@ -268,7 +268,7 @@ def _withheld(deps: Dependencies, subject: Subject, why: str) -> Review:
     )
 
 
-def plan_review(subject: Subject, deps: ReviewPromptDependencies) -> Plan:
+def plan_review(subject: Change, deps: ReviewPromptDependencies) -> Parts:
     """The prompts of a review. CPU only, and not little of it: call it in a thread."""
     return Planner(
         deps,
@@ -284,7 +284,7 @@ def plan_review(subject: Subject, deps: ReviewPromptDependencies) -> Plan:
 
 
 async def _ask(
-    deps: Dependencies, subject: Subject, reading: Reading, role: Role, seq: int, answers: list[ChatAnswer]
+    deps: Dependencies, subject: Change, reading: Reading, role: Role, seq: int, answers: list[ChatAnswer]
 ) -> Answered:
     """Ask, and once more if the answer cannot be read; then it counts as unread, never as APPROVE."""
     task, why = subject.task, ""
@@ -361,12 +361,12 @@ async def _ask(
     return Answered(reading, kept, "" if kept else why)
 
 
-def _schema(subject: Subject, reading: Reading) -> dict[str, Any]:
+def _schema(subject: Change, reading: Reading) -> dict[str, Any]:
     again, numbers = len(subject.earlier), reading.numbers
     return review_schema(reading.labels, again=again, asked=reading.asked, precedents=numbers)
 
 
-def _is_its_fault(deps: Dependencies, subject: Subject, error: ServingError, role: Role) -> bool:
+def _is_its_fault(deps: Dependencies, subject: Change, error: ServingError, role: Role) -> bool:
     """Whether asking again later would change nothing; see `is_tasks_fault`."""
     if subject.exam_item is None:
         return is_tasks_fault(deps, subject.task, error, role)
@@ -376,8 +376,8 @@ def _is_its_fault(deps: Dependencies, subject: Subject, error: ServingError, rol
 
 
 def conclude(
-    subject: Subject,
-    plan: Plan,
+    subject: Change,
+    plan: Parts,
     answered: Sequence[Answered],
     answers: Sequence[ChatAnswer],
     *,

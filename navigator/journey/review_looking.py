@@ -20,7 +20,7 @@ from navigator.journey.dependencies import Dependencies
 from navigator.journey.looking import records
 from navigator.journey.prompts.looks import LookedTurn, LookTalk
 from navigator.journey.reviewing.prompt import OVERHEAD, Reading
-from navigator.journey.subject import Subject
+from navigator.journey.subject import Change
 from navigator.model.models import Task
 from navigator.model.states import Role
 
@@ -41,7 +41,7 @@ class Looked:
 
 
 async def look_first(
-    deps: Dependencies, subject: Subject, reading: Reading, *, purpose: str, seq: int, max_tokens: int
+    deps: Dependencies, subject: Change, reading: Reading, *, purpose: str, seq: int, max_tokens: int
 ) -> Looked:
     """Let the reviewer look, as often as it may; nothing is asked where it may not.
 
@@ -96,7 +96,7 @@ async def look_first(
     return Looked([*messages, *talk.messages(task.round)], asked)
 
 
-def _talk(deps: Dependencies, subject: Subject, room: int) -> LookTalk:
+def _talk(deps: Dependencies, subject: Change, room: int) -> LookTalk:
     project = deps.project(subject.task.project_id)
     source = TreeSource(deps.private(project), subject.proposal.tree, project)
     count, rules = deps.counter_for(Role.REVIEWER).count, deps.settings.reviewer

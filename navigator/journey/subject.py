@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Subject:
+class Change:
     """A proposal, read from git: the diff, the new text of its files, and what a revision had to answer.
 
     Attributes:
@@ -57,7 +57,7 @@ class Subject:
     precedents: Sequence[Precedent] = ()
 
 
-async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Subject:
+async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Change:
     """Read a proposal from the project's private repository."""
     project = deps.project(task.project_id)
     before = None
@@ -96,7 +96,7 @@ def read_subject(
     earlier: Sequence[Finding] = (),
     tree_before: str = "",
     exam_item: int | None = None,
-) -> Subject:
+) -> Change:
     """The same, from git alone. Runs git: call it in a thread.
 
     Args:
@@ -113,7 +113,7 @@ def read_subject(
     between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
     elsewhere = callers(source, files)
     guarded = _guarded(TreeSource(private, proposal.base_commit, project), source, files)
-    return Subject(
+    return Change(
         task, proposal, files, around, tuple(earlier), tuple(between), elsewhere, guarded, exam_item
     )
 

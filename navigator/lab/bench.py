@@ -14,9 +14,6 @@ from navigator.model import patterns
 from navigator.model.states import Complexity
 
 CHECKS = ("name", "return", "parameters", "keywords")
-CEILING = 80
-"""The most that the heuristic score can be, though its scale is printed as 0-100: 20 + 15 + 30 + 15."""
-
 _WORDS = frozenset(
     {"algorithm", "complexity", "recursive", "iteration", "stack", "queue", "heap", "cache"}
     | {"hash", "tree", "graph", "index", "pointer", "sort", "edge", "case"}
@@ -86,7 +83,10 @@ def structural(task: BenchTask, code: str) -> dict[str, bool]:
 
 
 def heuristic(answer: str) -> int:
-    """The paper's score of an answer's surface: code +20, list or headings +15, 5 for each of six technical words, length +15."""
+    """The paper's score of an answer's surface: code +20, list or headings +15, 5 for each of six technical words, length +15.
+
+    At most 80, though its scale is printed as 0-100.
+    """
     fenced = patterns.search(r"```|<{7,9} ", answer) is not None
     listed = patterns.search(r"(?m)^\s*(?:\d+[.)] |#+ )", answer) is not None
     words = sum(word in answer.lower() for word in _WORDS)

@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
 
 from navigator.figures.compare import discordant_needed, sign_test
 from navigator.figures.intervals import Share, share, wilson
@@ -26,16 +26,13 @@ _Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Winner = Literal["first", "second", "tie"]
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Item(_Line):
+@dataclass(frozen=True, slots=True)
+class Item:
     """One task with the answers of several systems, by the systems' names."""
 
-    task: _Name
+    task: str
     question: str
-    answers: Annotated[dict[_Name, str], Field(min_length=2)]
+    answers: Mapping[str, str]
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Every two systems whose answers differ, in the order of their names."""
@@ -44,8 +41,10 @@ class Item(_Line):
                 yield one, other
 
 
-class Vote(_Line):
+class Vote(BaseModel):
     """What one judge said to one pair in one order. `winner` is a place, since the judge sees no names."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     task: _Name
     judge: _Name
@@ -65,37 +64,20 @@ class Vote(_Line):
         return {"first": self.first, "second": self.second, "tie": None}[self.winner]
 
 
-_T = TypeVar("_T", bound=_Line)
-
-
 def read_votes(path: Path) -> list[Vote]:
-    """The votes in a file. Of a vote that is there twice, the later one counts.
+    """The votes in a file; none where there is none. Of a vote that is there twice, the later one counts.
 
     Raises:
-        UsageError: as `read_items`.
+        UsageError: a line is no vote.
     """
-    latest = {(vote.task, vote.judge, vote.first, vote.second): vote for vote in _read(path, Vote)}
-    return list(latest.values())
-
-
-def _read(path: Path, kind: type[_T]) -> list[_T]:
+    lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}.") from error
-    found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            found.append(kind.model_validate(read_json(line)))
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"])) or "the line"
-            raise UsageError(f"{path}, line {number}: {where}: {first['msg']}.") from error
-        except ValueError as error:
-            raise UsageError(f"{path}, line {number} is no JSON: {error}.") from error
-    return found
+        found = [Vote.model_validate_json(line) for line in lines]
+    except ValidationError as error:
+        raise UsageError(
+            f"{path} holds a line that is no vote.", hint="Move it away to ask again."
+        ) from error
+    return list({(vote.task, vote.judge, vote.first, vote.second): vote for vote in found}.values())
 
 
 # Ask a judge: one question for each pair and order, without names, answered in JSON.
@@ -249,7 +231,6 @@ class Duel:
     losses: int
     ties: int
     rate: Share
-    tie_share: Share
     p: float
     usable: bool
     reason: str
@@ -281,7 +262,7 @@ def duel(one: str, other: str, wins: int, losses: int, ties: int) -> Duel:
         reason = (
             f"{ties / tasks:.0%} are ties (95 %: at least {low:.0%}): nearly everything was left undecided"
         )
-    return Duel(one, other, wins, losses, ties, share(wins, tasks), share(ties, tasks), p, not reason, reason)
+    return Duel(one, other, wins, losses, ties, share(wins, tasks), p, not reason, reason)
 
 
 def tally(votes: Sequence[Vote]) -> Tally:

@@ -11,60 +11,29 @@ import fcntl
 import hashlib
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.config.paths import private_folder, state_dir, write_private
-from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.text import safe_line
-from navigator.process import runner
 
 _MOST_WORDS = 1 << 16
 _PATIENCE = 0.5
 """Seconds for which a beginning run tries to get its lock: whoever lists the runs holds it for a moment."""
 
 State = Literal["running", "complete", "stopped", "failed", "interrupted"]
-"""`interrupted`: its process ended without a word. All but `complete` can be resumed."""
+"""`interrupted`: its process ended without a word. The command of all but `complete` goes on with it."""
 
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Point(_Record):
-    """One value with its 95 % interval, where there is one. `n` counts what it rests on."""
-
-    label: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    note: str = ""
-
-
-class Plot(_Record):
-    """Values on one scale.
-
-    Attributes:
-        title: what is plotted.
-        unit: "%" shows shares of one as percentages; anything else is written after the figure.
-        reference: where nothing is gained or lost.
-        points: in the order in which they are shown.
-    """
-
-    title: str
-    unit: str = ""
-    reference: float | None = None
-    points: tuple[Point, ...] = ()
 
 
 class LabRun(_Record):
@@ -75,14 +44,11 @@ class LabRun(_Record):
         kind: "speculation", "compare" or "bench".
         about: what is measured, in one line.
         command: words after `navigator` that continue it; they name every file by its whole path.
-        folder: where the command is to be run.
         results: the file with everything that was measured.
         simulated: the figures are a rehearsal's, or those of models with random weights: why they say nothing about real models.
         started, updated: UTC times (ISO 8601) of the first begin and of the last change.
-        resumed, resumed_done: when the process at work began, and how much was done by then.
         done, total, unit: progress, and what is counted.
         decision: one sentence, as far as it can be said yet.
-        plots: see `Plot`.
         ended: how the last process ended; None while it works, or when it crashed.
         problem: why it failed.
         pid: of the process that holds the lock.
@@ -93,35 +59,18 @@ class LabRun(_Record):
     kind: str
     about: str = ""
     command: tuple[str, ...]
-    folder: str
     results: str
     simulated: str = ""
     started: str
     updated: str
-    resumed: str
-    resumed_done: int = 0
     done: int = 0
     total: int = 0
     unit: str = ""
     decision: str = ""
-    plots: tuple[Plot, ...] = ()
     ended: Literal["complete", "stopped", "failed"] | None = None
     problem: str = ""
     pid: int = 0
     state: State = "interrupted"
-
-    @property
-    def seconds_left(self) -> float | None:
-        """At the pace of the process at work; None before its first step, and while none works."""
-        steps = self.done - self.resumed_done
-        if self.state != "running" or steps <= 0:
-            return None
-        spent = (datetime.fromisoformat(self.updated) - datetime.fromisoformat(self.resumed)).total_seconds()
-        return spent / steps * (self.total - self.done)
-
-    def document(self) -> dict[str, Any]:
-        """As JSON: what its file holds, its state and the time left."""
-        return self.model_dump(mode="json") | {"seconds_left": self.seconds_left}
 
 
 class Recorder:
@@ -129,19 +78,15 @@ class Recorder:
 
     def __init__(self, path: Path, run: LabRun) -> None:
         self._path, self.run = path, run
-        self._counted = False
         self._change()
 
     def progress(self, done: int, total: int, unit: str = "") -> None:
-        """So much is done; the first call says with how much this process began."""
-        if not self._counted:
-            self._counted = True
-            self._change(resumed=_now(), resumed_done=done)
+        """So much is done."""
         self._change(done=done, total=total, unit=unit or self.run.unit)
 
-    def decided(self, decision: str, plots: Sequence[Plot] = (), *, simulated: str = "") -> None:
-        """What follows from the results so far, in one sentence, with what is plotted."""
-        self._change(decision=decision, plots=tuple(plots), simulated=simulated or self.run.simulated)
+    def decided(self, decision: str, *, simulated: str = "") -> None:
+        """What follows from the results so far, in one sentence."""
+        self._change(decision=decision, simulated=simulated or self.run.simulated)
 
     def ended(self, how: Literal["complete", "stopped", "failed"], problem: str = "") -> None:
         """Called by `recording`."""
@@ -180,7 +125,7 @@ def run_name(kind: str, results: Path) -> str:
 def recording(kind: str, results: Path, command: Sequence[str], *, about: str = "") -> Iterator[Recorder]:
     """Note the run that this process works on, from its begin to its end, however it ends.
 
-    `navigator lab runs --stop` ends it as ctrl+c does. It counts as complete where all that was announced by `progress` is done.
+    SIGTERM ends it as ctrl+c does. It counts as complete where all that was announced by `progress` is done.
 
     Args:
         kind: see `LabRun`.
@@ -194,9 +139,7 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
     folder, name = runs_folder(), run_name(kind, results)
     with _lock(folder, name, _PATIENCE) as free:
         if not free:
-            raise Conflict(
-                f"Another process works on {name}.", hint=f"`navigator lab runs {name} --stop` ends it."
-            )
+            raise Conflict(f"Another process works on {name}.", hint=f"`navigator lab runs {name}` names it.")
         now, before = _now(), _read(folder / f"{name}.json")
         record = Recorder(
             folder / f"{name}.json",
@@ -205,13 +148,10 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
                 kind=kind,
                 about=about,
                 command=tuple(command),
-                folder=str(Path.cwd()),
                 results=str(results.resolve()),
                 started=before.started if before and before.ended != "complete" else now,
                 updated=now,
-                resumed=now,
                 decision=before.decision if before else "",
-                plots=before.plots if before else (),
                 simulated=before.simulated if before else "",
                 done=before.done if before else 0,
                 total=before.total if before else 0,
@@ -259,80 +199,6 @@ def find(name: str) -> LabRun:
             return run
     names = ", ".join(run.name for run in every) or "none yet"
     raise UsageError(f"There is no run {name}.", hint=f"Runs: {names}.")
-
-
-def stop(run: LabRun) -> None:
-    """End the process that works on a run, as ctrl+c does; what was measured is kept.
-
-    Raises:
-        Conflict: none works on it.
-    """
-    if run.state != "running":
-        raise Conflict(f"{run.name} is not running.", hint="`navigator lab runs` lists the runs.")
-    # Its lock is held, so the number is still its own.
-    runner.send(run.pid, signal.SIGTERM)
-
-
-def resume(run: LabRun) -> Started:
-    """Continue a run in a process of its own, which survives this one.
-
-    Raises:
-        Conflict: it is complete, or a process works on it.
-    """
-    if run.state == "complete":
-        raise Conflict(f"{run.name} is complete.", hint="Start it with another file of results to repeat it.")
-    if run.state == "running":
-        raise Conflict(f"{run.name} is running.", hint=f"`navigator lab runs {run.name} --stop` ends it.")
-    return start(run.command, Path(run.folder))
-
-
-def log_file() -> Path:
-    """What runs say that were started without a terminal."""
-    return lab_folder() / "runs.log"
-
-
-def start(command: Sequence[str], folder: Path) -> Started:
-    """Start `navigator COMMAND` in a session of its own; what it says goes to `log_file`.
-
-    Raises:
-        UsageError: the folder is gone.
-    """
-    with log_file().open("ab") as log:
-        before = log.tell()
-        try:
-            process = runner.start(
-                [sys.executable, "-m", "navigator", *command], cwd=folder, stdout=log, stderr=log
-            )
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise UsageError(f"The folder {folder} is gone.") from error
-    return Started(process, before)
-
-
-class Started:
-    """A run's process as its starter sees it. `pid` is its number."""
-
-    def __init__(self, process: runner.Process, log_from: int) -> None:
-        self._process, self._log_from = process, log_from
-        self.pid = process.pid
-
-    @property
-    def works(self) -> bool:
-        """Whether a run's file names this process: it has begun."""
-        return any(run.pid == self.pid and run.state == "running" for run in runs())
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended."""
-        return self._process.poll() is not None
-
-    def problem(self) -> str:
-        """Its last words where it ended with an error, else nothing."""
-        if self._process.poll() in (None, 0):
-            return ""
-        with log_file().open("rb") as log:
-            log.seek(self._log_from)
-            said = log.read(_MOST_WORDS).decode("utf-8", "replace").strip().splitlines()
-        return safe_line(" ".join(said[-2:])) or f"It ended with {self._process.returncode}."
 
 
 def _state(folder: Path, run: LabRun) -> State:
@@ -385,20 +251,3 @@ def _read(path: Path) -> LabRun | None:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def shown(plot: Plot, value: float) -> str:
-    """A value of a plot as text."""
-    if plot.unit == "%":
-        return f"{value:+.1%}" if plot.reference is not None else f"{value:.1%}"
-    return f"{value:,.3g}{f' {plot.unit}' if plot.unit else ''}"
-
-
-def figures(plot: Plot, point: Point) -> tuple[str, str, str]:
-    """A point as text: its value, its interval, its n."""
-    between = "–"
-    if point.low is not None and point.high is not None:
-        between = f"{shown(plot, point.low)} to {shown(plot, point.high)}"
-    few = plot.unit == "%" and plot.reference is None and (point.n or 0) < ANECDOTAL_BELOW
-    number = "–" if point.n is None else f"{point.n}{', anecdotal' if few else ''}"
-    return shown(plot, point.value), between, number

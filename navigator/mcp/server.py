@@ -35,7 +35,7 @@ class _Refused(Exception):
         self.message = message
 
 
-class Server:
+class McpServer:
     """One connection. `answer` takes a message and gives what to send back."""
 
     def __init__(self, tools: Tools) -> None:

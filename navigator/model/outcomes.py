@@ -6,7 +6,7 @@ from typing import Literal
 
 from navigator.model.ids import ProposalId
 from navigator.model.models import Finding, Model
-from navigator.model.states import CheckOutcome, Criterion, Role, Severity, Verdict
+from navigator.model.states import CheckOutcome, Criterion, Judgement, Role, Severity, Verdict
 
 
 class RevisionCount(Model):
@@ -93,7 +93,8 @@ class LandedCommit(Model):
 
 
 class LandedFinding(Model):
-    """A finding that asked for a change and landed with its proposal: number `place` of a review, `landed` in a commit."""
+    """A finding that asked for a change and is in a commit: number `place` of a review; `landed` is when its proposal landed,
+    or the existing commit was reviewed."""
 
     review_id: int
     place: int
@@ -118,10 +119,13 @@ class Afterlife(Model):
 
 
 class AfterlifeCount(Model):
-    """Findings that landed unrepaired, of one sort."""
+    """Findings that landed unrepaired, of one sort; `judgement` is what the developer said of them."""
 
+    project: str = ""
     severity: Severity
     criterion: Criterion
+    prompt_version: str = ""
+    judgement: Judgement | None = None
     fate: str
     n: int = 1
 

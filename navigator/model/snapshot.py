@@ -140,7 +140,7 @@ class Generate:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class RunChecks:
     """Run the deterministic gates on what the task's newest answer made."""
 
     task_id: str
@@ -210,5 +210,5 @@ class Stop:
 
 
 Action = (
-    Generate | Check | ReviewTask | ReadOwn | AskExam | FinalReview | Renew | Land | SwapTo | Sleep | Stop
+    Generate | RunChecks | ReviewTask | ReadOwn | AskExam | FinalReview | Renew | Land | SwapTo | Sleep | Stop
 )

@@ -157,7 +157,7 @@ def _later(real: Any, name: str, delta: Any) -> Any:
 # What the tests say
 
 
-class Report:
+class TestReporter:
     """Gathers results while the tests run."""
 
     def __init__(self) -> None:
@@ -193,14 +193,14 @@ class Report:
         write("tests.json", {"passed": self.passed, "failed": self.failed, "skipped": self.skipped})
 
 
-_report: Report | None = None
+_report: TestReporter | None = None
 
 
-def the_report() -> Report:
+def the_report() -> TestReporter:
     """The one report of this process."""
     global _report
     if _report is None:
-        _report = Report()
+        _report = TestReporter()
     return _report
 
 

@@ -32,7 +32,7 @@ from navigator.sandbox.spec import (
     unsandboxed,
 )
 from navigator.sandbox.supervise import supervise
-from navigator.sandbox.tree import PathRefused, write_out
+from navigator.sandbox.tree import UnsafeTree, write_out
 
 SHOWN = 4_000
 _BY_FORM = Redactor()
@@ -134,7 +134,7 @@ def run_suite(
     try:
         with written_out(private, tree, limits, scratch_root) as (files, scratch):
             ran = started(spec, limits, sandbox, files, scratch, cancel=cancel)
-    except PathRefused as error:
+    except UnsafeTree as error:
         return SuiteRun(CheckOutcome.FAILED, (), error.message)
     except NavigatorError as error:
         return _untested(error.message, error.hint)

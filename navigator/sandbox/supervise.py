@@ -50,11 +50,11 @@ def supervise(
         OSError: it cannot be started.
     """
     began = time.monotonic()
-    watch: Watch | None = None
+    watch: UsageWatch | None = None
 
     def look(pid: int) -> str:
         nonlocal watch
-        watch = watch or Watch(pid, limits, scratch, began)
+        watch = watch or UsageWatch(pid, limits, scratch, began)
         return "cancelled" if cancel is not None and cancel.is_set() else watch.look()
 
     done = run(command, math.inf, most=limits.output, merged=True, look=look, env=env, cwd=cwd, kept=kept)
@@ -67,7 +67,7 @@ def supervise(
     )
 
 
-class Watch:
+class UsageWatch:
     """What a running command takes, looked at from outside."""
 
     def __init__(self, pid: int, limits: Limits, scratch: Path, began: float) -> None:
@@ -80,7 +80,7 @@ class Watch:
         self._next_disk = began + _LOOK_AT_DISK
         self._before = used_bytes(scratch)
         self._device = scratch.stat().st_dev
-        self._held = Held()
+        self._held = UnlinkedFiles()
 
     def look(self) -> str:
         """The limit that is passed, in words; "" while none is."""
@@ -122,14 +122,14 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class UnlinkedFiles:
     """Bytes of files that have no name any more and are open in some process."""
 
     memory: int = 0
     disk: int = 0
 
 
-def held_open(pids: Sequence[int], device: int) -> Held:
+def held_open(pids: Sequence[int], device: int) -> UnlinkedFiles:
     """What processes keep in files without a name: on the disk `device`, or in memory (`memfd_create`, a tmpfs)."""
     seen: dict[tuple[int, int], int] = {}
     for pid in pids:
@@ -140,7 +140,7 @@ def held_open(pids: Sequence[int], device: int) -> Held:
                     if found.st_nlink == 0 and stat.S_ISREG(found.st_mode):
                         seen[found.st_dev, found.st_ino] = found.st_blocks * 512
     disk = sum(size for (on, _), size in seen.items() if on == device)
-    return Held(sum(seen.values()) - disk, disk)
+    return UnlinkedFiles(sum(seen.values()) - disk, disk)
 
 
 def used_memory(pids: Sequence[int], held: int) -> int:

@@ -27,7 +27,7 @@ class TreeRefused(NavigatorError):
     code: ClassVar[str] = "tree_refused"
 
 
-class PathRefused(TreeRefused):
+class UnsafeTree(TreeRefused):
     """A tree with a path that cannot be checked out on this machine, or leads out of its folder."""
 
     code: ClassVar[str] = "path_refused"
@@ -69,7 +69,7 @@ def write_out(
         if error.errno not in _PATHS_FAULT:
             raise
         path = safe_line(os.fsdecode(error.filename or ""))[-_SHOWN:]
-        raise PathRefused(
+        raise UnsafeTree(
             f"A path cannot be checked out ({error.strerror}): …{path}", hint="Rename it."
         ) from error
     return total
@@ -104,7 +104,7 @@ def _write(private: PrivateRepo, entries: Mapping[str, TreeEntry], folder: Path)
 def _require_inside(path: str) -> None:
     parts = path.split("/")
     if "\0" in path or any(part in {"", ".", ".."} or part.casefold() == ".git" for part in parts):
-        raise PathRefused(f"{safe_line(path)} leads out of the project.", hint="`git fsck` says more.")
+        raise UnsafeTree(f"{safe_line(path)} leads out of the project.", hint="`git fsck` says more.")
 
 
 def _make_folders(folder: Path, path: str, made: set[str]) -> None:

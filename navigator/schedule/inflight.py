@@ -29,7 +29,7 @@ _FILLED = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TimedAnswer:
     """One whole answer: seconds by the client's clock, the server's queue included, and the mean of requests in flight."""
 
     tokens: int
@@ -79,7 +79,7 @@ class Inflight:
             raise ValueError("at least one request has to be allowed")
         return cls(most=most, limit=most)
 
-    def answered(self, answer: Answer) -> Inflight:
+    def answered(self, answer: TimedAnswer) -> Inflight:
         """The state after an answer; one without tokens says nothing."""
         if answer.tokens <= 0 or answer.seconds <= 0 or answer.streams < _FILLED * self.limit:
             return self

@@ -51,13 +51,13 @@ from dataclasses import replace
 from navigator.model.snapshot import (
     Action,
     AskExam,
-    Check,
     FinalReview,
     Generate,
     Land,
     ReadOwn,
     Renew,
     ReviewTask,
+    RunChecks,
     SchedulerSnapshot,
     Sleep,
     Stop,
@@ -128,7 +128,7 @@ def _without_models(snapshot: SchedulerSnapshot) -> Iterator[Action]:
         _free(snapshot, TaskState.CHECKING), key=lambda task: (-task.priority, task.since, task.order)
     )
     for task in waiting[: max(0, CHECKS_AT_ONCE - running)]:
-        yield Check(task.id)
+        yield RunChecks(task.id)
 
 
 def _with_models(snapshot: SchedulerSnapshot, decision: SwapDecision | None, now: float) -> Iterator[Action]:

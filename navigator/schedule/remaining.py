@@ -17,7 +17,7 @@ from navigator.model.snapshot import BatchRules, TaskView
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from navigator.schedule.forecast import Figures
-from navigator.schedule.session import Job, Machine, Request, Session
+from navigator.schedule.session import Job, Request, Session, SimulatedMachine
 from navigator.schedule.view import role_of, written_by
 
 MOST_TASKS = 100
@@ -61,7 +61,7 @@ PUBLISHED_TIMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Terms:
     """What a forecast assumes of the session.
 
     Attributes:
@@ -114,7 +114,7 @@ class Remaining:
     drawn: int
 
 
-def remaining(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan) -> Remaining | None:
+def remaining(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms) -> Remaining | None:
     """The time until all of `tasks` wait for the developer; None of nothing.
 
     Args:
@@ -174,7 +174,7 @@ class _Drawn:
 
 
 def _continued(
-    tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan, number: int, scale: float
+    tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms, number: int, scale: float
 ) -> _Drawn:
     """One session, whose work is `scale` times as much; a session that ends has no more swaps for it."""
     jobs = _jobs(tasks, now, figures, plan, number)
@@ -206,7 +206,7 @@ def _has_proposal(task: TaskView) -> bool:
     return written_by(task) is None
 
 
-def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Plan, number: int) -> list[Job]:
+def _jobs(tasks: Sequence[TaskView], now: float, figures: Figures, plan: Terms, number: int) -> list[Job]:
     """The tasks with one of their futures; the round that a task is in is the job's first."""
     rates = _rates(figures, plan.revisions, random.Random(f"{number}"))
     return [_job(task, now, figures, plan, rates, random.Random(f"{number} {task.id}")) for task in tasks]
@@ -226,7 +226,7 @@ def _uncertain(rate: float, n: int, supposed: float, rng: random.Random) -> floa
 
 
 def _job(
-    task: TaskView, now: float, figures: Figures, plan: Plan, rates: Sequence[float], rng: random.Random
+    task: TaskView, now: float, figures: Figures, plan: Terms, rates: Sequence[float], rng: random.Random
 ) -> Job:
     reviewed = task.id not in plan.unreviewed
     tested = task.project_id not in plan.untested
@@ -258,10 +258,10 @@ def _job(
     )
 
 
-def _machine(figures: Figures, plan: Plan, number: int) -> Machine:
+def _machine(figures: Figures, plan: Terms, number: int) -> SimulatedMachine:
     rng = random.Random(f"{number} pace")
     writing, reading = (math.exp(rng.gauss(0.0, PACE_SPREAD)) for _ in range(2))
-    return Machine(
+    return SimulatedMachine(
         times={
             role: _paced(PUBLISHED_TIMES[role], pace * speed, streams)
             for role, pace, speed, streams in (

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from navigator.model.snapshot import (
     Action,
     BatchRules,
-    Check,
     Generate,
     ReviewTask,
+    RunChecks,
     SchedulerSnapshot,
     Sleep,
     Stop,
@@ -63,7 +63,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class SimulatedMachine:
     """The GPU and its models.
 
     Attributes:
@@ -90,7 +90,7 @@ class _Stream:
 
 
 @dataclass
-class Card:
+class SimulatedCard:
     """One model on one GPU, as `model.timing` says: prompts are read one after the other, answers grow together."""
 
     times: StepTimes
@@ -155,7 +155,7 @@ class Session:
         review_waits: for each review the task and the seconds that it waited for it.
     """
 
-    machine: Machine
+    machine: SimulatedMachine
     jobs: Sequence[Job]
     rules: BatchRules = field(default_factory=BatchRules)
     until: str = ""
@@ -173,7 +173,7 @@ class Session:
     _stopped: bool = False
 
     def __post_init__(self) -> None:
-        self._cards = {role: Card(times) for role, times in self.machine.times.items()}
+        self._cards = {role: SimulatedCard(times) for role, times in self.machine.times.items()}
         # A stable sort: of those that come together the first named is the first taken.
         self._arrivals = sorted(self.jobs, key=lambda job: job.arrival)[::-1]
         self._swap_times = random.Random(f"{self.machine.seed} swaps")
@@ -247,10 +247,10 @@ class Session:
             self.swaps += 1
             self.swapping += seconds
             return
-        assert isinstance(action, Generate | Check | ReviewTask), action
+        assert isinstance(action, Generate | RunChecks | ReviewTask), action
         task = self._tasks[action.task_id]
         task.held = True
-        if isinstance(action, Check):
+        if isinstance(action, RunChecks):
             self._checks[task.job.id] = self.now + task.job.checks[task.round]
         elif isinstance(action, Generate):
             self._move(task, S.GENERATING)

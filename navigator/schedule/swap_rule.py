@@ -274,7 +274,7 @@ def _called_away(snapshot: SchedulerSnapshot) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class ReviewOutlook:
     """`seconds` until the next review can start, if no task arrives: 0 when it can now, None when none is in sight.
 
     `why` says what starts it, in words that follow "review in 25 s: ". The swap itself is not counted. Checks that
@@ -285,7 +285,7 @@ class Outlook:
     why: str = ""
 
 
-def outlook(snapshot: SchedulerSnapshot, now: float) -> Outlook:
+def outlook(snapshot: SchedulerSnapshot, now: float) -> ReviewOutlook:
     """Follow the rules until the reviewer is due.
 
     Args:
@@ -298,25 +298,25 @@ def outlook(snapshot: SchedulerSnapshot, now: float) -> Outlook:
     at_once = snapshot.both_resident or Role.REVIEWER in (snapshot.resident, snapshot.swapping_to)
     swaps_needed = 0 if at_once and (waiting or checking or snapshot.both_resident) else 1 + at_once
     if given_up(snapshot, Role.REVIEWER) or not (waiting or checking or to_write):
-        return Outlook(None)
+        return ReviewOutlook(None)
     if snapshot.swaps_left is not None and snapshot.swaps_left < swaps_needed:
-        return Outlook(None, "no swap is left in this session")
+        return ReviewOutlook(None, "no swap is left in this session")
 
     reachable = max(0.0, snapshot.unreachable.get(Role.REVIEWER, now) - now)
     each = snapshot.write_seconds
     asked = hurried(snapshot)
     if (waiting or checking) and (at_once or asked):
         why = asked if asked and not at_once else "the reviewer is loaded"
-        return Outlook(reachable, why)
+        return ReviewOutlook(reachable, why)
     if snapshot.both_resident:
-        return Outlook(max(reachable, each), "when the next change is written")
+        return ReviewOutlook(max(reachable, each), "when the next change is written")
     held = max(reachable, snapshot.held_until - now)
     if snapshot.until:
-        return Outlook(max(held, len(to_write) * each), "when everything is written")
+        return ReviewOutlook(max(held, len(to_write) * each), "when everything is written")
     if why := reviewer_due(replace(snapshot, unreachable={}), now):
-        return Outlook(held, why)
+        return ReviewOutlook(held, why)
     moment, why = _due(snapshot, now)
-    return Outlook(max(held, moment - now), why)
+    return ReviewOutlook(max(held, moment - now), why)
 
 
 def _due(snapshot: SchedulerSnapshot, now: float) -> tuple[float, str]:

@@ -28,7 +28,7 @@ _FOLDERS = ("agents", "backups", "checks", "commits", "lab", "private", "rehears
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Trace:
     """One thing that Navigator made: what `remove` takes away, unless `kept` says why not."""
 
     kind: str
@@ -38,14 +38,14 @@ class Made:
     kept: str = ""
 
 
-def made_here(paths: StatePaths, reader: Reader | None, *, unmerged: bool = False) -> list[Made]:
+def made_here(paths: StatePaths, reader: Reader | None, *, unmerged: bool = False) -> list[Trace]:
     """All that can be found; `reader` is None where there is no database. `unmerged`: branches that are not merged go, too."""
-    found: list[Made] = []
+    found: list[Trace] = []
     for project in reader.projects(include_removed=True) if reader is not None else ():
         try:
             facts = read_facts(project.path)
         except RepositoryError as error:
-            found.append(Made("hooks", str(project.path), _nothing, kept=error.message))
+            found.append(Trace("hooks", str(project.path), _nothing, kept=error.message))
             continue
         found += [
             *_hook(facts),
@@ -53,11 +53,11 @@ def made_here(paths: StatePaths, reader: Reader | None, *, unmerged: bool = Fals
         ]
     for one in take_back(user_places(), dry_run=True):
         if one.action != "absent":
-            found.append(Made("units", str(one.path), partial(_unit, one.path), kept=one.reason))
+            found.append(Trace("units", str(one.path), partial(_unit, one.path), kept=one.reason))
     for path in sorted(user_cache_path("navigator").glob("sglang-*.json")):
-        found.append(Made("cache", str(path), path.unlink, path.stat().st_size))
+        found.append(Trace("cache", str(path), path.unlink, path.stat().st_size))
     if (settings := config_path()).exists():
-        found.append(Made("settings", str(settings), partial(_settings, settings), settings.stat().st_size))
+        found.append(Trace("settings", str(settings), partial(_settings, settings), settings.stat().st_size))
     return found + list(_state(paths))
 
 
@@ -75,18 +75,18 @@ def _unit(path: Path) -> None:
         raise NavigatorError(f"It {done[path].reason}.")
 
 
-def _hook(facts: RepoFacts) -> Iterator[Made]:
+def _hook(facts: RepoFacts) -> Iterator[Trace]:
     try:
         state = hook_state(facts)
     except HookRefused:
         return
     if state.installed:
-        yield Made("hooks", str(state.path), partial(remove_hook, facts))
+        yield Trace("hooks", str(state.path), partial(remove_hook, facts))
 
 
 def _branches(
     facts: RepoFacts, project: Project, landed: frozenset[str] | tuple[()], unmerged: bool
-) -> Iterator[Made]:
+) -> Iterator[Trace]:
     git = facts.git()
     for name in sorted(name for name in facts.branches if name.startswith("navigator/")):
         tip = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}", check=False).text
@@ -96,20 +96,20 @@ def _branches(
             kept = "its last commit is not one that Navigator landed"
         kept = f"it is checked out in {project.path}" if name in facts.checked_out else kept
         delete = partial(git.run, "update-ref", "-d", f"refs/heads/{name}", tip)
-        yield Made("branches", f"{facts.path}: {name}", delete, kept=kept)
+        yield Trace("branches", f"{facts.path}: {name}", delete, kept=kept)
 
 
-def _state(paths: StatePaths) -> Iterator[Made]:
+def _state(paths: StatePaths) -> Iterator[Trace]:
     if not paths.root.is_dir():
         return
     for path in sorted(set(paths.root.iterdir()) - {paths.lock}):  # which is held meanwhile, and goes last
         folder = path.is_dir() and not path.is_symlink()
         if folder and (path.name in _FOLDERS or path.name.startswith(SET_ASIDE)):
-            yield Made("state", str(path), partial(_folder, path), used_bytes(path))
+            yield Trace("state", str(path), partial(_folder, path), used_bytes(path))
         elif not folder and path.name.startswith(_STATE):
-            yield Made("state", str(path), partial(path.unlink, missing_ok=True), path.lstat().st_size)
+            yield Trace("state", str(path), partial(path.unlink, missing_ok=True), path.lstat().st_size)
         else:
-            yield Made("state", str(path), _nothing, kept="not Navigator's")
+            yield Trace("state", str(path), _nothing, kept="not Navigator's")
 
 
 def _nothing() -> None:

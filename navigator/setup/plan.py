@@ -47,7 +47,7 @@ CACHES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class Sized:
     """One model: its weights with where the figure is from, and its shape."""
 
     name: str
@@ -92,7 +92,7 @@ class Alone:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class BothLoaded:
     """Both models at once with one kind of cache, a context each: MiB needed and left; left is negative where it does not fit."""
 
     cache: Cache
@@ -101,7 +101,7 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MemoryPlan:
     """What fits, and what follows.
 
     Attributes:
@@ -119,30 +119,30 @@ class Plan:
     ram: int
     ram_basis: Basis
     tokens: int
-    generator: Model
-    reviewer: Model
+    generator: Sized
+    reviewer: Sized
     alone: tuple[tuple[Alone, ...], tuple[Alone, ...]]
-    beside: tuple[Beside, ...]
+    beside: tuple[BothLoaded, ...]
     way: Way
     why: str
     notes: tuple[str, ...]
 
 
 def plan(
-    generator: Model,
-    reviewer: Model,
+    generator: Sized,
+    reviewer: Sized,
     *,
     card: tuple[int, Basis],
     ram: tuple[int, Basis],
     tokens: int,
-) -> Plan:
+) -> MemoryPlan:
     """What fits on a card of so many MiB, with so many MiB of host memory, at a context of `tokens`."""
     alone = tuple(
         tuple(_alone(model, card[0], tokens, cache) for cache in CACHES) for model in (generator, reviewer)
     )
     beside = tuple(_beside(generator, reviewer, card[0], tokens, cache) for cache in CACHES)
     way, why = _way(generator, reviewer, (alone[0], alone[1]), beside, card[0], ram[0])
-    return Plan(
+    return MemoryPlan(
         *card,
         *ram,
         tokens,
@@ -156,25 +156,25 @@ def plan(
     )
 
 
-def _alone(model: Model, card: int, tokens: int, cache: Cache) -> Alone:
+def _alone(model: Sized, card: int, tokens: int, cache: Cache) -> Alone:
     context = model.context_mib(tokens, cache)
     each, room = context + model.states_mib, card - OUTSIDE_MIB - model.weights_mib
     return Alone(cache, context, max(0, room // each) if each else 0, max(0, each - room))
 
 
-def _beside(generator: Model, reviewer: Model, card: int, tokens: int, cache: Cache) -> Beside:
+def _beside(generator: Sized, reviewer: Sized, card: int, tokens: int, cache: Cache) -> BothLoaded:
     needed = sum(
         OUTSIDE_MIB + model.weights_mib + model.states_mib + model.context_mib(tokens, cache)
         for model in (generator, reviewer)
     )
-    return Beside(cache, needed, card - needed)
+    return BothLoaded(cache, needed, card - needed)
 
 
 def _way(
-    generator: Model,
-    reviewer: Model,
+    generator: Sized,
+    reviewer: Sized,
     alone: tuple[tuple[Alone, ...], tuple[Alone, ...]],
-    beside: tuple[Beside, ...],
+    beside: tuple[BothLoaded, ...],
     card: int,
     ram: int,
 ) -> tuple[Way, str]:
@@ -218,7 +218,7 @@ def _way(
     return "swap", f"One at a time fits; {reason}, so one server ends before the other starts.{beyond}"
 
 
-def _too_large(model: Model, table: tuple[Alone, ...], card: int) -> str:
+def _too_large(model: Sized, table: tuple[Alone, ...], card: int) -> str:
     """Why not one context fits beside a model, and what would."""
     first = table[0]
     words = f"{model.name} alone is {first.missing:,} MiB short of one such context."
@@ -230,7 +230,7 @@ def _too_large(model: Model, table: tuple[Alone, ...], card: int) -> str:
     return f"{words} With {least.cache.name} keys and values it fits." if least else words
 
 
-def _notes(generator: Model, reviewer: Model, tokens: int) -> list[str]:
+def _notes(generator: Sized, reviewer: Sized, tokens: int) -> list[str]:
     notes = []
     for model in (generator, reviewer):
         factor = model.yarn(tokens)

@@ -55,7 +55,7 @@ class ModelProfile(_Table):
     speculation: Extra | None = None
 
 
-class Profile(_Table):
+class ModelPair(_Table):
     """A pair of models for one card. `gpu_mib` is the card's memory as nvidia-smi reports it."""
 
     name: str
@@ -75,7 +75,7 @@ def profile_names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def load_profile(name: str, folder: Path) -> Profile:
+def load_profile(name: str, folder: Path) -> ModelPair:
     """A packaged profile by its name, or one of the user's own by the path of its file.
 
     Raises:
@@ -93,7 +93,7 @@ def load_profile(name: str, folder: Path) -> Profile:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.", hint="Correct the file.") from error
     try:
-        return Profile(name=path.stem, **table)
+        return ModelPair(name=path.stem, **table)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))

@@ -15,7 +15,7 @@ from navigator.model.states import Role
 from navigator.setup.command import Command, server_command
 from navigator.setup.files import PlannedFile, read_text, sealed
 from navigator.setup.places import CONDUCTOR_UNIT, SCRIPTS, SERVER_UNITS, Places
-from navigator.setup.profiles import Profile
+from navigator.setup.profiles import ModelPair
 from navigator.setup.sglang_flags import FlagTable
 from navigator.swap.remote.machine import HERE
 
@@ -30,7 +30,7 @@ _PASSED_ON = ("NAVIGATOR_CONFIG", "NAVIGATOR_STATE")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Servers:
     """What an installation is asked to be.
 
     Attributes:
@@ -47,7 +47,7 @@ class Wanted:
             systemd 253 and newer can, for the system's services only.
     """
 
-    profile: Profile
+    profile: ModelPair
     places: Places
     python: Path
     known: FlagTable
@@ -59,7 +59,7 @@ class Wanted:
     filtered_log: bool = False
 
 
-def commands(wanted: Wanted) -> dict[Role, Command]:
+def commands(wanted: Servers) -> dict[Role, Command]:
     """Each server's command line; raises as `server_command`."""
     return {
         role: server_command(
@@ -74,7 +74,7 @@ def commands(wanted: Wanted) -> dict[Role, Command]:
     }
 
 
-def render(wanted: Wanted) -> list[PlannedFile]:
+def render(wanted: Servers) -> list[PlannedFile]:
     """Every file of the installation. Existing keys are kept; missing ones are created."""
     environment = _environment(wanted.templates)
     built = commands(wanted)
@@ -94,7 +94,7 @@ def render(wanted: Wanted) -> list[PlannedFile]:
     return files
 
 
-def settings_snippet(wanted: Wanted) -> str:
+def settings_snippet(wanted: Servers) -> str:
     """The lines for the settings file by which Navigator finds these servers."""
     lines = []
     for role in SERVER_UNITS:
@@ -132,7 +132,7 @@ def quoted(word: str, *, dollar: str = "$$") -> str:
     return f'"{escaped.replace("$", dollar)}"'
 
 
-def _server_unit(wanted: Wanted, environment: Environment, role: Role, command: Command) -> PlannedFile:
+def _server_unit(wanted: Servers, environment: Environment, role: Role, command: Command) -> PlannedFile:
     other = Role.REVIEWER if role is Role.GENERATOR else Role.GENERATOR
     words = [str(wanted.python), "-m", "sglang.launch_server", *command.words]
     variables = {
@@ -157,7 +157,7 @@ def _server_unit(wanted: Wanted, environment: Environment, role: Role, command: 
     return PlannedFile(wanted.places.unit(SERVER_UNITS[role]), sealed(text), on=wanted.places.on)
 
 
-def _scripts(wanted: Wanted) -> list[PlannedFile]:
+def _scripts(wanted: Servers) -> list[PlannedFile]:
     """The swap script and what the units run first, for a machine without Navigator."""
     folder = wanted.places.scripts
     assert folder is not None
@@ -168,7 +168,7 @@ def _scripts(wanted: Wanted) -> list[PlannedFile]:
     ]
 
 
-def _conductor_unit(wanted: Wanted, environment: Environment) -> PlannedFile:
+def _conductor_unit(wanted: Servers, environment: Environment) -> PlannedFile:
     text = environment.get_template("navigator.service.j2").render(
         unit=CONDUCTOR_UNIT,
         systemctl=" ".join(wanted.places.systemctl),
@@ -227,7 +227,7 @@ def _key_files(places: Places) -> list[PlannedFile]:
     ]
 
 
-def _swap_conf(wanted: Wanted) -> PlannedFile:
+def _swap_conf(wanted: Servers) -> PlannedFile:
     places = wanted.places
     lines = ["# Read by model-swap.sh; its keys are explained in swap/README.md.", f"scope = {places.scope}"]
     for role, unit in SERVER_UNITS.items():

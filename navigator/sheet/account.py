@@ -20,7 +20,7 @@ from navigator.sheet.effort import about, card_seconds
 from navigator.sheet.finish import UNTIL
 from navigator.sheet.marks import Kind, left_out, marks
 from navigator.sheet.statistics.cost import read_costs
-from navigator.sheet.statistics.page import Question, Table, utc_text
+from navigator.sheet.statistics.page import PageQuestion, Table, utc_text
 from navigator.sheet.waiting import Waiting, card_facts, row_head, waiting, what_to_do
 from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader
@@ -111,7 +111,7 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
         prevented=tuple(map(redact, _prevented(reader, events))),
         wrong=tuple(map(redact, _judged_wrong(reader, events))),
-        cost=read_costs(reader, Question(since=since)),
+        cost=read_costs(reader, PageQuestion(since=since)),
     )
 
 

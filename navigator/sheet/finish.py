@@ -7,7 +7,7 @@ from navigator.model.models import age_seconds
 from navigator.model.snapshot import BatchRules, TaskView
 from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskKind, TaskState
 from navigator.schedule.forecast import Figures
-from navigator.schedule.remaining import Plan, Remaining, remaining
+from navigator.schedule.remaining import Remaining, Terms, remaining
 from navigator.store.reads.reader import Reader
 
 FORESEEN_STATES = LOOP_TASK_STATES - {TaskState.FINAL_REVIEW, TaskState.STALE}
@@ -45,10 +45,10 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
     return remaining(views, 0.0, figures, _plan(reader, settings, unread))
 
 
-def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Plan:
+def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Terms:
     resident, until = reader.meta("resident", str), reader.meta(UNTIL, str)
     roles = {role.value: role for role in (Role.GENERATOR, Role.REVIEWER)}
-    return Plan(
+    return Terms(
         resident=roles.get(str(resident)),
         swapping_to=roles.get(str(reader.meta(SWAPPING_TO, str))),
         both_resident=resident == "both" or settings.swap.keeps_both,

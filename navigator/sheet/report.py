@@ -8,7 +8,7 @@ from importlib import resources
 
 from navigator.model.text import SIMULATED, safe_line
 from navigator.sheet.account import account, table
-from navigator.sheet.statistics.page import Question, Table
+from navigator.sheet.statistics.page import PageQuestion, Table
 from navigator.sheet.statistics.summary import PAGE as SUMMARY
 from navigator.sheet.waiting import waiting
 from navigator.store.reads.reader import Reader
@@ -32,7 +32,7 @@ def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
         tables = (
             table(account(reader, since)),
             _waits(reader),
-            *SUMMARY.tables(SUMMARY.read(reader, Question())),
+            *SUMMARY.tables(SUMMARY.read(reader, PageQuestion())),
         )
     simulated = f'<p class="simulated">{SIMULATED}</p>' if reader.rehearsal else ""
     style = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")

@@ -65,7 +65,7 @@ def spread(cards: Iterable[Card], groups: dict[str, list[Card]]) -> list[Card]:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class VariantStanding:
     """One variant of a task: how it is written, and how it stands. `proposal` is the newest that was not superseded."""
 
     task: Task
@@ -98,7 +98,7 @@ class Standing:
         return self.task.reason
 
 
-def standings(reader: Reader, first: str) -> list[Standing]:
+def standings(reader: Reader, first: str) -> list[VariantStanding]:
     """All variants of a task: those that wait, the best first, then the others."""
     made = []
     for task in reader.variants(first) if first else ():
@@ -107,7 +107,7 @@ def standings(reader: Reader, first: str) -> list[Standing]:
             for one in reader.proposals(task_id=task.id)
             if one.attempt == task.attempt and one.state is not ProposalState.SUPERSEDED
         ]
-        made.append(Standing(task, kept[-1] if kept else None))
+        made.append(VariantStanding(task, kept[-1] if kept else None))
 
     waits = ((one, one.proposal) for one in made if one.waiting)
     ranked = [(_rank(effort_of(proposal), one.task.variant), one) for one, proposal in waits if proposal]
@@ -119,7 +119,7 @@ def variant_words(task: Task) -> str:
     return f"variant {task.variant} of {task.variant_of}: {task.variation.words}" if task.variant_of else ""
 
 
-def standing_lines(found: Sequence[Standing]) -> list[str]:
+def standing_lines(found: Sequence[VariantStanding]) -> list[str]:
     """One line per variant: its place, how it stands, and how it was written."""
     return [
         f"{one.words} · variant {one.task.variant}, {one.task.variation.words}{f' · {one.more}' if one.more else ''}"

@@ -188,7 +188,9 @@ def _make_private(path: Path) -> None:
     """Have the file exist with mode 0600; SQLite gives -wal and -shm the mode of the file itself."""
     _refuse_vanished(path)
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        # One that is there is not opened: closing it would drop the locks that this process's other connections hold on it.
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         for name in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             if name.exists():
                 name.chmod(0o600)

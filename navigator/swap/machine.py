@@ -22,10 +22,10 @@ def servers_machine(settings: Settings) -> Iterator[Machine]:
     if not settings.swap.host:
         yield HERE
         return
-    from navigator.swap.remote.ssh import Connection
+    from navigator.swap.remote.ssh import SshConnection
     from navigator.swap.strategies.systemd import forwards
 
-    connection = Connection(settings.swap.host, forwards(settings))
+    connection = SshConnection(settings.swap.host, forwards(settings))
     try:
         yield There(connection)
     finally:

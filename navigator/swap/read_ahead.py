@@ -29,7 +29,7 @@ Ended = Literal["", "done", "limit", "memory", "stopped", "no room", "no files",
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReadLimits:
     """What a reading may take.
 
     Attributes:
@@ -44,7 +44,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReadReport:
     """One reading. `warm_before` and `warm_after` are bytes in the page cache; None where they were not measured."""
 
     role: Role
@@ -65,18 +65,18 @@ class ReadAhead:
         limits: what a reading may take.
     """
 
-    def __init__(self, files: Mapping[Role, Sequence[Path]], limits: Limits | None = None) -> None:
+    def __init__(self, files: Mapping[Role, Sequence[Path]], limits: ReadLimits | None = None) -> None:
         self.files = files
-        self._limits = limits or Limits()
+        self._limits = limits or ReadLimits()
         self._task: asyncio.Task[None] | None = None
-        self._report: Report | None = None
+        self._report: ReadReport | None = None
 
     async def start(self, role: Role) -> None:
         """Start to read `role`'s files in the background. Another role's reading ends; one of the same role continues."""
         if self._task is not None and not self._task.done() and self._report and self._report.role is role:
             return
         await self.stop()
-        self._report = Report(role)
+        self._report = ReadReport(role)
         self._task = asyncio.create_task(self._run(role))
 
     async def stop(self) -> None:
@@ -96,7 +96,7 @@ class ReadAhead:
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    def report(self) -> Report | None:
+    def report(self) -> ReadReport | None:
         """The newest reading, as far as it got; None before the first."""
         return self._report
 

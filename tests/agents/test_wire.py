@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.agents.acp import AgentFailed, Connection, grant
+from navigator.agents.acp import AgentFailed, AgentPipes, grant
 from navigator.agents.forwarder import BadRequest, digest_of, read_request
 
 JSON = st.recursive(
@@ -109,7 +109,7 @@ def test_messages_are_read_however_they_are_cut_and_nothing_breaks_the_connectio
     lines = [noise.replace(b"\n", b""), *(json.dumps(message).encode() for message in messages)]
 
     async def answered() -> Any:
-        link = Connection(fed(cut(b"\n".join(lines) + b"\n", places)), Sink())  # type: ignore[arg-type]
+        link = AgentPipes(fed(cut(b"\n".join(lines) + b"\n", places)), Sink())  # type: ignore[arg-type]
         asking = asyncio.create_task(link.ask("session/prompt", {}))
         await asyncio.sleep(0)
         await link.listen()
@@ -120,7 +120,7 @@ def test_messages_are_read_however_they_are_cut_and_nothing_breaks_the_connectio
 
 def test_an_output_that_ends_fails_every_open_request() -> None:
     async def answered() -> str:
-        link = Connection(fed([b'{"id": 1']), Sink())  # type: ignore[arg-type]
+        link = AgentPipes(fed([b'{"id": 1']), Sink())  # type: ignore[arg-type]
         asking = asyncio.create_task(link.ask("initialize", {}))
         await asyncio.sleep(0)
         await link.listen()

@@ -93,7 +93,9 @@ def add_row(held: sqlite3.Connection, table: str) -> None:
         if name in _TIMES:
             values[name] = stamp(NOW)
         elif key or (required and default is None):
-            values[name] = 3 if type_ == "INTEGER" else words[1] if words else WORDS.get((table, name), "x")
+            values[name] = (
+                3 if type_ in ("INTEGER", "REAL") else words[1] if words else WORDS.get((table, name), "x")
+            )
     marks = ", ".join("?" * len(values))
     names = ", ".join(f"[{name}]" for name in values)
     held.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(values.values()))

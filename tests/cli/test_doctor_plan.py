@@ -14,9 +14,9 @@ from navigator.cli.main import cli
 from navigator.model.errors import UsageError
 from navigator.setup.memory import MIB, Shape
 from navigator.setup.parameters import weights_from_config
-from navigator.setup.plan import CACHES, OUTSIDE_MIB, Model, Plan, plan
+from navigator.setup.plan import CACHES, OUTSIDE_MIB, MemoryPlan, Sized, plan
 
-SMALL = Model(
+SMALL = Sized(
     "small",
     22_000_000_000,
     "measured",
@@ -61,7 +61,7 @@ QWEN35_35B = {
 }
 
 
-def planned(card: int, *, ram: int = 131_072, tokens: int = 131_072, basis: str = "measured") -> Plan:
+def planned(card: int, *, ram: int = 131_072, tokens: int = 131_072, basis: str = "measured") -> MemoryPlan:
     models = [replace(model, weights_basis=basis) for model in (SMALL, LARGE)]  # type: ignore[arg-type]
     return plan(*models, card=(card, "given"), ram=(ram, "given"), tokens=tokens)
 

@@ -20,8 +20,8 @@ from navigator.setup.memory import Shape, budget, shape_from_config
 from navigator.setup.sglang_flags import advisories_for
 from navigator.swap import read_ahead
 from navigator.swap.base import Check
-from navigator.swap.gpu import Card, parse_cards
-from navigator.swap.read_ahead import Limits
+from navigator.swap.gpu import Gpu, parse_cards
+from navigator.swap.read_ahead import ReadLimits
 from tests.swap_install.support import fake_sglang
 
 QWEN35_122B = {
@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tools.mkdir()
     monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
     monkeypatch.setenv("KEY", "ordinary")
-    monkeypatch.setattr(read_ahead, "Limits", lambda: Limits(0, 0, 0))
+    monkeypatch.setattr(read_ahead, "Limits", lambda: ReadLimits(0, 0, 0))
     return tmp_path
 
 
@@ -332,4 +332,4 @@ def test_who_listens_where() -> None:
 
 def test_cards_as_nvidia_smi_lists_them() -> None:
     listing = "NVIDIA RTX PRO 6000, 97887, 412, 580.1\nNVIDIA H100, [N/A], 0, 1\nnonsense\nA, 10, [N/A], 2\n"
-    assert parse_cards(listing) == [Card("NVIDIA RTX PRO 6000", 97887, 412, "580.1"), Card("A", 10, 0, "2")]
+    assert parse_cards(listing) == [Gpu("NVIDIA RTX PRO 6000", 97887, 412, "580.1"), Gpu("A", 10, 0, "2")]

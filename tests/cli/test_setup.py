@@ -20,7 +20,7 @@ from navigator.setup.choose import picks, suggested
 from navigator.setup.presets import BASIS, fitting, load_presets
 from navigator.setup.servers import FoundServer, find_servers, look
 from navigator.swap import make_strategy, strategy_class
-from navigator.swap.gpu import Card
+from navigator.swap.gpu import Gpu
 from tests.cli.boxes import Box, serving
 from tests.cli.conftest import Command
 from tests.journey.support import make_repository
@@ -228,7 +228,7 @@ def test_doctor_says_where_a_context_is_shorter_than_the_settings(fresh: Command
 
 
 def test_without_a_server_it_says_how_to_get_one_for_this_card(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = Card("RTX 3090", 24_576, 0, "580")
+    card = Gpu("RTX 3090", 24_576, 0, "580")
     for there, name in (([card], "Qwen3.8-27B"), ([], "Qwen3.8-Flash-Next")):
         monkeypatch.setattr("navigator.swap.gpu.cards", lambda there=there: there)
         hint = how_to_get_one()

@@ -14,7 +14,7 @@ from navigator.process.keeper import descendants
 from navigator.setup.weights import model_folder, total_bytes, weight_files
 from navigator.swap import page_cache
 from navigator.swap.page_cache import MIB
-from navigator.swap.read_ahead import Limits, ReadAhead
+from navigator.swap.read_ahead import ReadAhead, ReadLimits
 
 SIZE = 24 * MIB
 
@@ -33,7 +33,7 @@ def weights(tmp_path: Path) -> list[Path]:
 
 def reader(files: list[Path], **limits: int) -> ReadAhead:
     chosen = {"total_bytes": 0, "bytes_per_second": 0, "floor_bytes": 0, **limits}
-    return ReadAhead({Role.REVIEWER: files}, Limits(**chosen))
+    return ReadAhead({Role.REVIEWER: files}, ReadLimits(**chosen))
 
 
 def test_residency_is_what_was_read(weights: list[Path]) -> None:
@@ -155,7 +155,7 @@ async def test_stop_kills_the_reader_at_once(weights: list[Path]) -> None:
 async def test_the_same_role_again_continues_and_another_one_takes_over(weights: list[Path]) -> None:
     ahead = ReadAhead(
         {Role.REVIEWER: weights[:1], Role.GENERATOR: weights[1:]},
-        Limits(0, bytes_per_second=MIB, floor_bytes=0),
+        ReadLimits(0, bytes_per_second=MIB, floor_bytes=0),
     )
     await ahead.start(Role.REVIEWER)
     first = await _reader_process()

@@ -28,10 +28,10 @@ from navigator.model.states import Role
 from navigator.model.timing import StepTimes, TimingModel
 from navigator.rehearsal.server.engine import Completion, Pace
 from navigator.rehearsal.server.http import HttpServer
-from navigator.rehearsal.server.tool_calls import ToolCall, call_text
+from navigator.rehearsal.server.tool_calls import ToolCall, call_text, tools_in
 from tests.engines.sglang import CONTEXT, SglangServer, home, missing, sglang_server
+from tests.scripted.reading import Messages
 from tests.scripted.sglang import WholeApi
-from tests.scripted.writer.agent import Messages, has_tools
 
 pytestmark = [
     pytest.mark.engines,
@@ -207,7 +207,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SglangServer]:
 def long_or_fitting(
     messages: Messages, schema: dict[str, Any] | None, repeat: int, temperature: float
 ) -> Completion:
-    if has_tools(messages):
+    if tools_in("\n".join(one["content"] for one in messages)):
         return Completion(call_text(ToolCall("pick", {"a": "x"})))
     return Completion('{"a": "x"}' if schema else "word " * 4000)
 
@@ -517,16 +517,15 @@ async def drained(url: str, process: subprocess.Popen[bytes], body: dict[str, An
     }
 
 
-def documented(functions: int) -> dict[str, Any]:
-    """A task whose answer takes the rehearsal some thousand tokens: docstrings for many functions."""
+def reported(files: int) -> dict[str, Any]:
+    """A task whose answer takes the rehearsal some thousand tokens: a report on many files."""
     key = "0123456789ab"
-    source = "".join(f"def function_{n}(value):\n    print(value)\n\n\n" for n in range(functions))
-    user = (
-        f'[[begin file {key} {{"path": "a.py"}}]]\n{source}[[end file {key}]]\n'
-        f'[[begin task {key} {{"kind": "docs"}}]]\nDocstrings for all\n[[end task {key}]]'
+    shown = "".join(
+        f'[[begin file {key} {{"path": "folder/module_{n}.py"}}]]\npass\n[[end file {key}]]\n'
+        for n in range(files)
     )
-    system = f"key {key}\n<<<<<<< SEARCH"
-    return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": user}]}
+    user = f'{shown}[[begin task {key} {{"kind": "docs"}}]]\nWhat is there?\n[[end task {key}]]'
+    return {"messages": [{"role": "system", "content": f"key {key}"}, {"role": "user", "content": user}]}
 
 
 async def test_sigterm_drains_without_a_deadline_and_takes_new_requests(tmp_path: Path) -> None:
@@ -538,7 +537,7 @@ async def test_sigterm_drains_without_a_deadline_and_takes_new_requests(tmp_path
         async with client_for(url) as client:
             while (await client.get("/health")).status_code != 200:
                 await asyncio.sleep(0.05)
-        ours = await drained(url, process, documented(functions=120))
+        ours = await drained(url, process, reported(files=240))
     assert ours == theirs
     assert ours == {
         "health": 503, "late": 200, "late came during the drain": True, "ends": "[DONE]", "exit": 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -12,8 +13,11 @@ import pytest
 from navigator.exam.afterlife import WEEKS
 from navigator.model.models import Finding, Review
 from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
+from tests.cli.conftest import Command
 from tests.journey.landing_bench import LandingBench
-from tests.journey.support import differences, fingerprint, git
+from tests.journey.scripted_models import Models, approval, objection, speaking
+from tests.journey.support import differences, fingerprint, git, hurry
+from tests.journey.test_conductor import Room
 
 CODE = {0: "d0/f.txt", 1: "n1/made/new.txt", 3: "d3/f.txt", 4: "d4/f.txt"}
 """The file that each proposal of the bench makes; its second line is `2`."""
@@ -87,7 +91,7 @@ def test_a_line_is_fixed_changed_kept_or_not_known(bench: LandingBench) -> None:
     assert seen(bench) == kept | {one: ("fixed", fixed), two: ("changed", changed)}
     told = bench.desk.json("stats", "reviewer")["findings"]["afterlife"]
     assert (told["fixed"]["k"], told["changed"]["k"], told["fixed"]["n"], told["unknown"]) == (1, 1, 3, 1)
-    assert told["by"]["correctness"]["k"] == 1
+    assert told["by"]["criterion"]["correctness"]["k"] == 1
     words = " ".join(bench.desk.run("stats", "reviewer").stdout.decode().split())
     assert "Of 3 findings that landed unrepaired, a fix changed the line of 1 [6–79]." in words
 
@@ -107,3 +111,40 @@ def test_a_file_that_is_gone_was_changed_and_hostile_words_are_not_obeyed(bench:
     gone = git(bench.repository, "rev-parse", "HEAD").strip()
     assert seen(bench)[bench.waiting[3]] == ("fixed", gone)
     assert "\x1b" not in bench.desk.run("stats", "reviewer").stdout.decode()
+
+
+def test_where_no_line_is_known_there_is_no_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
+    with bench.world() as world, world.store.transaction() as tx:
+        read = Review(
+            role=Role.REVIEWER, verdict=Verdict.APPROVE, model="scripted/reader", findings=(finding(CODE[0]),)
+        )
+        tx.add_review(bench.waiting[0], read)
+    bench.approve(bench.waiting[0])
+    bench.act("reverts.look")
+    told = bench.desk.run("stats", "reviewer").stdout.decode()
+    assert "1 not known: not on the base" in told
+    assert "Of 0" not in told
+
+
+def test_findings_on_existing_commits_are_looked_at_and_grouped_by_what_you_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurry(monkeypatch)
+    models = Models(lambda messages: approval())
+    models.read = lambda messages: approval(findings=[objection("    return x * 3")], verdict="REVISE")
+    with speaking(models) as speaker:
+        room = Room(tmp_path, speaker, monkeypatch)
+        code = room.repository / "app.py"
+        for text, subject in (("x * 3", "Triple"), ("2 * x", "Fix a wrong factor")):
+            code.write_text(f"def double(x):\n    return {text}\n")
+            git(room.repository, "commit", "-qam", subject)
+            if subject == "Triple":
+                room.act("review.add", project="code")
+                room.work()
+                room.act("finding.judge", proposal="P1", number=1, judgement="wrong")
+    room.act("reverts.look")
+    (row,) = room.read().afterlife_counts()
+    assert (row.project, row.fate, row.judgement) == ("code", "fixed", "wrong")
+    told = Command(room.paths.root, room.config).run("stats", "reviewer", "--json").stdout
+    assert json.loads(told)["findings"]["afterlife"]["by"]["judged"]["wrong"]["k"] == 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.forecasts import Job, modelled_time
+from navigator.figures.forecasts import ResidencyCall, modelled_time
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 
@@ -18,8 +18,8 @@ SPEEDS = {
 STREAMS = {Role.GENERATOR: 2, Role.REVIEWER: 2}
 
 
-def job(role: Role, residency: int, prompt: int, answer: int) -> Job:
-    return Job(role, residency, prompt, answer)
+def job(role: Role, residency: int, prompt: int, answer: int) -> ResidencyCall:
+    return ResidencyCall(role, residency, prompt, answer)
 
 
 def test_one_request_costs_its_reading_and_its_writing() -> None:

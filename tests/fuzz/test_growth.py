@@ -51,9 +51,9 @@ from navigator.sandbox.suite import excerpt
 from navigator.tui.answers import markdown
 from tests.edits.support import tree
 from tests.fuzz.growth import MOST, growth
+from tests.git.differing import difference
 from tests.journey.answers import answer, finding
 from tests.pattern_pieces import own_pieces
-from tests.rehearsal.conversation import difference
 
 SECONDS = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "20"))
 
@@ -122,7 +122,7 @@ def _manifest(text: str) -> None:
 
 
 def _agent(text: str) -> None:
-    link = acp.Connection.__new__(acp.Connection)
+    link = acp.AgentPipes.__new__(acp.AgentPipes)
     link.said, link._on_update, link._waiting = acp.Said(), lambda said: None, {}
     words: dict[str, Any] = {"sessionUpdate": "agent_message_chunk", "content": {"text": text}}
     tools = {"sessionUpdate": "tool_call", "toolCallId": text, "kind": text, "locations": [{"path": text}]}

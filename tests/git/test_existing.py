@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from navigator.git.existing import (
-    Change,
+    Existing,
     NothingToReview,
-    Wanted,
+    WantedReview,
     branch_with,
     commit_changes,
     find_changes,
@@ -23,15 +23,15 @@ from navigator.model.text import is_unsafe
 from tests.git.world import World, commit, fingerprint, git, make_repo, write
 
 
-def found(world: World, base: str = "", **wanted: object) -> tuple[Change, ...]:
+def found(world: World, base: str = "", **wanted: object) -> tuple[Existing, ...]:
     """What is wanted, found without changing anything in the repository."""
     before = fingerprint(world.repo)
-    made = find_changes(world.private, world.facts, Wanted(**wanted), base)  # type: ignore[arg-type]
+    made = find_changes(world.private, world.facts, WantedReview(**wanted), base)  # type: ignore[arg-type]
     assert fingerprint(world.repo) == before
     return made.changes
 
 
-def paths(world: World, change: Change) -> list[str]:
+def paths(world: World, change: Existing) -> list[str]:
     world.private.pin_bases((change.base, change.head))
     return [file.path for file in world.private.diff(change.base, change.head)]
 
@@ -69,7 +69,7 @@ def test_a_range_is_one_change_or_one_for_each_commit(forked: World) -> None:
     (whole,) = found(forked, ref="main..topic")
     assert paths(forked, whole) == ["one.py", "two.py"]
     assert whole.title == "main..topic: 3 commits" and whole.text.index("One") < whole.text.index("Two")
-    each = find_changes(forked.private, forked.facts, Wanted(ref="main..topic", each=True))
+    each = find_changes(forked.private, forked.facts, WantedReview(ref="main..topic", each=True))
     assert [change.title for change in each.changes] == ["One", "Two"] and each.merges == 1
     assert [paths(forked, change) for change in each.changes] == [["one.py"], ["two.py"]]
 

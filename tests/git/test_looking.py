@@ -15,7 +15,7 @@ from navigator.context.looks import (
     LookAnswer,
     LookRequest,
     NotARequest,
-    Shown,
+    ShownSoFar,
     read_requests,
 )
 from navigator.context.repomap.index import RepoMap
@@ -129,7 +129,7 @@ def test_any_text_can_stand_in_a_look_block(text: str) -> None:
     st.integers(0, 20),
 )
 def test_lines_are_missing_until_they_are_shown(added: list[tuple[int, int]], first: int, more: int) -> None:
-    shown, truth = Shown(), set()
+    shown, truth = ShownSoFar(), set()
     for start, length in added:
         shown.add("f", start, start + length)
         truth |= set(range(start, start + length + 1))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from navigator.git.facts import read_facts
-from navigator.git.reverts import Seen, Wanted, look_for_reverts
+from navigator.git.reverts import LandedAs, Seen, look_for_reverts
 from navigator.git.runner import GitError
 from tests.git.world import commit, fingerprint, git
 
@@ -15,7 +15,7 @@ SINCE = "2001-01-01T00:00:00Z"
 
 
 def look(repo: Path, *landed: str, most: int = 5_000, known_as: str = "") -> dict[str, Seen]:
-    wanted = [Wanted(name, known_as) for name in landed]
+    wanted = [LandedAs(name, known_as) for name in landed]
     seen, whole = look_for_reverts(
         read_facts(repo).git(), git(repo, "rev-parse", "main"), wanted, since=SINCE, most=most
     )
@@ -164,11 +164,11 @@ def test_a_history_that_is_too_long_is_said(repo: Path) -> None:
     for number in range(3):
         commit(repo, {"README.md": f"{number}\n".encode()})
     facts = read_facts(repo)
-    seen, whole = look_for_reverts(facts.git(), facts.head_commit, [Wanted(landed)], since=SINCE, most=3)
+    seen, whole = look_for_reverts(facts.git(), facts.head_commit, [LandedAs(landed)], since=SINCE, most=3)
     assert (seen, whole) == ({landed: Seen(landed)}, False)
     assert look(repo, landed)[landed].how == "named"
 
 
 def test_a_tip_that_is_not_there_is_an_error(repo: Path) -> None:
     with pytest.raises(GitError):
-        look_for_reverts(read_facts(repo).git(), "f" * 40, [Wanted("e" * 40)], since=SINCE)
+        look_for_reverts(read_facts(repo).git(), "f" * 40, [LandedAs("e" * 40)], since=SINCE)

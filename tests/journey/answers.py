@@ -15,7 +15,7 @@ from navigator.journey.prompts.blocks import with_labels
 from navigator.journey.reviewing.grounding import Shown
 from navigator.model.diff import FileDiff
 from navigator.model.states import Verdict
-from tests.rehearsal.conversation import difference
+from tests.git.differing import difference
 
 APPROVE, REVISE, UNREVIEWED = Verdict.APPROVE, Verdict.REVISE, Verdict.UNREVIEWED
 

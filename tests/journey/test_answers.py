@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from navigator.figures.changes import Change, Watched, watch
+from navigator.figures.changes import VersionChange, Watched, watch
 from navigator.figures.cost import Cost, cost
 from navigator.figures.exam import ExamScore, exam_scores
-from navigator.figures.intervals import Summary
+from navigator.figures.intervals import Durations
 from navigator.figures.outcomes import outcomes, revisions
 from navigator.figures.rates import RateRow, revise_rate
 from navigator.figures.reproductions import finding_tests
@@ -19,7 +19,7 @@ from navigator.model.exam import ExamCount
 from navigator.model.outcomes import SwapTotals, WorkTotals, Yield
 from navigator.model.records import CallTotals, DecisionCount, VerdictCount, VersionCount
 from navigator.model.states import DecisionKind, ExamSource, Role, Verdict
-from navigator.sheet.statistics.summary import Answer, better, price, worth
+from navigator.sheet.statistics.summary import SummaryAnswer, better, price, worth
 
 NO_REVISION = revisions(())
 NO_TEST = finding_tests((), ())
@@ -54,12 +54,12 @@ def score(caught: int, missed: int, passed: int, objected: int, revise: int = 35
     return found
 
 
-def decided(*rows: tuple[Verdict, DecisionKind, int]) -> Answer:
+def decided(*rows: tuple[Verdict, DecisionKind, int]) -> SummaryAnswer:
     counts = [DecisionCount(verdict=verdict, decision=kind, n=n) for verdict, kind, n in rows]
     return worth(None, outcomes((), counts), NO_REVISION, NO_TEST)
 
 
-def judged(found: ExamScore) -> Answer:
+def judged(found: ExamScore) -> SummaryAnswer:
     return worth(found, outcomes((), ()), NO_REVISION, NO_TEST)
 
 
@@ -112,7 +112,7 @@ def changed(before: tuple[int, int], since: Sequence[bool], **versions: str) -> 
     new = old.model_copy(
         update={"first": "2026-11-03T00:00:00.000Z", "last": "2026-11-20T00:00:00.000Z", **versions}
     )
-    change = Change(new, old, back=False, since=new.first)
+    change = VersionChange(new, old, back=False, since=new.first)
     return Watched(change, *before, watch(*before, since))
 
 
@@ -191,7 +191,7 @@ def test_the_price_is_everything_spent_over_what_was_accepted() -> None:
 
 def test_the_round_trip_is_that_of_the_strategy_with_most() -> None:
     few, many = (
-        RoundTrip(name, Summary(n=n, mean=median, median=median, p95=median), {})
+        RoundTrip(name, Durations(n=n, mean=median, median=median, p95=median), {})
         for name, n, median in (("sleep", 3, 4.0), ("systemd", 9, 75.4))
     )
     figure = price(spent(40), [few, many]).figures["swap_round_trip_median"]

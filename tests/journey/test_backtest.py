@@ -14,7 +14,7 @@ from navigator.cli.main import cli
 from navigator.cli.session import locked_dependencies
 from navigator.exam import blame
 from navigator.model.states import PAST, ExamSource, Role
-from navigator.sheet.statistics.page import Question
+from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
 from tests.git.world import git
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection, speaking
@@ -137,7 +137,7 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
     assert fingerprint(room.repository) == before
 
     # It is no exam: that has no item and no score, but the page says what the backtest found.
-    page = EXAM.read(room.read(), Question())
+    page = EXAM.read(room.read(), PageQuestion())
     assert (page.scores, page.faulty, page.clean) == ((), 0, 0)
     (table,) = [one for one in EXAM.tables(page) if one.title == "WOULD IT HAVE CAUGHT YOUR BUGS?"]
     assert table.answer.startswith("It would have caught 2 of 4 bugs")

@@ -6,7 +6,7 @@ import pytest
 
 from navigator.journey.reviewing.callers import MOST_NAMES, redefined
 from navigator.model.diff import FileDiff
-from tests.rehearsal.conversation import difference
+from tests.git.differing import difference
 
 
 def names(before: str, after: str, path: str = "a.py") -> list[str]:

@@ -28,7 +28,7 @@ from navigator.model.models import utc_now
 from navigator.model.states import ExamSource, Role, TaskState, Verdict
 from navigator.sheet.statistics.outcomes import PAGE as OUTCOMES
 from navigator.sheet.statistics.outcomes import exam_repeat_table
-from navigator.sheet.statistics.page import Question
+from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM as PAGE
 from navigator.sheet.statistics.reviewer import Exam
 from tests.journey.exam_items import add_item
@@ -157,7 +157,7 @@ def test_a_share_is_asked_again_in_a_later_residency_and_scored_once(
     assert [answer.turn for answer in answers(room)] == [0, 0, 0, 0], (
         "not in the residency of the first answer"
     )
-    before = PAGE.document(PAGE.read(room.read(), Question()))
+    before = PAGE.document(PAGE.read(room.read(), PageQuestion()))
     monkeypatch.setattr(ExamSettings, "retest", 0)
     room.work()
     assert len(answers(room)) == 4
@@ -178,13 +178,13 @@ def test_a_share_is_asked_again_in_a_later_residency_and_scored_once(
     again = [answer for answer in answers(room) if answer.turn]
     assert sorted(answer.item_id for answer in again) == [1, 2, 3, 4], "never a third time"
     assert {answer.verdict for answer in again} == {Verdict.REVISE}
-    after = PAGE.document(PAGE.read(room.read(), Question()))
+    after = PAGE.document(PAGE.read(room.read(), PageQuestion()))
     retest = after["retest"]
     assert (retest["n"], retest["agreed"]["value"], retest["kappa"]["value"]) == (4, 0.5, 0.0)
     assert before["retest"]["n"] == 0
     scored = [name for name in before if name not in ("retest", "reviewers")]
     assert {name: after[name] for name in scored} == {name: before[name] for name in scored}
-    (table,) = exam_repeat_table(OUTCOMES.read(room.read(), Question()).exam_repeats)
+    (table,) = exam_repeat_table(OUTCOMES.read(room.read(), PageQuestion()).exam_repeats)
     assert table.rows[-1].cells[2] == "n 4"
 
 
@@ -443,7 +443,7 @@ def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
             )
     with (
         rehearsing("generator") as generator,
-        rehearsing("reviewer", "--skill", *(f"{share}" for share in skill), "--seed", "5") as reviewer,
+        rehearsing("reviewer", "--skill", *(f"{share}" for share in skill), "--faulty", ">=") as reviewer,
     ):
         room.config.write_text(
             f'[generator]\nmodel = "rehearsal/Qwen3.5-35B-A3B"\nbase_url = "{generator}"\n'
@@ -453,7 +453,7 @@ def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
         )
         room.work()
     reader = room.read()
-    document = PAGE.document(PAGE.read(reader, Question()))
+    document = PAGE.document(PAGE.read(reader, PageQuestion()))
     assert reader.rehearsal
     assert document["items"] == 2 * pairs
     assert document["faulty"]["n"] + document["clean"]["n"] + document["unreviewed"] == 2 * pairs

@@ -19,7 +19,7 @@ from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Task
 from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskState
 from navigator.sheet.marks import facts_of
-from navigator.sheet.statistics.page import Question
+from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from tests.cli.conftest import Command
 from tests.journey.scripted_models import Models, approval, objection, speaking
@@ -191,7 +191,7 @@ def test_reviews_are_counted_apart(room: Room) -> None:
     room.queue()
     review(room)
     room.work()
-    found = REVISE_RATE.read(room.read(), Question(by="way"))
+    found = REVISE_RATE.read(room.read(), PageQuestion(by="way"))
     document = REVISE_RATE.document(found)
     assert [(row["group"], row["n"]) for row in document["rows"]] == [("blocks", 1)]
     assert [row["n"] for row in document["existing"]] == [1]

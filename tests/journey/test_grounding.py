@@ -46,7 +46,7 @@ def test_an_answer_comes_to_its_verdict(case: Case) -> None:
 
 
 def test_a_change_of_white_space_alone_is_told_apart_by_the_letter() -> None:
-    from tests.rehearsal.conversation import difference
+    from tests.git.differing import difference
 
     shown = Shown(difference({"a.md": b"one  \ntwo\n"}, {"a.md": b"one\ntwo\n"}), "Strip trailing blanks.")
     old, new = (
@@ -233,7 +233,7 @@ def test_no_true_finding_is_lost_to_a_wrong_label_or_line(label: str, line: int)
 
 
 def test_a_quote_in_two_hunks_is_of_the_hunk_it_names_or_of_the_line_it_names() -> None:
-    from tests.rehearsal.conversation import difference
+    from tests.git.differing import difference
 
     middle = b"".join(b"line %d\n" % number for number in range(40))
     before, after = b"a = 1\n" + middle + b"b = 1\n", b"count += 1\n" + middle + b"count += 1\n"

@@ -23,7 +23,7 @@ from navigator.model.outcomes import ExamPair
 from navigator.model.records import JudgementCount
 from navigator.model.states import Criterion, ExamSource, Judgement, Role, Severity, Verdict
 from navigator.sheet.exam_worth import ENOUGH, independence
-from navigator.sheet.statistics.page import Question
+from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
 from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
 from tests.journey.support import hurry
@@ -179,7 +179,7 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
     assert found.models.specificity.second.k == 12 and found.synthetic
     low, high = round(100 * side.gain.low), round(100 * side.gain.high)
     assert f"[{low} to {high}] more of 100 faults of our synthetic cases, which flatter" in found.words
-    page = EXAM.document(EXAM.read(room.read(), Question()))
+    page = EXAM.document(EXAM.read(room.read(), PageQuestion()))
     assert page["model"] == "scripted/reader", "the writer is no reviewer"
     assert len(page["reviewers"]) == 1
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())

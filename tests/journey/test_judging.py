@@ -15,7 +15,7 @@ from navigator.model.errors import NotFound
 from navigator.model.models import Finding, Judged
 from navigator.model.records import JudgementCount
 from navigator.model.states import Criterion, FindingKind, Judgement, Severity, Verdict
-from navigator.sheet.statistics.page import Question
+from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import FINDINGS
 from navigator.sheet.writing import ENOUGH_JUDGED, record_words
 from tests.journey.scripted_models import Models, approval, objection, speaking
@@ -86,7 +86,7 @@ def test_it_is_counted_once_and_can_be_taken_back(room: Room) -> None:
         room.act("finding.judge", proposal=proposal.id, number=1, judgement=judgement)
     (counted,) = room.read().judgement_counts()
     assert (counted.judgement, counted.n, counted.project) == (Judgement.WRONG, 1, "code")
-    (table,) = FINDINGS.tables(FINDINGS.read(room.read(), Question()))
+    (table,) = FINDINGS.tables(FINDINGS.read(room.read(), PageQuestion()))
     assert table.answer == "0 of 1 findings that you judged were right [0–79]."
     room.act("finding.judge", proposal=proposal.id, number=1)
     assert room.read().judgement_counts() == []

@@ -15,6 +15,7 @@ import pytest
 from navigator.actions.wire import NoConductor
 from navigator.engine.client import request
 from navigator.model.states import LandingState, TaskState
+from navigator.rehearsal.samples import sample_projects
 from navigator.sheet.marks import batch_choice
 from navigator.store.lock import StateLock
 from navigator.swap import processes
@@ -29,7 +30,7 @@ from tests.journey.support import (
     make_repository,
 )
 from tests.journey.test_real_code import toml_of
-from tests.scripted.samples.repositories import sample_projects, sample_tasks
+from tests.scripted.tasks import notes
 
 KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
 RUN = ("run", "--until", "idle", "--json")
@@ -57,7 +58,7 @@ class Scene:
         self, folder: Path, *, projects: int, tasks: int, seed: int, landing: str = "branch"
     ) -> None:
         self.desk = Desk.make(folder / "desk")
-        samples = sample_projects(projects, seed)
+        samples = sample_projects()[seed % 20 :][:projects]
         self.repositories = {
             sample.name: make_repository(folder / "code" / sample.name, sample.files) for sample in samples
         }
@@ -65,17 +66,7 @@ class Scene:
             self.desk.run("project", "add", str(repository), "--name", name, "--landing", landing)
         queue = folder / "tasks.toml"
         queue.write_text(
-            toml_of(
-                [
-                    {
-                        "project": task.project,
-                        "text": task.text,
-                        "kind": task.kind.value,
-                        "files": list(task.files),
-                    }
-                    for task in sample_tasks(tasks, seed, samples)
-                ]
-            ),
+            toml_of(notes(tasks, samples)),
             encoding="utf-8",
         )
         self.desk.run("task", "add", "--from", str(queue))

@@ -21,7 +21,7 @@ from navigator.config.settings import ExamSettings
 from navigator.journey.prompts.blocks import KeyRing, with_labels
 from navigator.journey.reviewing.precedents import (
     MOST,
-    Change,
+    ChangeWords,
     fitting,
     following,
     near,
@@ -31,7 +31,7 @@ from navigator.journey.subject import precedents_for
 from navigator.model.errors import UsageError
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
-from navigator.sheet.statistics.page import Question
+from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
 from navigator.store.reads.precedents import Precedent
 from tests.journey import killed_at
@@ -198,7 +198,7 @@ def items(room: Room, count: int) -> None:
 def examined(room: Room) -> dict[str, Any]:
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
-    return EXAM.document(EXAM.read(room.read(), Question()))
+    return EXAM.document(EXAM.read(room.read(), PageQuestion()))
 
 
 def test_the_exam_sees_a_precedent_that_hides_a_class_of_faults(room: Room, models: Models) -> None:
@@ -321,13 +321,13 @@ def finding(**fields: Any) -> Finding:
 
 
 def test_a_precedent_is_near_by_its_file_or_its_words() -> None:
-    here = Change(frozenset({"app/money.py"}), frozenset())
-    alike = Change(frozenset({"lib/tax.py"}), frozenset({"total", "amount", "overflows", "loop"}))
-    far = Change(frozenset({"lib/tax.py"}), frozenset({"amount", "socket", "connect"}))
+    here = ChangeWords(frozenset({"app/money.py"}), frozenset())
+    alike = ChangeWords(frozenset({"lib/tax.py"}), frozenset({"total", "amount", "overflows", "loop"}))
+    far = ChangeWords(frozenset({"lib/tax.py"}), frozenset({"amount", "socket", "connect"}))
     one, newer = precedent(), precedent(id=2, path="")
     assert near([one], here) == near([one], alike) == [one]
     assert near([one], far) == []
-    assert near([newer, one], Change(here.paths, alike.words)) == [one, newer], "the nearest first"
+    assert near([newer, one], ChangeWords(here.paths, alike.words)) == [one, newer], "the nearest first"
     assert len(near([precedent(id=number) for number in range(20)], here)) == MOST
 
 
@@ -358,4 +358,4 @@ def test_only_a_finding_of_its_kind_follows(fields: dict[str, Any], follows: boo
 
 
 def test_no_files_no_words() -> None:
-    assert Change.of(with_labels([])) == Change(frozenset(), frozenset())
+    assert ChangeWords.of(with_labels([])) == ChangeWords(frozenset(), frozenset())

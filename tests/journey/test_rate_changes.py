@@ -17,7 +17,7 @@ from navigator.sheet.statistics.comparison import (
     comparison_document,
     comparison_table,
 )
-from navigator.sheet.statistics.page import Question, RatePlot
+from navigator.sheet.statistics.page import PageQuestion, RatePlot
 from navigator.sheet.statistics.revise_rate import PAGE
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
@@ -83,7 +83,7 @@ def add(store: Store) -> Add:
 
 
 def facts(store: Store) -> list[tuple[str, str]]:
-    found = PAGE.read(store.read, Question())
+    found = PAGE.read(store.read, PageQuestion())
     return [fact for fact in PAGE.tables(found)[0].facts if fact[0] == "Since"]
 
 
@@ -93,7 +93,7 @@ def test_a_fall_since_a_prompt_is_said_with_its_evidence(store: Store, add: Add)
     add(30, NEVER, "generate@2")
     ((_, said),) = facts(store)
     assert said == "generate@2 (Nov 3): fell from 50% (n 60) to 0% (n 30), evidence over 1,000:1"
-    (change,) = PAGE.document(PAGE.read(store.read, Question()))["changes"]
+    (change,) = PAGE.document(PAGE.read(store.read, PageQuestion()))["changes"]
     assert change["changed"] == {"writer_prompt": "generate@2"}
     assert change["from"] == {"writer_prompt": "generate@1"}
     assert (change["before"]["k"], change["before"]["n"], change["after"]["n"]) == (30, 60, 30)
@@ -121,7 +121,7 @@ def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store,
     add(20, NEVER, block_on="reproduced")
     ((_, said),) = facts(store)
     assert said.startswith("block_on = reproduced (Nov 2): fell from 50% (n 40) to 0% (n 20)")
-    found = PAGE.read(store.read, Question("block-on"))
+    found = PAGE.read(store.read, PageQuestion("block-on"))
     assert [(row.group, row.n) for row in found.grouped.rows] == [("grounded", 40), ("reproduced", 20)]
     assert ("Mixture", "mixes 2 settings of block_on, counted together here") in PAGE.tables(found)[0].facts
 
@@ -130,7 +130,7 @@ def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:
     add(400, HALF)
     add(300, HALF, "generate@2")
     add(300, HALF, "generate@2", review_prompt="review@2", model="80B")
-    found = PAGE.read(store.read, Question())
+    found = PAGE.read(store.read, PageQuestion())
     plot = PAGE.tables(found)[-1].plot
     assert isinstance(plot, RatePlot)
     assert [(at[:10], label) for at, label in plot.marks] == [
@@ -159,7 +159,7 @@ def test_the_rate_is_grouped_by_the_writers_side_too(
     add(40, HALF)
     add(20, HALF, "generate@2")
     add(30, HALF, "generate@2", model="80B", way="looking")
-    found = PAGE.read(store.read, Question(by))
+    found = PAGE.read(store.read, PageQuestion(by))
     assert {row.group: row.n for row in found.grouped.rows} == groups
     titles = [table.title for table in PAGE.tables(found)]
     assert (f"BY {by.replace('-', ' ').upper()}" in titles) is (by != "week")

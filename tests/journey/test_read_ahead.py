@@ -16,13 +16,13 @@ from navigator.engine.batches import Batches
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.read_ahead import WeightReadAhead
 from navigator.engine.residency import Residency
-from navigator.engine.summary import Session
+from navigator.engine.summary import SessionSummary
 from navigator.journey.storage_faults import Storage
 from navigator.model.states import Role
 from navigator.swap import page_cache, strategy_class
 from navigator.swap.base import PhaseLog, SwapStrategy
 from navigator.swap.page_cache import MIB
-from navigator.swap.read_ahead import Limits
+from navigator.swap.read_ahead import ReadLimits
 
 SIZE = 16 * MIB
 
@@ -58,7 +58,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         pytest.skip("page cache: this file system does not empty it when asked")
     config = tmp_path / "config.toml"
     config.write_text(f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n')
-    monkeypatch.setattr(read_ahead, "Limits", lambda: Limits(0, 0, 0))
+    monkeypatch.setattr(read_ahead, "Limits", lambda: ReadLimits(0, 0, 0))
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
     return files
 
@@ -81,7 +81,7 @@ async def test_a_resident_reviewer_does_not_warm_itself(weights: list[Path]) -> 
 async def test_a_swap_stops_the_reading_before_it_begins(
     weights: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_ahead, "Limits", lambda: Limits(0, MIB, 0))
+    monkeypatch.setattr(read_ahead, "Limits", lambda: ReadLimits(0, MIB, 0))
     warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
     measuring = await warmth.before(Role.REVIEWER)
@@ -112,7 +112,7 @@ def test_a_swap_is_kept_with_how_warm_it_began(weights: list[Path], tmp_path: Pa
             hand = Residency(
                 world,
                 live,
-                Session(world),
+                SessionSummary(world),
                 Storage(world, lambda reason: None),
                 Batches(world),
                 lambda: None,

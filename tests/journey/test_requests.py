@@ -20,7 +20,7 @@ from navigator.model.states import Role
 from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import MODEL_NAMES, Completion, pace_of
 from navigator.rehearsal.server.http import HttpServer
-from navigator.schedule.inflight import Answer, Inflight
+from navigator.schedule.inflight import Inflight, TimedAnswer
 
 G = Role.GENERATOR
 
@@ -37,7 +37,7 @@ async def test_the_mean_of_what_was_in_flight_meanwhile(monkeypatch: pytest.Monk
             assert requests.running(G) == 2
             clock = 110.0
         first.usage = Usage(completion_tokens=500)
-    assert seen == [Answer(500, 10.0, 1.4)]
+    assert seen == [TimedAnswer(500, 10.0, 1.4)]
     assert requests.running(G) == 0
 
 

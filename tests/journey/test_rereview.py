@@ -19,8 +19,8 @@ from navigator.journey.reviewing.grounding import (
 from navigator.journey.reviewing.rereview import reversals, second_findings
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Severity, Verdict
+from tests.git.differing import difference
 from tests.journey.answers import answer, finding
-from tests.rehearsal.conversation import difference
 
 BASE = b"def load(path):\n    return open(path).read()\n\n\ndef close(handle):\n    handle.close()\n"
 FIRST = BASE.replace(

@@ -15,7 +15,7 @@ from navigator.journey.prompts.blocks import KeyRing, with_labels
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.reviewing.answer import RawReview, read_review
 from navigator.journey.reviewing.join import Answered, join
-from navigator.journey.reviewing.prompt import OVERHEAD, Plan, Planner, Reading, ReviewPromptDependencies
+from navigator.journey.reviewing.prompt import OVERHEAD, Parts, Planner, Reading, ReviewPromptDependencies
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import CheckResult, Finding, Task
 from navigator.model.states import CheckOutcome, Criterion, FindingKind, Severity, Verdict
@@ -50,7 +50,7 @@ def around(files: Sequence[FileDiff], length: int) -> dict[str, list[str]]:
 
 def plan(
     files: list[FileDiff], room: int, *, length: int = 300, earlier: Sequence[Finding] = (), **fields: Any
-) -> Plan:
+) -> Parts:
     desk = ReviewPromptDependencies(PROMPTS, KeyRing(b"k" * 16), words, True, room)
     checks = [CheckResult(name="tests", outcome=CheckOutcome.PASSED, detail="12 passed")]
     task = TASK.model_copy(update=fields)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.config.paths import StatePaths
-from navigator.figures.intervals import Summary, share
-from navigator.sheet.statistics.page import Question, StatisticsPage
+from navigator.figures.intervals import Durations, share
+from navigator.sheet.statistics.page import PageQuestion, StatisticsPage
 from navigator.sheet.statistics.pages import PAGES
 from navigator.sheet.statistics.rows import COLUMNS, as_csv, as_json_lines, figure_rows
 from navigator.store.database import open_reader
@@ -30,7 +30,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 
 
 def document_of(page: StatisticsPage[Any], reader: Reader) -> dict[str, Any]:
-    return {**page.document(page.read(reader, Question(by="kind"))), "rehearsal": reader.rehearsal}
+    return {**page.document(page.read(reader, PageQuestion(by="kind"))), "rehearsal": reader.rehearsal}
 
 
 COUNTS = st.builds(lambda k, rest: share(k, k + rest), st.integers(0, 40), st.integers(0, 40))
@@ -49,7 +49,7 @@ def test_each_share_is_one_row(table: dict[str, Any], simulated: bool) -> None:
 
 
 def test_an_item_of_a_list_is_named_by_what_comes_first_in_it() -> None:
-    took = asdict(Summary(3, 2.5, 2.0, 4.0))
+    took = asdict(Durations(3, 2.5, 2.0, 4.0))
     document = {
         "directions": [{"to": "reviewer", "by": None, "seconds": took, "failed": 1}],
         "rehearsal": True,

@@ -28,8 +28,8 @@ from navigator.actions.keep_tests import TestsKept
 from navigator.actions.notes import Commented, DraftSaved, SeenArgs
 from navigator.actions.project_check import CheckLimits, ProjectChecked, SandboxFound
 from navigator.actions.projects import ProjectDone, RemovedProject, RemovedProjects
-from navigator.actions.reverts import Looked, LookedProject
-from navigator.actions.review_change import LeftOut, ReviewsQueued
+from navigator.actions.reverts import LookedProject, LookedProjects
+from navigator.actions.review_change import NotReviewed, ReviewsQueued
 from navigator.actions.send_back import SendBack, SendBackArgs, SentBack
 from navigator.actions.split import Rest, Split, SplitArgs, SplitDone
 from navigator.actions.suggestions import Settled
@@ -93,7 +93,7 @@ SUGGESTION = Suggestion(task_id="T3", rank=1, text="Test it", state="accepted", 
 
 RESULTS: dict[str, list[Model]] = {
     "task.after": [Tasks(tasks=(TASK.model_copy(update={"after": ("T1", "T2")}),)), Tasks(tasks=(TASK,))],
-    "reverts.look": [Looked(projects=(LookedProject(project="web", commits=3, reverted=1),))],
+    "reverts.look": [LookedProjects(projects=(LookedProject(project="web", commits=3, reverted=1),))],
     "exam.run": [ExamAsked(items=4, left=9, loaded=False), ExamAsked(items=1, left=1, loaded=True)],
     "exam.prepare": [
         ExamPrepared(projects=(PreparedProject(project="web", faulty=2, clean=2, ended="enough items"),)),
@@ -152,7 +152,7 @@ RESULTS: dict[str, list[Model]] = {
     "review.add": [
         ReviewsQueued(tasks=(TASK,), proposals=("P7",), new=(TASK.id,), merges=2),
         ReviewsQueued(
-            tasks=(TASK,), proposals=("P7",), left_out=(LeftOut(ref="a1b2", reason="it changes nothing"),)
+            tasks=(TASK,), proposals=("P7",), left_out=(NotReviewed(ref="a1b2", reason="it changes nothing"),)
         ),
     ],
     "task.cancel": [Tasks(tasks=(TASK,))],

@@ -24,12 +24,12 @@ from navigator.journey.reviewing.grounding import (
     ground,
 )
 from navigator.model.states import Verdict
+from tests.git.differing import difference
 from tests.journey.answers import answer, finding
 from tests.journey.scripted_models import Messages, Models, speaking
 from tests.journey.support import hurry
 from tests.journey.test_conductor import Room, text_of
 from tests.journey.test_reviewing import commit, review_of, whole_files
-from tests.rehearsal.conversation import difference
 
 FILLER = [f"filler_{number} = {number}" for number in range(30)]
 WRONG = 'if limit < 0 & mask: raise Refused("too low")'

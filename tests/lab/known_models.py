@@ -103,10 +103,19 @@ def known(changes: Mapping[str, Change], quality: Quality) -> Models:
             )
         return approval()
 
+    def judges(messages: Messages) -> str:
+        first, _, second = messages[1]["content"].partition("===== Answer B =====")
+        return json.dumps({"better": {(0, 1): "A", (1, 0): "B"}.get((MARK in first, MARK in second), "tie")})
+
     def is_review(messages: Messages) -> bool:
         return "verdict" in messages[0]["content"].lower()
 
     def one(who: str, rate: float):  # type: ignore[no-untyped-def]
-        return lambda messages: reads(messages, who) if is_review(messages) else writes(messages, who, rate)
+        def answer(messages: Messages) -> str:
+            if messages[0]["content"].startswith("You compare two answers"):
+                return judges(messages)
+            return reads(messages, who) if is_review(messages) else writes(messages, who, rate)
+
+        return answer
 
     return Models(write=one("generator", quality.generator), read=one("reviewer", quality.reviewer))

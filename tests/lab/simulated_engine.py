@@ -35,6 +35,7 @@ class Engine:
     def write(self, tokens: int) -> dict[str, float]:
         """Write so many tokens, the first by reading the prompt; returns the answer's own counters."""
         written, ms, drafted, accepted, rounds, whole = 1, 0.0, 0, 0, 0, 0
+        self.marks = [(1, 0.0)]
         histogram = [0] * (self.gamma + 1)
         while written < tokens:
             kept = 0
@@ -47,6 +48,7 @@ class Engine:
             drafted, accepted = drafted + self.gamma, accepted + kept
             whole += self.gamma if kept == self.gamma else 0
             histogram[kept] += 1
+            self.marks.append((written, ms))
             for place in range(kept):
                 self.positions[place] += 1
         self.rounds, self.drafted, self.accepted = (
@@ -121,10 +123,13 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
 
         def _llama(self, asked: dict[str, Any]) -> None:
             found = engine.write(asked["n_predict"])
-            timings: dict[str, Any] = {"predicted_n": found["tokens"], "predicted_ms": found["ms"]}
+            chunks: list[dict[str, Any]] = []
+            for (written, ms), (before, _) in zip(engine.marks, [(0, 0.0), *engine.marks], strict=False):
+                timings = {"predicted_n": written, "predicted_ms": ms}
+                chunks.append({"tokens": list(range(before, written)), "timings": timings})
             if engine.gamma:
-                timings |= {"draft_n": found["drafted"], "draft_n_accepted": found["accepted"]}
-            self._send(json.dumps({"timings": timings, "tokens": list(range(int(found["tokens"])))}).encode())
+                chunks[-1]["timings"] |= {"draft_n": found["drafted"], "draft_n_accepted": found["accepted"]}
+            self._events(chunks)
             if engine.gamma:
                 print(engine.statistics(), flush=True)
 

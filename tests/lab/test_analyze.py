@@ -6,6 +6,7 @@ import csv
 import json
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from navigator.cli.main import cli
 from navigator.lab.speculation import formulas, tables
-from navigator.lab.speculation.checks import Facts, Finding, findings
+from navigator.lab.speculation.checks import TableFacts, TableFault, findings
 from navigator.lab.speculation.runs import Run, read_runs
 from navigator.model.errors import UsageError
 
@@ -69,9 +70,9 @@ def table(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-def found_in(tmp_path: Path, rows: list[dict[str, str]], **facts: object) -> dict[str, Finding]:
+def found_in(tmp_path: Path, rows: list[dict[str, str]], **facts: object) -> dict[str, TableFault]:
     runs = read_runs(table(tmp_path / "runs.csv", rows)).runs
-    return {finding.kind: finding for finding in findings(runs, Facts(**facts))}  # type: ignore[arg-type]
+    return {finding.kind: finding for finding in findings(runs, TableFacts(**facts))}  # type: ignore[arg-type]
 
 
 def honest(
@@ -119,7 +120,7 @@ def test_no_engine_that_obeys_the_formula_is_called_impossible(
         Run(2, "big", "", 0, 50.0, prompt="code"),
         Run(3, "big", "small", gamma, 50 * gain, rate=formulas.rate_from_alpha(alpha, gamma), prompt="code"),
     ]
-    assert [each.kind for each in findings(runs, Facts()) if each.severity == "impossible"] == []
+    assert [each.kind for each in findings(runs, TableFacts()) if each.severity == "impossible"] == []
 
 
 def test_a_speed_up_beyond_the_tokens_of_a_round_is_impossible(tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def runs_file(tmp_path: Path, *rows: Mapping[str, object]) -> list[Run]:
 def test_a_lying_server_counter_is_found(tmp_path: Path) -> None:
     counters = {"drafted": 115, "accepted": 115, "drafter_drafted": 214, "drafter_accepted": 115}
     runs = runs_file(tmp_path, {"draft": "small", "gamma": 4, **counters})
-    (finding,) = (each for each in findings(runs, Facts()) if each.kind == "two counters disagree")
+    (finding,) = (each for each in findings(runs, TableFacts()) if each.kind == "two counters disagree")
     assert finding.severity == "impossible"
     assert "115 of 115" in finding.arithmetic
     assert "115 of 214, 53.7 %" in finding.arithmetic
@@ -204,7 +205,7 @@ def test_rounds_that_cannot_make_the_tokens_are_found(tmp_path: Path) -> None:
         "tokens": 119,
     }  # by SGLang
     runs = runs_file(tmp_path, good, good | {"rounds": 16, "accepted": 4}, real)
-    (finding,) = (each for each in findings(runs, Facts()) if each.kind == "rounds do not add up")
+    (finding,) = (each for each in findings(runs, TableFacts()) if each.kind == "rounds do not add up")
     assert finding.lines == (2,)
     assert "16 rounds and 4 accepted drafts make 20 tokens" in finding.arithmetic
 
@@ -247,20 +248,14 @@ def test_prompts_that_are_all_the_same_length_are_found(tmp_path: Path) -> None:
         for _ in range(3)
     ]
     plain = [row(prompt_key="sweep", n_prompt=size) for size in (32, 1024)]
-    doubt = found_in(tmp_path, plain + sweep)["prompt lengths make no difference"]
-    assert doubt.severity == "caution"
-    assert "From 256 to 1024 tokens" in doubt.arithmetic
     sure = found_in(tmp_path, plain + sweep, prompt_words=156)["prompts shorter than stated"]
     assert "256, 512, 1024 are the same prompt of 156 words" in sure.arithmetic
 
 
-def test_restarts_and_alpha_are_remarked_on(tmp_path: Path) -> None:
+def test_several_starts_need_no_remark(tmp_path: Path) -> None:
     blocks = [{"block": block, "prompt": "code", "tokens": 64} for block in ("1", "2")]
     drafted = [each | {"draft": "small", "gamma": 4, "rate": 0.5, "speed": 60.0} for each in blocks]
-    assert findings(runs_file(tmp_path, *blocks, *drafted), Facts()) == []
-    rates = [each | {"draft": "small", "gamma": 16, "rate": 0.2, "speed": 50.0} for each in blocks]
-    (remark,) = findings(runs_file(tmp_path, *blocks, *drafted, *rates), Facts())
-    assert remark.kind == "a rate is not α"
+    assert findings(runs_file(tmp_path, *blocks, *drafted), TableFacts()) == []
 
 
 @pytest.mark.parametrize(
@@ -376,3 +371,22 @@ def test_a_finding_of_many_rows_is_told_once(tmp_path: Path) -> None:
     assert done.output.count("two counters disagree") == 1
     assert "The same in 23 more rows." in done.output
     assert done.output.count("big, small, γ = 4") == 1
+
+
+def test_the_runs_of_each_suite_are_counted(tmp_path: Path) -> None:
+    rows = [("A_m", "none", 0)] * 3 + [("B_m", "small", 4)] * 4 + [("B_n", "small", 8)] * 2
+    lines = [
+        f"{name}_r{number},big,{draft},{gamma},100,0.1" for number, (name, draft, gamma) in enumerate(rows)
+    ]
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(["job_id,target_model,draft_model,draft_len,tokens_per_sec,rate", *lines]))
+    found = tables.suites(read_runs(path).runs)
+    assert {name: row["n"] for name, row in found.items()} == {"A": 3, "B": 6}
+    assert found["B"]["gamma"] == [4, 8]
+    shown = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path)]).output
+    assert [line.split()[:2] for line in shown.splitlines() if line.startswith(("A ", "B ", "all "))][:3] == [
+        ["A", "3"],
+        ["B", "6"],
+        ["all", "9"],
+    ]
+    assert tables.suites([replace(run, suite=str(run.line)) for run in read_runs(path).runs]) == {}

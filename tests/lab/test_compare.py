@@ -18,8 +18,8 @@ from navigator.lab.comparing.journal import (
     USUAL,
     Journal,
     LabTask,
-    Plan,
-    Run,
+    Setting,
+    TreeTests,
     Turn,
     next_turn,
     swaps_expected,
@@ -124,6 +124,16 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
     assert again["arms"] == done["arms"]
     assert again["pairs"] == done["pairs"]
     assert (len(bench.models.written), len(bench.models.read_by)) == asked_so_far
+    three = [word for role in ("generator", "reviewer", "final") for word in ("--judge", role)]
+    swaps = len(bench.swaps())
+    said = bench.compare("code", *three)["judging"]
+    assert sorted(judge["name"].partition(":")[0] for judge in said["judges"]) == [
+        "final",
+        "generator",
+        "reviewer",
+    ]
+    assert said["agreement"]["n"] > 0 and said["incomplete"] == 0
+    assert len(bench.swaps()) - swaps <= 2 and bench.models.wrong == []  # each is loaded when it is asked
     assert fingerprint(bench.path) == before
     assert bench.desk.json("proposals")["proposals"] == []
     assert bench.desk.json("task", "list")["tasks"] == []
@@ -131,7 +141,6 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
     assert b"was begun with other rounds" in other.stderr
     (noted,) = bench.desk.json("lab", "runs")["runs"]
     assert (noted["state"], noted["done"]) == ("complete", noted["total"])
-    assert [point["n"] for point in noted["plots"][0]["points"]] == [TASKS] * len(USUAL)
     assert noted["command"][noted["command"].index("--rounds") + 1] == "2"
 
 
@@ -292,11 +301,11 @@ def test_pairs_are_counted_on_the_same_tasks_and_adjusted() -> None:
 
 def test_the_journal_keeps_whole_lines_and_one_plan(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "one")
-    plan = Plan(arms=("generator",), rounds=1, models={"g": "m"}, prompts={})
+    plan = Setting(arms=("generator",), rounds=1, models={"g": "m"}, prompts={})
     journal.agree(plan)
     journal.add(LabTask(key="t", text="x", base="b", frame="f"))
     journal.add(Turn(task="t", path="g"))
-    journal.add(Run(task="t", tree="f", passed=True))
+    journal.add(TreeTests(task="t", tree="f", passed=True))
     with (tmp_path / "one" / "turns.jsonl").open("ab") as stream:
         stream.write(b'{"task": "u"')
     again = Journal(tmp_path / "one")

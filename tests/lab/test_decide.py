@@ -5,16 +5,13 @@ from __future__ import annotations
 import dataclasses
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from navigator.cli.lab.measure import decision
 from navigator.figures.intervals import mean_interval, t_quantile
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import MissingPart
-from navigator.model.states import Role
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,26 +43,13 @@ def measured(gains: dict[int, float], *, blocks: int = 6, scatter: float = 0.01,
 
 
 def test_a_gain_beyond_doubt_is_used() -> None:
-    choice = decide(measured({2: 1.1, 4: 1.25}), restart_seconds=32.7, tokens_until_swap=60_000)
+    choice = decide(measured({2: 1.1, 4: 1.25}))
     assert choice.decision == "use"
     assert choice.chosen is not None
     assert (choice.chosen.gamma, choice.chosen.blocks) == (4, 6)
     assert choice.chosen.low is not None
     assert choice.chosen.low < 1.25 < (choice.chosen.high or 0)
-    assert choice.saved_seconds == pytest.approx(60_000 * (1 / 99 - 1 / (99 * 1.25)), rel=0.1)
-    assert choice.restart is not None
-    assert choice.restart.now
-    assert "Restart for it now" in choice.sentence
-
-
-def test_a_restart_that_the_next_swap_makes_anyway_is_not_paid_for() -> None:
-    choice = decide(measured({4: 1.25}), restart_seconds=32.7, tokens_until_swap=5_000)
-    assert choice.restart is not None
-    assert not choice.restart.now
-    assert choice.restart.break_even_tokens > 5_000  # type: ignore[operator]
-    assert "Wait for the next swap" in choice.sentence
-    free = decide(measured({4: 1.25}))
-    assert "costs nothing at the next swap" in free.sentence
+    assert "costs nothing at the next swap" in choice.sentence
 
 
 def test_a_loss_is_not_used() -> None:
@@ -126,18 +110,3 @@ def test_the_quantiles_of_t() -> None:
     assert mean_interval([1.0]) is None
     assert t_quantile(40) == pytest.approx(2.0211, abs=0.001)
     assert t_quantile(10_000) == pytest.approx(1.9602, abs=0.001)
-
-
-def chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: list[Run], **options: Any
-) -> dict[str, Any]:
-    """What `measure` ends with."""
-    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "state"))
-    given = {"restart_seconds": None, "tokens_until_swap": None}
-    return decision(runs, Role.GENERATOR, given | options)
-
-
-def test_a_decision_says_whose_figures_it_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = chosen(tmp_path, monkeypatch, measured({4: 1.25}), restart_seconds=10.0)
-    assert (found["decision"], found["restart"]["seconds"]) == ("use", 10.0)
-    assert found["costs"] == "swap_back: given; proposal_tokens: as published, not measured here"

@@ -110,7 +110,6 @@ def test_the_measured_cost_of_verifying_is_used_at_its_length() -> None:
     found = predict(Given(draft_cost=0.1, alpha=0.8, gamma=8, verify_costs=given_costs))
     assert (found.verify_cost, found.verify_cost_source) == (2.5, "given")
     assert found.speedup == pytest.approx(found.expected_tokens / (0.8 + 2.5))
-    assert found.speedup < found.speedup_leviathan
 
 
 def test_the_best_length_of_all_is_found_with_costs_that_grow() -> None:
@@ -129,8 +128,8 @@ def test_the_best_length_of_all_is_found_with_costs_that_grow() -> None:
         (Given(draft_cost=0.1), "either"),
         (Given(draft_cost=0.1, alpha=0.5, rate=0.5), "either"),
         (Given(draft_cost=0.1, rate=0.5), "draft length"),
-        (Given(draft_cost=0.1, alpha=1.5, gamma=2), "between 0 and 1"),
-        (Given(draft_cost=-1, alpha=0.5, gamma=2), "costs nothing or more"),
+        (Given(draft_cost=0.1, alpha=0.5, gamma=2, verify_costs={2: 0.0}), "more than nothing"),
+        (Given(draft_cost=0.1, alpha=0.5, gamma=2, state_gb=1.0), "belong together"),
         (Given(draft_cost=0.1, alpha=0.5, gamma=2, prior=True), "experts"),
     ],
 )

@@ -7,12 +7,13 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cli.lab.compare import Judged, judged, require_judges, tell_votes
+from navigator.cli.lab.compare import Votes, judged, require_judges, tell_votes
 from navigator.config.settings import Settings
 from navigator.figures.compare import sign_test
 from navigator.lab.comparing.journal import LabTask
@@ -170,11 +171,12 @@ def lines(path: Path, *rows: object) -> Path:
 def test_files_that_cannot_be_used_are_refused_with_the_line(tmp_path: Path) -> None:
     good = {"task": "t", "judge": "j", "first": "a", "second": "b", "winner": "tie"}
     for bad in (good | {"winner": "A"}, good | {"second": "a"}, [1], {}):
-        with pytest.raises(UsageError, match="line 2"):
+        with pytest.raises(UsageError, match="no vote"):
             read_votes(lines(tmp_path / "votes.jsonl", good, bad))
     (tmp_path / "votes.jsonl").write_text("{")
-    with pytest.raises(UsageError, match="line 1 is no JSON"):
+    with pytest.raises(UsageError, match="no vote"):
         read_votes(tmp_path / "votes.jsonl")
+    assert read_votes(tmp_path / "none.jsonl") == []
 
 
 def settings_for(url: str) -> Settings:
@@ -188,8 +190,9 @@ def compared(answers: dict[str, dict[str, str]]) -> tuple[list[LabTask], Finishe
     return [LabTask(key=key, text="Sort.", base="b", frame="f") for key in keys], done
 
 
-def asked(url: str, answers: dict[str, dict[str, str]], kept: Path) -> Judged:
-    return asyncio.run(judged(settings_for(url), ["reviewer"], *compared(answers), kept))
+def asked(url: str, answers: dict[str, dict[str, str]], kept: Path) -> Votes:
+    deps = SimpleNamespace(settings=settings_for(url), strategy=SimpleNamespace(both_resident=True))
+    return asyncio.run(judged(deps, ["reviewer"], *compared(answers), kept))  # type: ignore[arg-type]
 
 
 def test_a_judge_is_asked_blind_in_both_orders_and_once(

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
 from navigator.lab.speculation import formulas
-from navigator.lab.speculation.checks import Facts, findings
+from navigator.lab.speculation.checks import TableFacts, findings
 from navigator.lab.speculation.engines import (
     Counts,
     llama_statistics,
@@ -99,14 +99,14 @@ def test_known_acceptance_and_costs_are_recovered(tmp_path: Path, alpha: float, 
     assert found.step_ms == pytest.approx(20.0)
     assert found.drafter_rate == pytest.approx(found.rate, abs=0.001)
     assert found.tokens_per_round == pytest.approx(1 + sum(found.positions), abs=0.05)
-    assert [each for each in findings(runs, Facts()) if each.severity == "impossible"] == []
+    assert [each for each in findings(runs, TableFacts()) if each.severity == "impossible"] == []
 
 
 def test_a_lying_counter_is_found(tmp_path: Path) -> None:
     path = plan_file(tmp_path, options=', "lie=1"', blocks=1)
     run(path, tmp_path / "runs.jsonl")
     runs = read_runs(tmp_path / "runs.jsonl").runs
-    lies = [each for each in findings(runs, Facts()) if each.kind == "two counters disagree"]
+    lies = [each for each in findings(runs, TableFacts()) if each.kind == "two counters disagree"]
     assert len(lies) == 2
     (found,) = estimates(runs)
     assert found.rate == 1.0
@@ -139,6 +139,24 @@ def test_every_block_has_every_start_in_an_order_of_its_own(tmp_path: Path) -> N
     assert len({tuple(block) for block in blocks}) > 3
     assert order == plan.order()
     assert plan.arms[2].arguments == ("gamma=2",)
+
+
+def test_a_plan_may_have_several_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "state"))
+    path = plan_file(tmp_path, blocks=1)
+    text = path.read_text().replace('target = "big"', 'target = { big = "v=1.2", huge = "v=2.4" }')
+    path.write_text(text.replace('"{port}"]', '"{port}", "{target}"]'))
+    out = tmp_path / "runs.jsonl"
+    told = CliRunner().invoke(cli, ["lab", "speculation", "measure", str(path), "--out", str(out), "--json"])
+    assert told.exit_code == 0, told.output
+    runs = read_runs(out).runs
+    assert {(run.target, run.gamma) for run in runs} == {("big", 0), ("big", 4), ("huge", 0), ("huge", 4)}
+    assert {found.target: found.verify_cost for found in estimates(runs)} == {
+        "big": pytest.approx(1.2, rel=0.01),
+        "huge": pytest.approx(2.4, rel=0.01),
+    }
+    said = json.loads(told.stdout)
+    assert list(said["decisions"]) == ["big", "huge"] and said["runs"] == len(runs) == 8
 
 
 def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -192,7 +210,7 @@ def test_a_server_of_another_kind_is_recognised(tmp_path: Path) -> None:
         path.read_text().replace('kind = "sglang"', 'kind = "llama.cpp"').replace("/generate", "/x")
     )
     text = path.read_text().replace(str(ENGINE), str(tmp_path / "odd.py"))
-    (tmp_path / "odd.py").write_text(ENGINE.read_text().replace('"timings": timings, ', ""))
+    (tmp_path / "odd.py").write_text(ENGINE.read_text().replace(', "timings": timings}', "}"))
     path.write_text(text)
     with pytest.raises(MissingPart, match="has no timings"):
         run(path, tmp_path / "runs.jsonl")

@@ -1,10 +1,11 @@
-"""The lab's runs: noted while they work, told apart from a crash, stopped and resumed as processes of their own."""
+"""The lab's runs: noted while they work, told apart from a crash, and gone on with."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
+import shlex
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 
 from navigator.cli.main import cli
 from navigator.lab import runs as lab
-from navigator.lab.runs import LabRun, Plot, Point, figures, recording, run_name
+from navigator.lab.runs import LabRun, recording, run_name
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.swap.processes import strays
 from tests.lab.test_measure import plan_file
@@ -29,7 +30,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def comes(true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
     while not true():
-        assert time.monotonic() < deadline, lab.log_file().read_text()
+        assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
@@ -41,18 +42,13 @@ def only() -> LabRun:
 def test_a_run_is_noted_from_its_begin_to_its_end(tmp_path: Path) -> None:
     with recording("compare", tmp_path / "r.jsonl", ("lab", "x"), about="a test") as record:
         assert only().state == "running"
-        assert only().seconds_left is None
         record.progress(4, 10, "tasks")
-        assert only().seconds_left is None  # nothing was done by this process
+        assert only().done == 4
         record.progress(10, 10)
-        record.decided("Use it.", [Plot(title="t", points=(Point(label="a", value=1.0),))])
-        assert (only().done, only().total, only().unit, only().seconds_left) == (10, 10, "tasks", 0.0)
+        record.decided("Use it.")
+        assert (only().done, only().total, only().unit) == (10, 10, "tasks")
     found = only()
     assert (found.state, found.decision, found.results) == ("complete", "Use it.", str(tmp_path / "r.jsonl"))
-    with pytest.raises(Conflict, match="complete"):
-        lab.resume(found)
-    with pytest.raises(Conflict, match="not running"):
-        lab.stop(found)
 
 
 def test_how_a_run_ended_is_kept(tmp_path: Path) -> None:
@@ -111,61 +107,46 @@ def test_names_stay_apart(tmp_path: Path) -> None:
     assert "/" not in run_name("judge", tmp_path / "a b;c.jsonl")
 
 
-@pytest.mark.parametrize(
-    ("unit", "reference", "n", "said"),
-    [
-        ("%", None, 12, ("50.0%", "25.0% to 75.0%", "12, anecdotal")),
-        ("%", None, 30, ("50.0%", "25.0% to 75.0%", "30")),
-        ("%", 0.0, 6, ("+50.0%", "+25.0% to +75.0%", "6")),
-        ("s", None, None, ("0.5 s", "0.25 s to 0.75 s", "–")),
-    ],
-)
-def test_figures_in_words(unit: str, reference: float | None, n: int | None, said: tuple[str, ...]) -> None:
-    point = Point(label="x", value=0.5, low=0.25, high=0.75, n=n)
-    assert figures(Plot(title="t", unit=unit, reference=reference, points=(point,)), point) == said
-
-
-def test_a_measurement_is_stopped_killed_and_resumed(tmp_path: Path) -> None:
+def test_a_measurement_is_stopped_killed_and_goes_on(tmp_path: Path) -> None:
     """Real processes: the command, and under it the servers that it starts."""
     plan = plan_file(tmp_path, blocks=6, options=', "alpha=0.8", "c=0.05", "v=1.4"')
     out = tmp_path / "runs.jsonl"
-    words = ("lab", "speculation", "measure", str(plan), "--out", str(out))
-    first = lab.start(words, tmp_path)
+    command = [
+        sys.executable,
+        "-m",
+        "navigator",
+        "lab",
+        "speculation",
+        "measure",
+        str(plan),
+        "--out",
+        str(out),
+    ]
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     comes(lambda: bool(lab.runs()) and only().done >= 1)
-    lab.stop(only())
-    comes(lambda: first.over)
+    assert only().pid == first.pid
+    assert f"Process {first.pid}" in CliRunner().invoke(cli, ["lab", "runs", only().name]).output
+    first.terminate()
+    first.wait()
     assert only().state == "stopped"
     comes(lambda: strays(str(out), ()) == [])  # its server goes with it
 
     done = only().done
-    second = lab.resume(only())
-    comes(lambda: second.works and only().done > done)
-    assert only().seconds_left is not None
-    os.kill(second.pid, signal.SIGKILL)
-    comes(
-        lambda: second.over and only().state != "running"
-    )  # the server that it started holds on a moment longer
+    second = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    comes(lambda: only().pid == second.pid and only().done > done)
+    second.kill()
+    second.wait()
+    comes(lambda: only().state != "running")  # the server that it started holds on a moment longer
     assert only().state == "interrupted"
 
-    told = CliRunner().invoke(cli, ["lab", "runs", only().name, "--resume"])
-    assert told.exit_code == 0, told.output
-    comes(lambda: only().state == "complete")
+    shown = CliRunner().invoke(cli, ["lab", "runs", only().name]).output
+    words = shlex.split(shown.partition("Go on: navigator ")[2])
+    assert (
+        subprocess.run([sys.executable, "-m", "navigator", *words], stdout=subprocess.DEVNULL).returncode == 0
+    )
     found = only()
-    assert (found.done, found.total, found.unit) == (12, 12, "starts")
+    assert (found.state, found.done, found.total, found.unit) == ("complete", 12, 12, "starts")
     assert found.decision.startswith("Use small with γ = 4")
     assert "random weights" in found.simulated
-    assert found.plots[0].title == "Gain in tok/s against no speculation"
-    assert found.plots[0].points[0].n == 6
     assert len(out.read_text().splitlines()) == 24  # nothing twice, nothing missing
-    listed = CliRunner().invoke(cli, ["lab", "runs"]).output
-    assert "12 of 12 starts" in listed
-    assert "γ = 4" in CliRunner().invoke(cli, ["lab", "runs", found.name]).output
-
-
-def test_what_a_start_says_when_it_fails(tmp_path: Path) -> None:
-    started = lab.start(("lab", "speculation", "measure", str(tmp_path / "none.toml")), tmp_path)
-    comes(lambda: started.over)
-    assert "There is no plan" in started.problem()
-    assert lab.runs() == []
-    with pytest.raises(UsageError, match="gone"):
-        lab.start(("lab",), tmp_path / "gone")
+    assert "12 of 12 starts" in CliRunner().invoke(cli, ["lab", "runs"]).output

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navigator.config.paths import StatePaths
-from navigator.mcp.server import MOST_BYTES, Server
+from navigator.mcp.server import MOST_BYTES, McpServer
 from navigator.mcp.tools import MOST_QUEUED, Tools
 from tests.cli.conftest import REHEARSAL, Command
 from tests.git.world import fingerprint, git, make_repo
@@ -207,7 +207,7 @@ def test_any_input_gets_answers_of_the_protocol(
 ) -> None:
     paths = StatePaths(tmp_path_factory.getbasetemp() / "any-input").ensure()
     out = io.BytesIO()
-    Server(Tools(paths)).serve(io.BytesIO(b"\n".join(line.replace(b"\n", b" ") for line in lines)), out)
+    McpServer(Tools(paths)).serve(io.BytesIO(b"\n".join(line.replace(b"\n", b" ") for line in lines)), out)
     for line in out.getvalue().splitlines():
         answer = json.loads(line)
         assert answer["jsonrpc"] == "2.0"

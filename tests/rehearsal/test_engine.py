@@ -13,7 +13,7 @@ import pytest
 
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes, TimingModel
-from navigator.rehearsal.server.engine import Completion, Engine, EngineJob, Pace
+from navigator.rehearsal.server.engine import Completion, EngineJob, Pace, SimulatedEngine
 from navigator.rehearsal.server.http import HttpServer
 from tests.scripted.sglang import WholeApi
 
@@ -201,7 +201,7 @@ async def test_a_rid_in_use_is_refused() -> None:
 
 async def test_one_prompt_is_read_at_a_time_and_nothing_is_written_meanwhile() -> None:
     """100 tokens a second are read: a prompt of 400 characters takes one second; answers take none to speak of."""
-    engine = Engine(pace(decode=1e9, prefill=100.0, scale=0.1), max_running=8)
+    engine = SimulatedEngine(pace(decode=1e9, prefill=100.0, scale=0.1), max_running=8)
     loop = asyncio.get_running_loop()
     ends: list[float] = []
 

@@ -140,18 +140,14 @@ def test_a_coding_agent_makes_the_change_by_its_tools(tmp_path: Path) -> None:
     task = next(task for task in TASKS if task.revised and "\n<<<<<<< SEARCH\n" in task.revised[-1])
     repository = make_repository(tmp_path / "it", PROJECTS[task.project].files)
     words = first(repository, task.text).replace("repository code,", f"repository {task.project},")
-    agent = Agent(repository, brain=answer)
+    agent = Agent(repository, answer)
     assert agent.prompt(words) == task.answers[-1].partition("\n")[0] + "\n"
     assert set(agent.calls) == {"read_file", "edit"}
     before = git(repository, "diff")
     agent.prompt(again("x"))
     assert "bash" in agent.calls
     assert before != git(repository, "diff") != ""
-    assert (
-        Agent(repository, brain=answer)
-        .prompt(first(repository, "Write a game"))
-        .startswith("NO_CHANGE: this")
-    )
+    assert Agent(repository, answer).prompt(first(repository, "Write a game")).startswith("NO_CHANGE: this")
 
 
 def test_a_review_is_of_the_project_that_is_shown() -> None:

@@ -16,7 +16,7 @@ import pytest
 from navigator.model.states import Role
 from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion, pace_of
-from navigator.rehearsal.server.http import Request
+from navigator.rehearsal.server.http import HttpRequest
 from tests.scripted.__main__ import parse_options
 
 GENERATOR = "rehearsal/Qwen3.5-35B-A3B"
@@ -348,8 +348,8 @@ async def test_a_health_check_takes_a_simulated_second() -> None:
     api.ready = True
     loop = asyncio.get_running_loop()
     begun = loop.time()
-    status = (await api(Request("GET", "/health", {}, b""))).status
-    ready = (await api(Request("GET", "/ready", {}, b""))).status
+    status = (await api(HttpRequest("GET", "/health", {}, b""))).status
+    ready = (await api(HttpRequest("GET", "/ready", {}, b""))).status
 
     assert (status, ready) == (200, 200)
     assert loop.time() - begun >= 0.5
@@ -421,9 +421,9 @@ async def test_a_draining_server_is_unhealthy_and_still_takes_requests() -> None
     statuses = [
         (await api(request)).status
         for request in (
-            Request("GET", "/health", {}, b""),
-            Request("GET", "/ready", {}, b""),
-            Request("POST", "/v1/chat/completions", {}, body, "application/json"),
+            HttpRequest("GET", "/health", {}, b""),
+            HttpRequest("GET", "/ready", {}, b""),
+            HttpRequest("POST", "/v1/chat/completions", {}, body, "application/json"),
         )
     ]
 

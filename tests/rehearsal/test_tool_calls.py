@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.model.states import Role
 from navigator.rehearsal.server.api import Player
 from navigator.rehearsal.server.chat import RequestProblem, read_chat
 from navigator.rehearsal.server.tool_calls import (
@@ -24,12 +23,7 @@ from navigator.rehearsal.server.tool_calls import (
     tools_in,
     tools_text,
 )
-from tests.git.world import git, make_repo
 from tests.rehearsal.test_server import events, running
-from tests.scripted.__main__ import make_brain
-from tests.scripted.writer.agent import file_text
-
-CODE = "def add(item, items=[]):\n    items.append(item)\n    return items\n\n\ndef size(items=[]):\n    return len(items)\n"
 
 
 def tool(name: str, *parameters: str) -> dict[str, Any]:
@@ -42,6 +36,7 @@ TOOLS = [
     tool("bash", "command"),
     tool("read_file", "absolute_path"),
     tool("edit", "file_path", "old_string", "new_string"),
+    tool("write_file", "file_path", "content"),
 ]
 
 CALLS = st.builds(
@@ -71,26 +66,14 @@ def test_a_model_reads_the_tools_it_is_shown() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        "x = 1\n  y = 2\n",
-        "<path>/a.py</path>\n<content>\n1: x = 1\n2:   y = 2\n\n(End of file - total 2 lines)\n</content>",
-        json.dumps({"content": "x = 1\n  y = 2\n", "path": "/a.py", "total_lines": 2}),
-    ],
-)
-def test_a_file_is_read_as_the_agents_return_it(result: str) -> None:
-    assert file_text(result) == "x = 1\n  y = 2\n"
-
-
 class Agent:
     """Does what the model calls for, in a real repository, and keeps the conversation."""
 
-    def __init__(self, folder: Path, *, fault_rate: float = 0.0, brain: Player | None = None) -> None:
+    def __init__(self, folder: Path, brain: Player) -> None:
         self.folder = folder
         self.messages: list[dict[str, Any]] = [{"role": "system", "content": "You are an agent."}]
         self.calls: list[str] = []
-        self._brain = brain or make_brain(Role.GENERATOR, fault_rate=fault_rate)
+        self._brain = brain
 
     def prompt(self, text: str) -> str:
         """The model's last word."""
@@ -141,48 +124,6 @@ def again(quote: str) -> str:
     )
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    folder = make_repo(tmp_path / "code")
-    (folder / "items.py").write_text(CODE)
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "items")
-    return folder
-
-
-def test_a_change_is_made_by_calls(repository: Path) -> None:
-    agent = Agent(repository, fault_rate=0.0)
-    said = agent.prompt(first(repository, "Mutable default arguments: make them None"))
-    assert agent.calls[:2] == ["bash", "read_file"]
-    assert set(agent.calls[2:]) == {"edit"}
-    assert "2 mutable defaults" in said
-    assert (repository / "items.py").read_text().count("=None") == 2
-    # What an agent asks beside its work gets a short answer.
-    assert agent.prompt("Suggest what the user might type next.") == "OK."
-
-
-def test_a_change_that_comes_back_is_made_again_or_defended(repository: Path) -> None:
-    ends = set()
-    for number in range(8):
-        git(repository, "checkout", "-q", "--", ".")
-        agent = Agent(repository, fault_rate=1.0)
-        agent.prompt(first(repository, f"Mutable default arguments: make them None ({number})"))
-        spoilt = (repository / "items.py").read_text()
-        said = agent.prompt(again("items"))
-        changed = (repository / "items.py").read_text()
-        ends.add(said.startswith("NO_CHANGE: "))
-        assert changed == spoilt if said.startswith("NO_CHANGE: ") else changed.count("=None") == 2
-    assert False in ends
-
-
-def test_a_task_with_nothing_to_change_is_left(repository: Path) -> None:
-    agent = Agent(repository, fault_rate=0.0)
-    assert agent.prompt(first(repository, "Bare except clauses: name the exception")).startswith(
-        "NO_CHANGE: "
-    )
-    assert "edit" not in agent.calls
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -218,14 +159,14 @@ async def test_calls_on_the_wire() -> None:
     assert (whole["finish_reason"], call["type"], call["function"]["name"]) == (
         "tool_calls",
         "function",
-        "bash",
+        "write_file",
     )
-    assert json.loads(call["function"]["arguments"])["command"].startswith("git grep ")
+    assert json.loads(call["function"]["arguments"])["file_path"].startswith("/code/notes-")
     *chunks, counts, done = streamed
     told = [one for chunk in chunks for one in chunk["choices"][0]["delta"].get("tool_calls", [])]
     assert [one["index"] for one in told] == [0, 0]
     assert told[0]["id"].startswith("call_")
-    assert (told[0]["function"]["name"], told[1]["id"]) == ("bash", None)
+    assert (told[0]["function"]["name"], told[1]["id"]) == ("write_file", None)
     assert "".join(one["function"]["arguments"] for one in told) == call["function"]["arguments"]
     assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
     assert counts["usage"]["completion_tokens"] > 0

@@ -24,7 +24,7 @@ from navigator.sandbox.one_test import (
 )
 from navigator.sandbox.probe import probe
 from navigator.sandbox.reproducing.facts import names_around, read_test, whole_statements
-from navigator.sandbox.reproducing.judge import Change, Judged, agreed, alone, change_of, judged
+from navigator.sandbox.reproducing.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.suite import prepare
 from tests.sandbox.support import Bench
 
@@ -76,7 +76,7 @@ class Proof:
         self.tree = self.bench.changed(proposal)
         self.files = self.bench.private.diff(self.bench.base, self.tree)
         made = change_of(self.files)
-        self.change = Change(
+        self.change = Traced(
             {path: whole_statements(str(proposal[path]), lines) for path, lines in made.added.items()},
             {path: whole_statements(base[path], lines) for path, lines in made.removed.items()},
         )
@@ -98,16 +98,16 @@ class Proof:
 
     def judge(
         self, text: str, *, about: Finding | None = None, task: str = "", path: str = "tests/test_finding.py"
-    ) -> Judged:
+    ) -> Ruling:
         """Both pairs of runs, and what they prove together."""
         names: set[str] = set()
         for changed, lines in self.change.added.items():
             names |= names_around((self._read(changed) or ""), lines)
         facts = read_test(text, names, [file.new_path for file in self.files])
         if facts.refusals:
-            return Judged(_NOT, facts.refusals[0])
+            return Ruling(_NOT, facts.refusals[0])
 
-        def pair(variant: Variant) -> Judged:
+        def pair(variant: Variant) -> Ruling:
             proposal = self.run(text, self.tree, variant, path)
             if (settled := alone(facts, proposal)) is not None:
                 return settled

@@ -11,22 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.workloads import Scenario
-from navigator.schedule.inflight import Answer, Inflight, ServerQueue
+from navigator.schedule.inflight import Inflight, ServerQueue, TimedAnswer
 
 OBSERVED = st.one_of(
-    st.builds(Answer, st.integers(0, 5000), st.floats(0, 1000), st.floats(0, 64)),
+    st.builds(TimedAnswer, st.integers(0, 5000), st.floats(0, 1000), st.floats(0, 64)),
     st.builds(ServerQueue, st.integers(0, 64), st.integers(0, 64), st.none() | st.integers(0, 64)),
 )
 
 
-def feed(control: Inflight, seen: Answer | ServerQueue) -> Inflight:
-    return control.answered(seen) if isinstance(seen, Answer) else control.looked(seen)
+def feed(control: Inflight, seen: TimedAnswer | ServerQueue) -> Inflight:
+    return control.answered(seen) if isinstance(seen, TimedAnswer) else control.looked(seen)
 
 
 @settings(deadline=None)
 @given(st.integers(1, 64), st.lists(OBSERVED, max_size=80))
 def test_whatever_is_seen_the_limit_stays_within_its_bounds(
-    most: int, seen: list[Answer | ServerQueue]
+    most: int, seen: list[TimedAnswer | ServerQueue]
 ) -> None:
     control = Inflight.begin(most)
     for one in seen:
@@ -38,7 +38,7 @@ def test_whatever_is_seen_the_limit_stays_within_its_bounds(
 @settings(max_examples=40, deadline=None)
 @given(st.lists(OBSERVED, max_size=60), st.integers(2, 32))
 def test_no_history_keeps_it_at_the_bottom_of_a_server_that_can_do_more(
-    seen: list[Answer | ServerQueue], most: int
+    seen: list[TimedAnswer | ServerQueue], most: int
 ) -> None:
     """Never starves: after anything, a server on which each stream is as fast as alone is used in full again."""
     control = Inflight.begin(most)
@@ -68,7 +68,7 @@ def served(
         n = control.limit
         tokens = rng.randint(100, 3000) if rng else 1000
         noise = rng.uniform(0.95, 1.05) if rng else 1.0
-        control = control.answered(Answer(tokens, noise * tokens / speed(n), n))
+        control = control.answered(TimedAnswer(tokens, noise * tokens / speed(n), n))
         if room is not None:
             control = control.looked(ServerQueue(n, max(0, n - room)))
     return control
@@ -136,7 +136,7 @@ def test_the_timing_model_uses_what_it_may() -> None:
 def test_too_few_in_flight_say_nothing() -> None:
     control = Inflight.begin(8)
     for _ in range(100):
-        control = control.answered(Answer(1000, 500.0, 2.0))
+        control = control.answered(TimedAnswer(1000, 500.0, 2.0))
     assert control == Inflight.begin(8)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from navigator.model.snapshot import BatchRules, SchedulerSnapshot, SwapTo
 from navigator.model.states import Role, TaskState
 from navigator.schedule.next_actions import next_actions
-from navigator.schedule.swap_rule import Outlook, outlook
+from navigator.schedule.swap_rule import ReviewOutlook, outlook
 from navigator.schedule.view import HOLD_SECONDS
 from tests.schedule.test_rules import NOW, snap, task, waiting
 
@@ -81,7 +81,7 @@ def test_with_nothing_left_to_write_a_review_starts_at_once_and_says_why() -> No
     checking = snap(
         task(1, TaskState.CHECKING, since=NOW), *waiting(1, NOW), until="", busy=frozenset({"T1"})
     )
-    assert outlook(checking, NOW) == Outlook(HOLD_SECONDS, "when nothing is left to write")
+    assert outlook(checking, NOW) == ReviewOutlook(HOLD_SECONDS, "when nothing is left to write")
 
 
 def test_a_model_that_a_person_loaded_stays_until_a_review_is_asked_for() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from navigator.model.snapshot import (
     BatchRules,
-    Check,
     Doubt,
     FinalReview,
     Generate,
     Land,
     Renew,
     ReviewTask,
+    RunChecks,
     SchedulerSnapshot,
     Sleep,
     Stop,
@@ -67,7 +67,7 @@ WAITING = task(1, S.AWAITING_REVIEW)
         ("a queued task is written", snap(task(1)), (Generate("T1"),)),
         ("a revision is written", snap(task(1, S.REVISING, round=1)), (Generate("T1"),)),
         ("a repair is written", snap(task(1, S.GENERATING)), (Generate("T1"),)),
-        ("a check runs", snap(task(1, S.CHECKING)), (Check("T1"),)),
+        ("a check runs", snap(task(1, S.CHECKING)), (RunChecks("T1"),)),
         ("a stale task starts anew", snap(task(1, S.STALE)), (Renew("T1"),)),
         ("an approval lands", snap(task(1, S.APPROVED, landing_due=True)), (Land("T1"),)),
         ("a landing waits until it is due", snap(task(1, S.APPROVED)), (Stop("Nothing is left to do."),)),
@@ -129,7 +129,7 @@ WAITING = task(1, S.AWAITING_REVIEW)
                 resident=None,
                 swapping_to=R,
             ),
-            (Land("T1"), Renew("T2"), Check("T3")),
+            (Land("T1"), Renew("T2"), RunChecks("T3")),
         ),
     ],
 )

@@ -13,7 +13,7 @@ from benchmarks.workloads import ARRIVALS, PUBLISHED, Scenario, workload
 from navigator.model.snapshot import BatchRules, SchedulerSnapshot
 from navigator.model.states import Role, TaskState
 from navigator.model.timing import StepTimes
-from navigator.schedule.session import Card, Request, Session
+from navigator.schedule.session import Request, Session, SimulatedCard
 from navigator.schedule.swap_rule import decide_swap, longest_wait
 from tests.schedule.test_rules import NOW, snap, task
 
@@ -35,7 +35,7 @@ def test_the_published_session_with_more_streams(streams: int, seconds: float) -
 def test_streams_share_a_card_as_the_timing_model_says() -> None:
     """Two answers of 100 tokens, the second one asked for when the first is half written."""
     times = StepTimes(load_seconds=0, decode=10, prefill=100, kv_share=0.5)
-    card = Card(times)
+    card = SimulatedCard(times)
     card.add("a", Request(0, 100))
     assert card.advance(5.0) == []
     card.add("b", Request(200, 100))

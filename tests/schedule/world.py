@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from navigator.model.snapshot import (
     Action,
     BatchRules,
-    Check,
     FinalReview,
     Generate,
     Land,
     ReadOwn,
     Renew,
     ReviewTask,
+    RunChecks,
     SchedulerSnapshot,
     Sleep,
     Stop,
@@ -209,7 +209,7 @@ class World:
             self.end_swap(action.role)
         elif isinstance(action, Generate):
             self.end_writing(self.tasks[job.task])
-        elif isinstance(action, Check):
+        elif isinstance(action, RunChecks):
             self.end_check(self.tasks[job.task])
         elif isinstance(action, ReadOwn):
             self.tasks[job.task].own_due = False
@@ -299,8 +299,8 @@ class World:
             assert snapshot.unreachable.get(role, 0.0) <= self.now
         self.judge_swap(snapshot, actions, starting)
         self.judge_files(snapshot, actions)
-        checking = sum(isinstance(job.action, Check) for job in self.jobs)
-        assert checking + sum(isinstance(action, Check) for action in actions) <= CHECKS_AT_ONCE
+        checking = sum(isinstance(job.action, RunChecks) for job in self.jobs)
+        assert checking + sum(isinstance(action, RunChecks) for action in actions) <= CHECKS_AT_ONCE
 
     def judge_swap(
         self, snapshot: SchedulerSnapshot, actions: tuple[Action, ...], starting: dict[Role, int]

@@ -1,4 +1,4 @@
-"""`python -m tests.scripted`: the rehearsal's server, with rules that edit and review any code, for tests and benchmarks.
+"""`python -m tests.scripted`: the rehearsal's server, with a writer and a reviewer for any code, for tests and benchmarks.
 
 Everything but the answers is `navigator.rehearsal`'s. The tests' environment names this module in NAVIGATOR_REHEARSAL.
 """
@@ -6,15 +6,21 @@ Everything but the answers is `navigator.rehearsal`'s. The tests' environment na
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from navigator.model.states import Role
 from navigator.rehearsal import __main__ as rehearsal
+from navigator.rehearsal import player
+from navigator.rehearsal.samples import sample_projects
 from navigator.rehearsal.server.api import Player
 from navigator.rehearsal.server.engine import Completion, pace_of
+from navigator.rehearsal.server.tool_calls import tools_in
+from tests.scripted.reading import Messages, read_review
+from tests.scripted.reviewer import SKILL, Reviewer
 from tests.scripted.sglang import WholeApi
+from tests.scripted.writer import FLAW, Writer
 
 DEFAULT_FAULT_RATE = 0.35
 
@@ -30,41 +36,35 @@ def make_brain(
     *,
     seed: int = 0,
     fault_rate: float = DEFAULT_FAULT_RATE,
-    skill: tuple[float, float] | None = None,
+    skill: tuple[float, float] = SKILL,
+    faulty: str = FLAW,
 ) -> Player:
-    """What answers for a role: either may be asked to write a change, and to review one.
-
-    Imports the rules only when it is called: parsing Python needs a heavy library.
+    """What answers for a role: either may be asked to write a change, and to review one; sample tasks are played.
 
     Args:
         role: the reviewer writes with fewer faults, the generator overlooks more when it reviews.
         seed: another seed plants and overlooks other things.
         fault_rate: share of first answers that the generator spoils, 0 to 1.
-        skill: sensitivity and specificity of reviews; None for those that follow from the kinds of mistakes.
+        skill: sensitivity and specificity of reviews.
+        faulty: a word of lines that are a mistake.
     """
-    from tests.scripted.reading import read_review
-    from tests.scripted.reviewer.reviewer import Reviewer
-    from tests.scripted.writer.agent import AgentWriter, has_tools
-    from tests.scripted.writer.generator import Generator
-
     strong = role is Role.REVIEWER
-    chance, rate = (seed + 1000, fault_rate * STRONG_FAULTS) if strong else (seed, fault_rate)
-    writer, agents = Generator(seed=chance, fault_rate=rate), AgentWriter(seed=chance, fault_rate=rate)
-    eyes = (seed, 0.0) if strong else (seed + 1000, OWN_EYES)
-    reader = Reviewer(seed=eyes[0], blind=eyes[1], skill=skill)
+    writer = Writer(seed=seed + 1000 * strong, fault_rate=fault_rate * (STRONG_FAULTS if strong else 1.0))
+    reader = Reviewer(seed=seed, blind=0.0 if strong else OWN_EYES, skill=skill, faulty=faulty)
+    samples = {task.text for project in sample_projects() for task in project.tasks}
 
     def answer(
-        messages: Sequence[Mapping[str, str]],
-        schema: dict[str, Any] | None = None,
-        repeat: int = 0,
-        temperature: float = 0.0,
+        messages: Messages, schema: dict[str, Any] | None = None, repeat: int = 0, temperature: float = 0.0
     ) -> Completion:
-        if has_tools(messages):
-            return agents.answer(messages, temperature)
+        prompt = read_review(messages)
+        if prompt.task in samples:
+            return player.answer(messages, schema, repeat, temperature)
+        if tools_in("\n".join(one["content"] for one in messages if one["role"] == "system")):
+            return writer.by_agent(messages)
         asked_to_write = any("[[begin " in message["content"] for message in messages)
-        if read_review(messages).diff or (strong and not asked_to_write):
+        if prompt.diff or (strong and not asked_to_write):
             return reader.answer(messages, schema, repeat)
-        return writer.answer(messages, schema, repeat, temperature)
+        return writer.answer(messages, schema, temperature)
 
     return answer
 
@@ -73,7 +73,7 @@ def spoilt_while(path: str | None, brain: Player) -> Player:
     """As `brain`, but token 0 of Qwen's vocabulary over and over while the file exists: what broken logits look like."""
 
     def answer(
-        messages: Sequence[Mapping[str, str]],
+        messages: Messages,
         schema: dict[str, Any] | None = None,
         repeat: int = 0,
         temperature: float = 0.0,
@@ -89,7 +89,8 @@ def parse_options(arguments: Sequence[str] | None = None) -> Any:
     """The command line; wrong use exits 2."""
     parser = rehearsal.parser_of("python -m tests.scripted")
     parser.add_argument("--fault-rate", type=float, default=DEFAULT_FAULT_RATE)
-    parser.add_argument("--skill", type=float, nargs=2, help="sensitivity and specificity of its reviews")
+    parser.add_argument("--skill", type=float, nargs=2, default=SKILL, help="sensitivity and specificity")
+    parser.add_argument("--faulty", default=FLAW, help="a word of lines that are a mistake")
     parser.add_argument(
         "--garbage-while", metavar="FILE", help="answer garbage while FILE exists; /health stays well"
     )
@@ -100,8 +101,6 @@ def parse_options(arguments: Sequence[str] | None = None) -> Any:
     options = rehearsal.parse_options(arguments, parser)
     if not 0 <= options.fault_rate <= 1:
         parser.error("--fault-rate has to be between 0 and 1")
-    if options.skill is not None and not all(0 <= share <= 1 for share in options.skill):
-        parser.error("--skill takes two numbers between 0 and 1")
     return options
 
 
@@ -109,7 +108,13 @@ def main() -> None:
     """Entry point."""
     options = parse_options()
     role = Role(options.role)
-    brain = make_brain(role, seed=options.seed, fault_rate=options.fault_rate, skill=options.skill)
+    brain = make_brain(
+        role,
+        seed=options.seed,
+        fault_rate=options.fault_rate,
+        skill=tuple(options.skill),
+        faulty=options.faulty,
+    )
     api = WholeApi(
         role,
         pace_of(role, options.time_scale),

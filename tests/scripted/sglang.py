@@ -17,7 +17,7 @@ from navigator.rehearsal.server.chat import (
     token_texts,
 )
 from navigator.rehearsal.server.engine import EngineJob
-from navigator.rehearsal.server.http import Request, Response, json_response
+from navigator.rehearsal.server.http import HttpRequest, Response, json_response
 
 VOCABULARY = 248_320
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -40,7 +40,7 @@ class WholeApi(Api):
             "/flush_cache": {"POST": self._flush, "GET": self._flush},
         }
 
-    async def _metrics(self, request: Request) -> Response:
+    async def _metrics(self, request: HttpRequest) -> Response:
         return Response(content_type=METRICS_TYPE, body=self.metrics().encode("utf-8"))
 
     def metrics(self) -> str:
@@ -83,7 +83,7 @@ class WholeApi(Api):
             metric(name, "counter", words, {common: float(count)})
         return "\n".join(lines) + "\n"
 
-    async def _tokenize(self, request: Request) -> Response:
+    async def _tokenize(self, request: HttpRequest) -> Response:
         texts = tokenize_texts(json_body(request))
         several = isinstance(texts, list)
         tokens = [token_ids(text) for text in ([texts] if isinstance(texts, str) else texts)]
@@ -96,7 +96,7 @@ class WholeApi(Api):
             }
         )
 
-    async def _flush(self, request: Request) -> Response:
+    async def _flush(self, request: HttpRequest) -> Response:
         if self.engine.running or self.engine.waiting:
             return Response(status=400, body=b"Flush cache failed.\n")
         self.engine.cache.clear()

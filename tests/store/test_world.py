@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -138,3 +140,14 @@ def test_a_rehearsal_takes_sample_repositories_only(paths: StatePaths, config: P
         assert [os.path.realpath(held.path) for held in deps.reader.projects()] == [
             os.path.realpath(repository)
         ]
+
+
+def test_a_reader_keeps_its_locks_while_a_writer_opens_and_closes(paths: StatePaths) -> None:
+    open_writer(paths.database).close()
+    with closing(open_reader(paths.database)) as reader:
+        reader.execute("SELECT count(*) FROM events").fetchone()
+        open_writer(paths.database).close()
+        # Leaving the log takes the whole file, and nobody else may have it open.
+        leave = f"import sqlite3; sqlite3.connect({str(paths.database)!r}, timeout=0).execute('PRAGMA journal_mode = DELETE')"
+        ended = subprocess.run([sys.executable, "-c", leave], capture_output=True, text=True, check=False)
+    assert "database is locked" in ended.stderr

@@ -21,7 +21,7 @@ from navigator.config.settings import Settings
 from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.swap.base import PhaseEvent
-from navigator.swap.remote.ssh import Connection, ConnectionLost
+from navigator.swap.remote.ssh import ConnectionLost, SshConnection
 from navigator.swap.strategies import systemd
 from navigator.swap.strategies.systemd import SystemdStrategy
 from tests.swap.desk import MODELS, SCRIPT, UNITS, Desk, wait_for
@@ -238,7 +238,7 @@ def test_nothing_is_left_of_a_client_that_is_killed(box: SshServer) -> None:
 
 
 def test_a_key_is_on_no_command_line(box: SshServer) -> None:
-    connection = Connection(HOST, (), environment=box.client)
+    connection = SshConnection(HOST, (), environment=box.client)
     try:
         every = "for each in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$each; done 2>/dev/null; printf '|%s|' \"$SECRET\""
         said = connection.call(("bash", "-c", every), 20.0, variables={"SECRET": "sk-planted-73"}).out

@@ -12,7 +12,7 @@ import pytest
 
 from navigator.model.states import Role
 from navigator.swap.remote import ssh
-from navigator.swap.remote.ssh import Connection, ConnectionLost
+from navigator.swap.remote.ssh import ConnectionLost, SshConnection
 from tests.swap import ssh_server as sshd
 from tests.swap.desk import Desk
 from tests.swap.relay import Relay, relayed
@@ -57,7 +57,7 @@ def test_a_machine_that_does_not_get_to_the_point_is_no_connection(
     with relayed(alone.port) as relay:
         through(alone, relay)
         relay.manner = manner
-        connection = Connection(HOST, environment=alone.client)
+        connection = SshConnection(HOST, environment=alone.client)
         with pytest.raises(ConnectionLost, match=f"No connection to {HOST}"):
             connection.open()
         assert not connection.alive
@@ -73,7 +73,7 @@ def test_a_machine_that_does_not_get_to_the_point_is_no_connection(
 def test_a_line_that_begins_to_drip_ends_a_call_at_its_time(alone: SshServer) -> None:
     with relayed(alone.port) as relay:
         through(alone, relay)
-        connection = Connection(HOST, environment=alone.client)
+        connection = SshConnection(HOST, environment=alone.client)
         try:
             connection.open()
             relay.manner = "drip"
@@ -90,7 +90,7 @@ def test_what_login_scripts_print_is_not_kept(alone: SshServer, where: str) -> N
     login.write_text(f'#!/bin/sh\nhead -c {NOISE} /dev/zero{where}\nexec bash -c "$SSH_ORIGINAL_COMMAND"\n')
     login.chmod(0o755)
     keys = alone.folder / "authorized_keys"
-    connection = Connection(HOST, environment=alone.client)
+    connection = SshConnection(HOST, environment=alone.client)
     keys.write_text(f'command="{login}" {keys.read_text()}')
     tracemalloc.start()
     try:
@@ -103,7 +103,7 @@ def test_what_login_scripts_print_is_not_kept(alone: SshServer, where: str) -> N
 
 
 def test_a_command_that_prints_without_end_is_ended(alone: SshServer) -> None:
-    connection = Connection(HOST, environment=alone.client)
+    connection = SshConnection(HOST, environment=alone.client)
     try:
         with pytest.raises(TimeoutError, match="yes on gpu-box"):
             connection.call(("yes",), 120.0)

@@ -20,7 +20,7 @@ from navigator.model.errors import UsageError
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict
 from navigator.model.text import is_unsafe
-from navigator.sheet.statistics.page import Question, RatePlot, Table, utc_text
+from navigator.sheet.statistics.page import PageQuestion, RatePlot, Table, utc_text
 from navigator.sheet.statistics.pages import PAGES
 from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.sheet.statistics.revise_rate import Rates, how_sure
@@ -193,7 +193,7 @@ def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
     from navigator.store.reads.reader import Reader
 
     connection = open_reading(state)
-    found = {page.name: page.read(Reader(connection), Question(by="kind")) for page in PAGES}
+    found = {page.name: page.read(Reader(connection), PageQuestion(by="kind")) for page in PAGES}
     connection.close()
     for page in PAGES:
         for line in page_lines(page, found[page.name], width):

@@ -134,11 +134,11 @@ def _git() -> Check:
 
 def _agent(settings: Settings) -> Check:
     """The coding agent that writes: started in the sandbox, and asked one question where the generator is loaded."""
-    from navigator.agents.trial import Tried, try_agent
+    from navigator.agents.trial import TrialResult, try_agent
     from navigator.client.client import ModelClient
     from navigator.client.errors import ServingError
 
-    async def tried() -> Tried:
+    async def tried() -> TrialResult:
         try:
             async with ModelClient(settings.generator) as client:
                 await client.require_model()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from navigator.config.settings import ServerSettings, Settings
@@ -20,19 +20,17 @@ _ASKED = {
 """What a running SGLang says of its arguments, and the flags that these are."""
 
 
-def launch_items(
-    settings: Settings, role: Role, unit: Mapping[str, str], program: str, *, hybrid: bool
-) -> Iterator[Check]:
+def launch_items(settings: Settings, role: Role, text: str, *, hybrid: bool) -> Iterator[Check]:
     """Warn of each known fault.
 
     Args:
         settings: the whole settings.
         role: whose server.
-        unit: the flags of its unit, and `program` what the unit runs; empty where there is none. A server that
-            answers is asked instead.
-        program: a python or `sglang` command, or "".
+        text: its unit; "" where there is none. A server that answers is asked instead.
         hybrid: its model has layers with linear attention.
     """
+    from navigator.lab.speculation.launch import to_look_at
+    from navigator.setup.host_probe import flags_of_unit, program_of_unit
     from navigator.setup.known_faults import known_faults
 
     try:
@@ -40,10 +38,13 @@ def launch_items(
     except (NavigatorError, TimeoutError):
         version, flags = "", {}
     if not version:
-        version, flags = _version_of(program), dict(unit)
+        version, flags = _version_of(program_of_unit(text)), flags_of_unit(text)
     for fault in known_faults(version, flags, hybrid=hybrid):
         known = f"SGLang {version}" if version else "SGLang"
         yield Check(f"{role.value} flags", "warn", f"{known}, {fault.name}: {fault.what}", fault.remedy)
+    if changed := to_look_at(text, version):
+        hint = "Measure again: `navigator lab speculation measure PLAN --write`."
+        yield Check(f"{role.value} speculation", "warn", f"decided for another {changed}", hint)
 
 
 async def _running(server: ServerSettings) -> tuple[str, dict[str, str]]:

@@ -17,9 +17,9 @@ from navigator.model.json_text import read_json
 from navigator.model.states import Role
 from navigator.setup.memory import MIB, shape_from_config
 from navigator.setup.parameters import weights_from_config
-from navigator.setup.plan import Basis, Model, Plan, plan
+from navigator.setup.plan import Basis, MemoryPlan, Sized, plan
 from navigator.setup.presets import fitting, load_presets
-from navigator.setup.profiles import ModelProfile, Profile
+from navigator.setup.profiles import ModelPair, ModelProfile
 from navigator.setup.weights import model_folder, total_bytes, weight_files
 
 _STANDARD = "qwen3.5-96gb"
@@ -54,7 +54,7 @@ def show_plan(
         tokens=context,
     )
     if as_json:
-        output.print_json(TypeAdapter(Plan).dump_python(found, mode="json"))
+        output.print_json(TypeAdapter(MemoryPlan).dump_python(found, mode="json"))
     else:
         _tell(found)
 
@@ -76,11 +76,11 @@ def _ram(given: float | None) -> tuple[int, Basis]:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MIB, "measured"
 
 
-def _standard() -> Profile:
+def _standard() -> ModelPair:
     return next(profile for profile in _profiles() if profile.name == _STANDARD)
 
 
-def _profiles() -> Iterator[Profile]:
+def _profiles() -> Iterator[ModelPair]:
     from navigator.setup.profiles import load_profile, profile_names
 
     folder = resource_dir("swap") / "profiles"
@@ -88,7 +88,7 @@ def _profiles() -> Iterator[Profile]:
         yield load_profile(name, folder)
 
 
-def _model(settings: Settings, role: Role, wanted: str | None) -> Model:
+def _model(settings: Settings, role: Role, wanted: str | None) -> Sized:
     """A model by its files on this machine, else by a packaged profile.
 
     Raises:
@@ -109,7 +109,7 @@ def _model(settings: Settings, role: Role, wanted: str | None) -> Model:
             hint=f"Name a folder with its config.json, or one of: {names}.",
         )
     size, basis, source = _weights(name, settings, config, known)
-    return Model(Path(name).name if where else name, size, basis, source, shape)
+    return Sized(Path(name).name if where else name, size, basis, source, shape)
 
 
 def _known(name: str) -> ModelProfile | None:
@@ -156,7 +156,7 @@ def _stated(index: Path) -> int:
         return 0
 
 
-def _tell(found: Plan) -> None:
+def _tell(found: MemoryPlan) -> None:
     output.prose(
         f"A GPU of {found.card:,} MiB ({found.card_basis}), {found.ram:,} MiB of host memory ({found.ram_basis}),"
         f" a context of {found.tokens:,} tokens"

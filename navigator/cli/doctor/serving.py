@@ -45,7 +45,6 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
     if settings.swap.strategy is None or strategy_class(settings.swap.strategy).embedded:
         return
     from navigator.cli.doctor.launch import launch_items
-    from navigator.setup.host_probe import flags_of_unit, program_of_unit
     from navigator.swap.gpu import is_local
 
     strategy = strategy_class(settings.swap.strategy)
@@ -63,7 +62,7 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
         yield from _access(settings, role)
         shape, text = _shape(settings, role), _unit_text(settings, role)
         hybrid = shape is not None and shape.linear_value_heads > 0
-        yield from launch_items(settings, role, flags_of_unit(text), program_of_unit(text), hybrid=hybrid)
+        yield from launch_items(settings, role, text, hybrid=hybrid)
 
 
 # Units
@@ -294,13 +293,13 @@ def _number(text: str | None, default: float) -> float:
 def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Check]:
     from navigator.setup.weights import total_bytes, weight_files
     from navigator.swap.page_cache import available_bytes, residency
-    from navigator.swap.read_ahead import Limits
+    from navigator.swap.read_ahead import ReadLimits
 
     files = {role: weight_files(settings.server(role).model, settings.swap.model_dirs) for role in roles}
     total = sum(total_bytes(each) for each in files.values())
     if not total:
         return
-    room = available_bytes() - Limits().floor_bytes
+    room = available_bytes() - ReadLimits().floor_bytes
     warm = []
     for role, each in files.items():
         seen = residency(each)

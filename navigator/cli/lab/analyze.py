@@ -13,7 +13,7 @@ import click
 from navigator.cli import output
 from navigator.cli.lab.estimates import tell_estimates
 from navigator.lab.speculation import tables
-from navigator.lab.speculation.checks import Facts, Finding, findings
+from navigator.lab.speculation.checks import TableFacts, TableFault, findings
 from navigator.lab.speculation.estimates import estimates
 from navigator.lab.speculation.runs import COLUMNS, RunTable, read_runs
 from navigator.model.errors import UsageError
@@ -58,7 +58,7 @@ def analyze(file: Path, as_json: bool, **options: Any) -> None:
 
     Exits with 1 if something in it is impossible.
     """
-    facts = Facts(
+    facts = TableFacts(
         bandwidth=options["bandwidth"],
         gigabytes={name: _number(value) for name, value in _pairs(options["weights"], "--weights")},
         same=dict(_pairs(options["same"], "--same")),
@@ -116,7 +116,7 @@ def _claim(text: str) -> tuple[int, float]:
     return int(gamma or 0), _number(rounds)
 
 
-def _document(file: Path, table: RunTable, found: list[Finding], facts: Facts) -> dict[str, Any]:
+def _document(file: Path, table: RunTable, found: list[TableFault], facts: TableFacts) -> dict[str, Any]:
     return {
         "file": str(file),
         "columns": table.columns,
@@ -124,6 +124,7 @@ def _document(file: Path, table: RunTable, found: list[Finding], facts: Facts) -
         "rows": len(table.runs) + len(table.bad),
         "used": len(table.runs),
         "bad_rows": [asdict(row) for row in table.bad],
+        "suites": tables.suites(table.runs),
         "baselines": [asdict(row) for row in tables.baselines(table.runs)],
         "speculation": [asdict(row) for row in tables.speculation(table.runs)],
         "prompt_lengths": [asdict(row) for row in tables.lengths(table.runs)],
@@ -133,7 +134,7 @@ def _document(file: Path, table: RunTable, found: list[Finding], facts: Facts) -
     }
 
 
-def _not_checked(table: RunTable, facts: Facts) -> list[str]:
+def _not_checked(table: RunTable, facts: TableFacts) -> list[str]:
     """What would be checked if more were known."""
     names = {run.target for run in table.runs} | {run.draft for run in table.runs if run.draft}
     unknown = sorted(names - facts.gigabytes.keys())
@@ -149,7 +150,7 @@ def _not_checked(table: RunTable, facts: Facts) -> list[str]:
     return missing
 
 
-def _tell(file: Path, table: RunTable, found: list[Finding], facts: Facts) -> None:
+def _tell(file: Path, table: RunTable, found: list[TableFault], facts: TableFacts) -> None:
     read = ", ".join(f"{name} from {column}" for name, column in table.columns.items() if name != column)
     output.say(
         f"{file}: {plural(len(table.runs), 'run')}"
@@ -175,6 +176,14 @@ def _tell(file: Path, table: RunTable, found: list[Finding], facts: Facts) -> No
 
 
 def _tables(table: RunTable) -> None:
+    if suites := tables.suites(table.runs):
+        parts: list[tuple[object, ...]] = [
+            (name, *map(_listed, row.values())) for name, row in suites.items()
+        ]
+        parts.append(("all", len(table.runs), *[""] * 5))
+        suite_heads = "suite", "n", "models", "drafts", "γ", "prompts", "lengths"
+        output.emit(output.table(suite_heads, parts, right=(1,)))
+        output.say()
     plain = [
         (row.target, row.prompt or "all", row.n, f"{row.mean:.1f}", _spread(row.sd))
         for row in tables.baselines(table.runs)
@@ -234,7 +243,7 @@ def _tables(table: RunTable) -> None:
         output.say()
 
 
-def _findings(found: list[Finding]) -> None:
+def _findings(found: list[TableFault]) -> None:
     """Each kind with the arithmetic of its first case, and the names of the others."""
     kinds = dict.fromkeys((finding.severity, finding.kind) for finding in found)
     for severity, kind in kinds:
@@ -256,6 +265,11 @@ def _lines(lines: Sequence[int]) -> str:
         return ""
     shown = ", ".join(map(str, lines[:4])) + (" …" if len(lines) > 4 else "")
     return f" (line{'s' * (len(lines) > 1)} {shown})"
+
+
+def _listed(value: object) -> str:
+    words = value if isinstance(value, list) else [value]
+    return ", ".join(f"{word:g}" if isinstance(word, float) else str(word) for word in words)
 
 
 def _spread(sd: float | None) -> str:

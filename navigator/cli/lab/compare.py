@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,9 +16,10 @@ from navigator.cli.session import locked_dependencies, state_paths, take_config_
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.comparing.journal import ARMS, USUAL
-from navigator.lab.judging import Duel, Item, Judge, Tally, Vote, judge_is_usable, read_votes, tally
+from navigator.lab.judging import Duel, Item, Judge, Tally, judge_is_usable, read_votes, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
+from navigator.model.states import Role
 from navigator.model.text import plural
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Votes:
     """What all votes of a comparison say. `unreadable` answers were no verdict and are asked again next time."""
 
     found: Tally
@@ -71,17 +73,20 @@ def require_judges(settings: Settings, judges: Sequence[str]) -> None:
 
 
 async def judged(
-    settings: Settings, judges: Sequence[str], tasks: Sequence[LabTask], done: Finished, kept: Path
-) -> Judged:
-    """Ask the judges what they have not answered yet, and count all votes.
+    deps: Dependencies, judges: Sequence[str], tasks: Sequence[LabTask], done: Finished, kept: Path
+) -> Votes:
+    """Ask the judges what they have not answered yet, the loaded one first, and count all votes.
 
     Args:
         kept: the file of the comparison's votes.
 
     Raises:
         ServingError: a judge's server cannot be reached or refuses.
+        MissingPart: its model could not be loaded.
     """
     from navigator.client.client import ModelClient
+    from navigator.engine.swapping import resident_now
+    from navigator.lab.comparing.session import load
     from navigator.lab.judging import ask, questions
 
     items = [
@@ -93,22 +98,24 @@ async def judged(
         for task in tasks
     ]
     unreadable = 0
-    for role in dict.fromkeys(judges):
-        server = getattr(settings, role)
+    swaps = not deps.strategy.both_resident
+    here = await resident_now(deps.strategy) if swaps else None
+    for role in sorted(dict.fromkeys(judges), key=lambda each: each != here):
+        server = getattr(deps.settings, role)
         name = f"{role}: {server.model}"
+        if not questions(items, name, read_votes(kept)):
+            continue
+        if swaps and role not in ("final", here):
+            await load(deps, Role(role))
+            here = Role(role)
         async with ModelClient(server) as client:
             await client.require_model()
-            unreadable += await ask(client, name, questions(items, name, votes(kept)), kept, output.note)
-    found = votes(kept)
-    return Judged(tally(found), len(found), unreadable)
+            unreadable += await ask(client, name, questions(items, name, read_votes(kept)), kept, output.note)
+    found = read_votes(kept)
+    return Votes(tally(found), len(found), unreadable)
 
 
-def votes(kept: Path) -> list[Vote]:
-    """The votes of a file; none where there is no file yet."""
-    return read_votes(kept) if kept.exists() else []
-
-
-def tell_votes(result: Judged) -> None:
+def tell_votes(result: Votes) -> None:
     """The tables, for people."""
     found = result.found
     output.say()
@@ -118,7 +125,7 @@ def tell_votes(result: Judged) -> None:
     for each in found.duels:
         _tell_duel(each)
     if found.agreement.n:
-        output.say(f"All judges agreed on {_share(found.agreement)} of the pairs that several saw.")
+        output.say(f"All judges agreed on {share_words(found.agreement)} of the pairs that several saw.")
     if found.incomplete:
         output.say(f"{plural(found.incomplete, 'pair')} left out: seen in one order only.")
     if result.unreadable:
@@ -131,9 +138,9 @@ def _judge_row(each: Judge) -> tuple[object, ...]:
     return (
         each.name,
         each.pairs,
-        _share(each.flips),
-        _share(each.ties),
-        _share(each.first),
+        share_words(each.flips),
+        share_words(each.ties),
+        share_words(each.first),
         f"{each.position_p:.3g}",
         f"unusable: {why}" if (why := judge_is_usable(each)) else "",
     )
@@ -142,18 +149,11 @@ def _judge_row(each: Judge) -> tuple[object, ...]:
 def _tell_duel(found: Duel) -> None:
     output.say(
         f"{found.one} against {found.other}: {found.wins} won, {found.losses} lost, {found.ties} ties; won"
-        f" {_share(found.rate)}, sign test p = {found.p:.4g}.",
+        f" {share_words(found.rate)}, sign test p = {found.p:.4g}.",
         bold=True,
     )
     if not found.usable:
         output.say(f"  Unusable: {found.reason}.")
-
-
-def _share(found: Share) -> str:
-    if found.rate is None:
-        return "–"
-    note = ", anecdotal" if found.n < ANECDOTAL_BELOW else ""
-    return f"{found.rate:.0%} ({found.low:.0%}–{found.high:.0%}, n = {found.n}{note})"
 
 
 _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
@@ -163,9 +163,10 @@ _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
 @click.argument("projects", nargs=-1)
 @click.option(
     "--file",
-    "file",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Instead: tasks of a JSONL file in the form of HumanEval or MBPP.",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, resolve_path=True),
+    help="Tasks of a JSONL file in the form of HumanEval or MBPP, alone or besides PROJECTs; repeatable.",
 )
 @click.option(
     "--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help="What to compare; repeatable."
@@ -200,7 +201,7 @@ _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
     "judges",
     multiple=True,
     type=click.Choice(["generator", "reviewer", "final"]),
-    help="Also have this role's server compare the answers in pairs, blind; repeatable. It has to be up.",
+    help="Also have this role's model compare the answers in pairs, blind; repeatable.",
 )
 @click.option("--name", default="", help="The comparison's name; the same name goes on with it.")
 @click.option(
@@ -214,7 +215,7 @@ _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
 @output.JSON
 def compare(
     projects: tuple[str, ...],
-    file: Path | None,
+    files: tuple[Path, ...],
     arms: tuple[str, ...],
     limit: int,
     rounds: int,
@@ -240,9 +241,7 @@ def compare(
         raise UsageError(
             "The arm adapters and --adapter go together.", hint="E.g. --arm adapters --adapter write read."
         )
-    if file is not None and projects:
-        raise UsageError("Tasks come from a file or from projects.", hint="Run it once for each.")
-    called = name or (file.stem if file else "-".join(projects) or "all")
+    called = name or "-".join([*projects, *(file.stem for file in files)]) or "all"
     if not _NAME.fullmatch(called):
         raise UsageError(f"{called} is no name for a folder.", hint="Use letters, digits, dots and dashes.")
     take_config_projects()
@@ -250,20 +249,22 @@ def compare(
         require_judges(deps.settings, judges)
         journal = Journal(private_folder(private_folder(state_dir() / "lab") / "compare") / called)
 
-        async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Judged | None]:
+        async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Votes | None]:
             try:
-                tasks = await _tasks(deps, journal, projects, file, limit, seconds)
+                tasks = await _tasks(deps, journal, projects, files, limit, seconds)
                 can = outlook(len(tasks), difference)
                 if tasks:
                     output.note(can.words())
+                    if can.chance < 0.8:
+                        output.note(_more_tasks(journal))
                 if dry_run or not tasks:
                     return tasks, can, None, None
-                words = _command(projects, file, names, limit, rounds, difference, adapters, judges, called)
+                words = _command(projects, files, names, limit, rounds, difference, adapters, judges, called)
                 done = await noted("compare", deps, journal, tasks, names, rounds, adapters, words)
                 said = None
                 if judges:
                     kept = journal.folder / "votes.jsonl"
-                    said = await judged(deps.settings, judges, tasks, done, kept)
+                    said = await judged(deps, judges, tasks, done, kept)
                 return tasks, can, done, said
             finally:
                 await deps.close()
@@ -324,7 +325,7 @@ async def noted(
 
 def _command(
     projects: tuple[str, ...],
-    file: Path | None,
+    files: tuple[Path, ...],
     names: tuple[str, ...],
     limit: int,
     rounds: int,
@@ -338,7 +339,7 @@ def _command(
     words += ["--difference", str(difference)]
     words += [word for name in names for word in ("--arm", name)]
     words += [word for role in judges for word in ("--judge", role)]
-    words += ["--file", str(file.resolve())] if file else []
+    words += [word for file in files for word in ("--file", str(file))]
     return words + (["--adapter", *adapters] if adapters else [])
 
 
@@ -346,7 +347,7 @@ async def _tasks(
     deps: Dependencies,
     journal: Journal,
     projects: tuple[str, ...],
-    file: Path | None,
+    files: tuple[Path, ...],
     limit: int,
     seconds: float,
 ) -> list[LabTask]:
@@ -357,12 +358,12 @@ async def _tasks(
 
     if journal.chosen:
         return journal.tasks
-    if file is not None:
-        known = {task.key for task in journal.tasks}
-        for function in read_functions(file)[:limit]:
-            if function.key not in known:
-                journal.add(await asyncio.to_thread(as_task, deps, function))
-    else:
+    known = {task.key for task in journal.tasks}
+    for function in [function for file in files for function in read_functions(file)[:limit]]:
+        if function.key not in known:
+            journal.add(await asyncio.to_thread(as_task, deps, function))
+            known.add(function.key)
+    if projects or not files:
         held = deps.reader.projects()
         if not held:
             raise UsageError(
@@ -380,12 +381,24 @@ async def _tasks(
     return journal.tasks
 
 
+def _more_tasks(journal: Journal) -> str:
+    """Where more tasks come from, and why there are no more."""
+    reasons = Counter(reason for key, reason in journal.tried.items() if key).most_common(3)
+    why = "; ".join(f"{count} × {reason}" for reason, count in reasons)
+    return (
+        (f"Left out: {why}. " if why else "")
+        + "More tasks, under another --name: several PROJECTs at once; also --file HumanEval.jsonl (164) or mbpp.jsonl (974);"
+        " a higher --tasks; more --seconds, which proving the tasks of a history takes."
+    )
+
+
 def tell(done: Finished) -> None:
     """The tables of a comparison, for people."""
     if done.simulated:
         output.say("SIMULATED: no model answered. The figures say nothing about a real one.", bold=True)
-    heads = ("arm", "tests pass", "tokens", "model time", "revised", "swaps alone")
-    output.emit(output.table(heads, map(_arm_row, done.arms), right=(2, 3, 4, 5)))
+    heads = ("arm", "tests pass", "tokens", "model time", "revised", "swaps alone", "time alone")
+    each = done.swap_seconds / max(1, done.swaps)
+    output.emit(output.table(heads, (_arm_row(arm, each) for arm in done.arms), right=range(2, 7)))
     output.say()
     paired = ("pair", "only the first", "only the second", "difference", "95 %", "p", "p, all pairs")
     output.emit(output.table(paired, map(_pair_row, done.pairs), right=(1, 2, 3, 4, 5, 6)))
@@ -393,11 +406,11 @@ def tell(done: Finished) -> None:
     output.say(
         f"{plural(done.swaps, 'swap')} for the whole comparison ({output.duration(done.swap_seconds)}). p: exact"
         " McNemar test; the last column allows"
-        " for the number of pairs (Holm)."
+        " for the number of pairs (Holm). Time alone: of the arm's answers and its own swaps, at their mean here."
     )
 
 
-def _arm_row(arm: ArmResult) -> tuple[object, ...]:
+def _arm_row(arm: ArmResult, swap: float) -> tuple[object, ...]:
     return (
         arm.name,
         share_words(arm.passed),
@@ -405,6 +418,7 @@ def _arm_row(arm: ArmResult) -> tuple[object, ...]:
         output.duration(arm.seconds),
         arm.revised,
         arm.swaps_alone,
+        output.duration(arm.seconds + arm.swaps_alone * swap),
     )
 
 

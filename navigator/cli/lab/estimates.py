@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from navigator.cli import output
-from navigator.lab.speculation.estimates import Estimate
+from navigator.lab.speculation.estimates import Guess
 
 
-def tell_estimates(costs: list[Estimate]) -> None:
+def tell_estimates(costs: list[Guess]) -> None:
     """What rounds yield and cost, as a table; and acceptance by position."""
     heads = (
         *("method", "γ", "runs", "starts", "accepted ÷ drafted", "95 %", "draft's own", "α", "τ"),
         *("round", "step", "c", "v", "same text"),
     )
+    several = len({row.target for row in costs}) > 1
     rows = [
         (
-            row.draft,
+            f"{row.target}, {row.draft}" if several else row.draft,
             row.gamma,
             row.runs,
             row.blocks,

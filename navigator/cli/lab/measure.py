@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,12 @@ import click
 from navigator.cli import output
 from navigator.cli.lab.estimates import tell_estimates
 from navigator.config.paths import private_folder, state_dir
-from navigator.lab.speculation.checks import Facts, Finding, findings
-from navigator.lab.speculation.decide import Arm, decide
-from navigator.lab.speculation.estimates import Estimate, estimates
+from navigator.lab.speculation.checks import TableFacts, TableFault, findings
+from navigator.lab.speculation.decide import Drafting, decide
+from navigator.lab.speculation.estimates import Guess, estimates
 from navigator.lab.speculation.plan import Plan, prompt_texts, read_plan
 from navigator.lab.speculation.progress import RANDOM, note_progress
+from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runs import Run, read_runs
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
@@ -25,63 +25,50 @@ from navigator.model.text import plural
 # What `navigator lab speculation measure` ends with: whether to speculate, from what was measured.
 
 
-def decision(runs: list[Run], role: Role, options: dict[str, Any]) -> dict[str, Any]:
-    """The decision as JSON has it, and as `tell_decision` prints it; `missing` says why nothing can be decided yet.
-
-    Args:
-        options: restart_seconds and tokens_until_swap, as given.
-    """
-    restart, until, source = _costs(role, options)
+def decision(runs: list[Run]) -> dict[str, Any]:
+    """The decision as JSON has it, and as `tell_decision` prints it; `missing` says why nothing can be decided yet."""
+    rule = [asdict(each) | {"sentence": each.sentence} for each in rules(runs)]
     try:
-        choice = decide(runs, restart_seconds=restart, tokens_until_swap=until)
+        return {**asdict(decide(runs)), "rules": rule}
     except MissingPart as error:
-        return {"decision": "cannot tell", "missing": error.message}
-    return {**asdict(choice), "costs": source}
+        return {"decision": "cannot tell", "missing": error.message, "rules": rule}
 
 
 def tell_decision(found: dict[str, Any]) -> None:
     """The decision, for people."""
+    for rule in found["rules"]:
+        output.prose(rule["sentence"])
     if "missing" in found:
         output.say(f"Nothing is decided yet. {found['missing']}")
         return
     heads = ("method", "γ", "starts", "tok/s", "without", "gain", "95 %", "between starts", "decision")
-    output.emit(output.table(heads, (_row(Arm(**arm)) for arm in found["arms"]), right=range(1, 8)))
+    output.emit(output.table(heads, (_row(Drafting(**arm)) for arm in found["arms"]), right=range(1, 8)))
     output.say()
     output.say(found["sentence"], bold=True)
-    if found["restart"] is not None:
-        output.say(f"A start takes {output.duration(found['restart']['seconds'])} ({found['costs']}).")
 
 
-def _costs(role: Role, options: dict[str, Any]) -> tuple[float, float, str]:
-    """Seconds of a start, tokens until the next swap, and whose figures they are."""
-    from navigator.cli.session import reading
+def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
+    """The decision into the unit of the role's server."""
     from navigator.config.settings import load_settings
-    from navigator.sheet.measured import measured_figures
+    from navigator.lab.speculation.launch import write_launch
+    from navigator.setup.files import read_text
+    from navigator.setup.host_probe import flags_of_unit
+    from navigator.setup.install import reload_systemd
+    from navigator.setup.places import system_places, user_places
 
-    with reading() as store:
-        figures, names = measured_figures(store, load_settings().swap)
-    generator = role is Role.GENERATOR
-    seconds, tokens = (
-        (figures.swap_back, figures.proposal_tokens)
-        if generator
-        else (figures.swap_in, figures.review_tokens)
-    )
-    wanted = ("swap_back", "proposal_tokens") if generator else ("swap_in", "review_tokens")
-    source = [
-        f"{name}: {'given' if given is not None else 'measured here' if name in names else 'as published, not measured here'}"
-        for name, given in zip(
-            wanted, (options["restart_seconds"], options["tokens_until_swap"]), strict=True
-        )
-    ]
-    restart, until = options["restart_seconds"], options["tokens_until_swap"]
-    return (
-        seconds if restart is None else restart,
-        load_settings().batch.target * tokens if until is None else until,
-        "; ".join(source),
-    )
+    own = load_settings().swap.systemd
+    places = user_places() if own.scope == "user" else system_places("root")
+    unit = places.unit(own.generator_unit if role is Role.GENERATOR else own.reviewer_unit)
+    started = flags_of_unit(read_text(unit, places.on) or "").get("--model-path")
+    arm = next((arm for arm in plan.arms if arm.model == started), plan.arms[0])
+    mine = [run for run in runs if run.target == arm.target]
+    write_launch(unit, places.on, decide(mine), mine, arm.model)
+    if problem := reload_systemd(places):
+        output.note(f"systemd did not reload: {problem}. Run {' '.join(places.systemctl)} daemon-reload.")
+    return unit
 
 
-def _row(arm: Arm) -> tuple[object, ...]:
+def _row(arm: Drafting) -> tuple[object, ...]:
     interval = "–" if arm.low is None or arm.high is None else f"{arm.low - 1:+.1%} to {arm.high - 1:+.1%}"
     return (
         arm.draft,
@@ -96,20 +83,6 @@ def _row(arm: Arm) -> tuple[object, ...]:
     )
 
 
-# Whose server is measured, and where the lab keeps what it measured.
-
-
-def role_option(about: str) -> Callable[[Any], Any]:
-    """`--role` of the commands that measure a server and decide about it."""
-    return click.option(
-        "--role",
-        type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]),
-        default=Role.GENERATOR.value,
-        show_default=True,
-        help=about,
-    )
-
-
 def runs_file(role: Role) -> Path:
     """The runs measured for a role, in the state folder."""
     return private_folder(state_dir() / "lab") / f"speculation-{role.value}.jsonl"
@@ -117,7 +90,13 @@ def runs_file(role: Role) -> Path:
 
 @click.command()
 @click.argument("plan", type=click.Path(path_type=Path, dir_okay=False))
-@role_option("Whose server the plan starts; names the file of results.")
+@click.option(
+    "--role",
+    type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]),
+    default=Role.GENERATOR.value,
+    show_default=True,
+    help="Whose server the plan starts; names the file of results.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -131,18 +110,7 @@ def runs_file(role: Role) -> Path:
     help="Stop after N starts of the server; run again to go on.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the order of starts, and start nothing.")
-@click.option(
-    "--restart-seconds",
-    type=click.FloatRange(min=0),
-    metavar="S",
-    help="For the decision: seconds of a start; default: of its last swaps.",
-)
-@click.option(
-    "--tokens-until-swap",
-    type=click.FloatRange(min=0),
-    metavar="N",
-    help="For the decision: tokens that the model writes before it is swapped out; default: a batch's.",
-)
+@click.option("--write", is_flag=True, help="Put the decision into the unit that starts the role's server.")
 @output.JSON
 def measure(
     plan: Path,
@@ -150,14 +118,15 @@ def measure(
     out: Path | None,
     starts: int | None,
     dry_run: bool,
+    write: bool,
     as_json: bool,
-    **options: Any,
 ) -> None:
     """Measure speculative decoding as PLAN (TOML) says: every method and length in each of several start blocks.
 
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
     command again to go on. Nothing else should use the machine meanwhile. It ends with the decision whether to speculate, which
-    takes five blocks.
+    takes five blocks. --write has the next swap start the server that way; `navigator doctor` says when the model, the engine or
+    the card changed since.
     """
     from navigator.lab.runs import recording
     from navigator.lab.speculation.runner import finished
@@ -178,7 +147,8 @@ def measure(
         "--out",
         str(results.resolve()),
     )
-    about = f"{read.engine.target} with {', '.join(method.name for method in read.method)}"
+    targets = list(dict.fromkeys(arm.target for arm in read.arms))
+    about = f"{', '.join(targets)} with {', '.join(method.name for method in read.method)}"
     with recording("speculation", results, words, about=about) as record:
         note_progress(record, read, results)
 
@@ -188,8 +158,9 @@ def measure(
 
         left = measured(read, prompt_texts(read, plan), results, report, most_starts=starts)
     runs = read_runs(results).runs
-    found, costs = findings(runs, Facts()), estimates(runs)
-    chosen = decision(runs, Role(role), options)
+    found, costs = findings(runs, TableFacts()), estimates(runs)
+    chosen = [decision([run for run in runs if run.target == target]) for target in targets]
+    unit = write_decision(runs, Role(role), read) if write else None
     if as_json:
         output.print_json(
             {
@@ -200,22 +171,24 @@ def measure(
                 "about": read.engine.about,
                 "estimates": list(map(asdict, costs)),
                 "findings": list(map(asdict, found)),
-                "decision": chosen,
+                "decision": chosen[0],
+                "decisions": dict(zip(targets, chosen, strict=True)),
+                "unit": unit and str(unit),
             }
         )
     else:
         _tell(read.engine.random_weights, costs, found, results, left)
-        tell_decision(chosen)
+        for target, each in zip(targets, chosen, strict=True):
+            output.say(f"\n{target}")
+            tell_decision(each)
+        if unit:
+            output.say(f"{unit} starts it that way from the next swap on.")
 
 
-def _tell_order(plan: Plan, done: set[tuple[int, str, int]], as_json: bool) -> None:
+def _tell_order(plan: Plan, done: set[tuple[int, str, str, int]], as_json: bool) -> None:
     starts = [
-        {
-            "block": block + 1,
-            "method": arm.method,
-            "gamma": arm.gamma,
-            "done": (block, arm.method, arm.gamma) in done,
-        }
+        {"block": block + 1, "done": (block, *arm.key) in done}
+        | dict(zip(("target", "method", "gamma"), arm.key, strict=True))
         for block, arm in plan.order()
     ]
     if as_json:
@@ -228,7 +201,7 @@ def _tell_order(plan: Plan, done: set[tuple[int, str, int]], as_json: bool) -> N
     output.emit(output.table(("block", "start", "answers", ""), rows, right=(0, 2)))
 
 
-def _tell(random: bool, costs: list[Estimate], found: list[Finding], results: Path, left: int) -> None:
+def _tell(random: bool, costs: list[Guess], found: list[TableFault], results: Path, left: int) -> None:
     if random:
         output.say(RANDOM, bold=True)
     tell_estimates(costs)

@@ -65,19 +65,19 @@ _COMMON = frozenset(
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangeWords:
     """What nearness is told from: the paths of a change, and the words of its lines and of the paths."""
 
     paths: frozenset[str]
     words: frozenset[str]
 
     @staticmethod
-    def of(files: Iterable[FileDiff]) -> Change:
+    def of(files: Iterable[FileDiff]) -> ChangeWords:
         """Of a diff: added and removed lines alone."""
         held = list(files)
         paths = frozenset(path for file in held for path in (file.old_path, file.new_path) if path)
         lines = (line.text for file in held for hunk in file.hunks for line in hunk.lines if line.kind != " ")
-        return Change(paths, words_of("\n".join((*paths, *lines))))
+        return ChangeWords(paths, words_of("\n".join((*paths, *lines))))
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -89,7 +89,7 @@ def _own(precedent: Precedent) -> frozenset[str]:
     return words_of(f"{precedent.quote}\n{precedent.message}")
 
 
-def near(precedents: Iterable[Precedent], change: Change) -> list[Precedent]:
+def near(precedents: Iterable[Precedent], change: ChangeWords) -> list[Precedent]:
     """Those that are about a changed file or share enough words with the change: the nearest first, then the newest."""
     found = []
     for one in precedents:

@@ -18,7 +18,7 @@ from navigator.journey.prompts.blocks import KeyRing, data_block, diff_text, fil
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.reviewing.answer_schema import MAX_FINDINGS
 from navigator.journey.reviewing.grounding import Shown
-from navigator.journey.reviewing.precedents import SHARE, TOKENS, Change, fitting, near, precedents_block
+from navigator.journey.reviewing.precedents import SHARE, TOKENS, ChangeWords, fitting, near, precedents_block
 from navigator.model.diff import FileDiff, Hunk
 from navigator.model.models import CheckResult, Finding, Task
 from navigator.store.reads.precedents import Precedent
@@ -70,7 +70,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Parts:
     """All prompts of one review, and in words what fits into none."""
 
     readings: tuple[Reading, ...]
@@ -119,7 +119,7 @@ class _Unit:
 
 
 def shown_precedents(
-    deps: ReviewPromptDependencies, held: Sequence[Precedent], change: Change
+    deps: ReviewPromptDependencies, held: Sequence[Precedent], change: ChangeWords
 ) -> tuple[Precedent, ...]:
     """Those of a project's precedents that the review of a change shows."""
     return fitting(near(held, change), min(TOKENS, deps.budget // SHARE), deps.count)
@@ -167,13 +167,13 @@ class Planner:
         ]
         texts += [text for pieces in self._callers.values() for _, text in pieces]
         texts += [text for finding in earlier for text in (finding.quote, finding.trigger, finding.message)]
-        self._shown = shown_precedents(deps, precedents, Change.of(files))
+        self._shown = shown_precedents(deps, precedents, ChangeWords.of(files))
         texts += [text for one in self._shown for text in (one.path, one.quote, one.message, one.note)]
         self._key = deps.keys.key_for(texts)
         self._checks = data_block("checks", self._key, checked)
         self._counted: dict[str, int] = {}
 
-    def plan(self) -> Plan:
+    def plan(self) -> Parts:
         """The prompts, in the order of the diff."""
         files = list(self._files)
         version = self._deps.prompts.get(self._name).version
@@ -182,10 +182,10 @@ class Planner:
             if alone + self._cost(files, level) <= self._deps.budget:
                 reading = self._reading(files, level, self._numbers([files])[0], 1, 1)
                 if reading.tokens <= self._deps.room - OVERHEAD:
-                    return Plan((reading,), (), version)
+                    return Parts((reading,), (), version)
         return self._split(version)
 
-    def _split(self, version: str) -> Plan:
+    def _split(self, version: str) -> Parts:
         fixed = self._fixed(list(self._files))
         room = self._deps.budget - fixed
         if room <= 0:
@@ -193,7 +193,7 @@ class Planner:
             words = (
                 f"task, checks and list of files alone are about {fixed} tokens; the context leaves {left}"
             )
-            return Plan((), (words,), version)
+            return Parts((), (words,), version)
         parts: list[list[FileDiff]] = []
         too_large: list[str] = []
         used = room + 1
@@ -216,7 +216,7 @@ class Planner:
                 )
                 continue
             readings.append(reading)
-        return Plan(tuple(readings), tuple(too_large), version)
+        return Parts(tuple(readings), tuple(too_large), version)
 
     def _units(self, room: int, too_large: list[str]) -> Iterator[_Unit]:
         for file in self._files:

@@ -83,7 +83,7 @@ _PUNCTUATION = str.maketrans(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class QuotePlace:
     """Where a quote was found: the index of its first and last line in the sequence, the rung, the sign it was quoted with."""
 
     first: int
@@ -115,7 +115,7 @@ _Form = tuple[str, str]
 """A reading of a quote, and the sign that stood before it."""
 
 
-def find_quote(quote: str, sequences: Sequence[Sequence[str]]) -> list[list[Found]]:
+def find_quote(quote: str, sequences: Sequence[Sequence[str]]) -> list[list[QuotePlace]]:
     """Every place on the first rung that has one, for each sequence of lines; all empty where none has.
 
     Args:
@@ -129,7 +129,7 @@ def find_quote(quote: str, sequences: Sequence[Sequence[str]]) -> list[list[Foun
             streams[folding] = [_Stream(lines, folding) for lines in sequences]
         for text, sign in forms:
             found = [
-                [Found(first, last, rung, sign) for first, last in look(stream, folding(text))]
+                [QuotePlace(first, last, rung, sign) for first, last in look(stream, folding(text))]
                 for stream in streams[folding]
             ]
             if any(found):

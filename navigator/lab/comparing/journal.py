@@ -47,7 +47,7 @@ class LabTask(_Line):
     origin: str = ""
 
 
-class Answer(_Line):
+class TurnAnswer(_Line):
     """One answer of a model: to question `number` of the turn `path` of a task. `error` says why there is none."""
 
     task: str
@@ -67,7 +67,7 @@ class Turn(_Line):
     path: str
 
 
-class Run(_Line):
+class TreeTests(_Line):
     """What the tests said of a tree."""
 
     task: str
@@ -92,7 +92,7 @@ class Swapped(_Line):
     outcome: str
 
 
-class Plan(_Line):
+class Setting(_Line):
     """What makes two runs of a command the same comparison."""
 
     arms: tuple[str, ...]
@@ -105,9 +105,9 @@ class Plan(_Line):
 _T = TypeVar("_T", bound=_Line)
 
 _FILES: dict[type[_Line], str] = {
-    Answer: "answers",
+    TurnAnswer: "answers",
     Turn: "turns",
-    Run: "runs",
+    TreeTests: "runs",
     Swapped: "swaps",
     LabTask: "tasks",
     Tried: "tried",
@@ -120,24 +120,24 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
-        self.answers = {(one.task, one.path, one.number): one for one in self._read("answers", Answer)}
+        self.answers = {(one.task, one.path, one.number): one for one in self._read("answers", TurnAnswer)}
         self.turns = {(one.task, one.path) for one in self._read("turns", Turn)}
-        self.runs = {(one.task, one.tree): one for one in self._read("runs", Run)}
+        self.runs = {(one.task, one.tree): one for one in self._read("runs", TreeTests)}
         self.swaps = self._read("swaps", Swapped)
         self.tasks = self._read("tasks", LabTask)
         self.tried = {one.key: one.reason for one in self._read("tried", Tried)}
 
-    def agree(self, plan: Plan) -> None:
+    def agree(self, plan: Setting) -> None:
         """Take up the comparison that is kept here, or begin it.
 
         Raises:
             Conflict: what is kept was made with other models, prompts or arms.
         """
-        kept = self._read("plan", Plan)
+        kept = self._read("plan", Setting)
         if not kept:
             self._append("plan", plan)
-        elif kept[-1] != plan:
-            changed = [name for name in Plan.model_fields if getattr(kept[-1], name) != getattr(plan, name)]
+        elif (was := kept[-1]) != plan:
+            changed = [name for name in Setting.model_fields if getattr(was, name) != getattr(plan, name)]
             raise Conflict(
                 f"The comparison in {self.folder} was begun with other {', '.join(changed)}.",
                 hint="Give this one another --name.",
@@ -148,14 +148,14 @@ class Journal:
         """Whether the tasks are chosen; otherwise those that are known are a part of them."""
         return "" in self.tried
 
-    def add(self, line: Answer | Turn | Run | Swapped | LabTask | Tried) -> None:
+    def add(self, line: TurnAnswer | Turn | TreeTests | Swapped | LabTask | Tried) -> None:
         """Keep one line."""
         match line:
-            case Answer():
+            case TurnAnswer():
                 self.answers[line.task, line.path, line.number] = line
             case Turn():
                 self.turns.add((line.task, line.path))
-            case Run():
+            case TreeTests():
                 self.runs[line.task, line.tree] = line
             case Swapped():
                 self.swaps.append(line)

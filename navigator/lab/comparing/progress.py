@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.lab.comparing.journal import ARMS, Journal
-from navigator.lab.runs import Plot, Point, Recorder
+from navigator.lab.runs import Recorder
 from navigator.model.text import plural
 
 if TYPE_CHECKING:
@@ -37,29 +36,9 @@ async def follow(record: Recorder, journal: Journal, total: int) -> None:
 
 
 def note_result(record: Recorder, done: Finished, total: int) -> None:
-    """The comparison is complete: its sentence and its rates."""
-    points = [
-        Point(label=arm.name, value=arm.passed.rate, low=arm.passed.low, high=arm.passed.high, n=arm.passed.n)
-        for arm in done.arms
-        if arm.passed.rate is not None
-    ]
-    apart = [
-        Point(
-            label=f"{pair.first} – {pair.second}",
-            value=pair.difference,
-            low=pair.low,
-            high=pair.high,
-            n=pair.n,
-            note=f"p = {pair.p_adjusted:.3g}{', anecdotal' if pair.n < ANECDOTAL_BELOW else ''}",
-        )
-        for pair in done.pairs
-    ]
-    plots = (
-        Plot(title="Tasks whose tests pass", unit="%", points=tuple(points)),
-        Plot(title="Differences, p for all pairs (Holm)", unit="%", reference=0.0, points=tuple(apart)),
-    )
+    """The comparison is complete: its sentence."""
     simulated = SIMULATED if done.simulated else ""
-    record.decided(sentence(done), [plot for plot in plots if plot.points], simulated=simulated)
+    record.decided(sentence(done), simulated=simulated)
     record.progress(total, total)
 
 

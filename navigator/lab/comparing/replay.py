@@ -9,8 +9,8 @@ from collections.abc import Callable
 from navigator.checks.removed_tests import is_test_file
 from navigator.exam.candidates import (
     MOST_CHANGED,
-    Change,
     OutOfTime,
+    Picked,
     Rejected,
     Trials,
     fixes,
@@ -73,7 +73,7 @@ async def replayed(
         report(f"{project.name}: {found} of {limit}, {left_out} left out")
 
 
-def _changes(deps: Dependencies, project: Project, private: PrivateRepo) -> list[Change]:
+def _changes(deps: Dependencies, project: Project, private: PrivateRepo) -> list[Picked]:
     """The candidates. Runs git: called in a thread."""
     head = read_base(project.path, "" if project.base == WORKTREE else project.base)
     commits = [
@@ -93,7 +93,7 @@ def _changes(deps: Dependencies, project: Project, private: PrivateRepo) -> list
     return [*of_proposals(known), *of_history]
 
 
-async def _proved(deps: Dependencies, project: Project, trials: Trials, change: Change, key: str) -> LabTask:
+async def _proved(deps: Dependencies, project: Project, trials: Trials, change: Picked, key: str) -> LabTask:
     async with deps.project_lock(project.id):
         sound, frame = await asyncio.to_thread(_trees, trials.setup.private, project, change)
     passed = await trials.sound(sound)
@@ -114,7 +114,7 @@ async def _proved(deps: Dependencies, project: Project, trials: Trials, change: 
     )
 
 
-def _trees(private: PrivateRepo, project: Project, change: Change) -> tuple[str, str]:
+def _trees(private: PrivateRepo, project: Project, change: Picked) -> tuple[str, str]:
     """The tree with the change, and that tree with its code taken back: the tests that decide on the old code."""
     try:
         private.pin_base(change.base)

@@ -15,9 +15,9 @@ from navigator.lab.comparing.journal import (
     Arm,
     Journal,
     LabTask,
-    Plan,
-    Run,
+    Setting,
     Swapped,
+    TreeTests,
     next_turn,
     swaps_expected,
     turns_taken,
@@ -98,7 +98,7 @@ async def compare(
     wanted = sorted({letter for arm in arms for letter in (arm.writer, arm.reader) if letter})
     models = {one: actors[one].model or deps.settings.server(actors[one].role).model for one in wanted}
     prompts = {name: deps.prompts.get(name).version for name in _PROMPTS}
-    plan = Plan(
+    plan = Setting(
         arms=tuple(names),
         rounds=rounds,
         models=models,
@@ -130,6 +130,24 @@ def actors_of(adapters: tuple[str, str] | None) -> dict[str, Actor]:
     return {actor.letter: actor for actor in found}
 
 
+async def load(deps: Dependencies, to: Role, journal: Journal | None = None) -> None:
+    """Swap to a model, and note the swap in `journal`.
+
+    Raises:
+        MissingPart: it is not loaded then.
+    """
+    for role in (Role.GENERATOR, Role.REVIEWER):
+        await deps.forget_client(role)
+    result, loaded = await confirmed(deps.strategy, to, await deps.strategy.swap(to, lambda event: None))
+    if journal is not None:
+        journal.add(Swapped(to=to.value, seconds=round(result.seconds, 3), outcome=result.outcome))
+    if loaded is not to:
+        raise MissingPart(
+            f"The {to.value} could not be loaded. {result.reason}",
+            hint="`navigator swap status` shows what is loaded. Run the command again: it goes on.",
+        )
+
+
 async def _swaps(
     deps: Dependencies, arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, *, begun: bool
 ) -> int:
@@ -144,7 +162,7 @@ async def _swaps(
     return most
 
 
-def _counted(done: Comparison, plan: Plan) -> Finished:
+def _counted(done: Comparison, plan: Setting) -> Finished:
     turns, journal = done.turns, done.turns.journal
     passed: dict[str, dict[str, bool]] = {}
     answers: dict[str, dict[str, str]] = {}
@@ -271,21 +289,9 @@ class Comparison:
             )
         deps = self.turns.deps
         self.report(f"loading the {to.value}")
-        for role in (Role.GENERATOR, Role.REVIEWER):
-            await deps.forget_client(role)
-        result, self.loaded = await confirmed(
-            deps.strategy, to, await deps.strategy.swap(to, lambda event: None)
-        )
-        if not first and not deps.strategy.both_resident:
-            self.swaps += 1
-            self.turns.journal.add(
-                Swapped(to=to.value, seconds=round(result.seconds, 3), outcome=result.outcome)
-            )
-        if self.loaded is not to:
-            raise MissingPart(
-                f"The {to.value} could not be loaded. {result.reason}",
-                hint="`navigator swap status` shows what is loaded. Run the command again: it goes on.",
-            )
+        counts = not first and not deps.strategy.both_resident
+        await load(deps, to, self.turns.journal if counts else None)
+        self.swaps, self.loaded = self.swaps + counts, to
 
     async def _try(self, task: LabTask) -> None:
         """Begin the tests of every arm that is at its end: they run while the models go on."""
@@ -319,7 +325,7 @@ class Comparison:
         if not done.ran:
             raise MissingPart(f"{task.key}: the tests could not be run: {done.line}.")
         self.turns.journal.add(
-            Run(
+            TreeTests(
                 task=task.key,
                 tree=tree,
                 passed=done.outcome is CheckOutcome.PASSED,

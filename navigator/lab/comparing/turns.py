@@ -23,9 +23,9 @@ from navigator.journey.reviewing.answer_schema import review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview
 from navigator.journey.reviewing.join import Answered
 from navigator.journey.reviewing.prompt import ReviewPromptDependencies
-from navigator.journey.subject import Subject, read_subject
+from navigator.journey.subject import Change, read_subject
 from navigator.lab.comparing.functions import function_repository
-from navigator.lab.comparing.journal import Actor, Answer, Journal, LabTask, Turn
+from navigator.lab.comparing.journal import Actor, Journal, LabTask, Turn, TurnAnswer
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.states import Verdict
@@ -193,7 +193,7 @@ class Turns:
 
     def _subject(
         self, task: LabTask, path: str, private: PrivateRepo, project: Project, made: Made
-    ) -> Subject:
+    ) -> Change:
         proposal = Proposal(
             id="",
             task_id="",
@@ -222,7 +222,7 @@ class Turns:
         messages: Sequence[Message],
         schema: dict[str, object] | None = None,
         room: int = 0,
-    ) -> Answer:
+    ) -> TurnAnswer:
         """The answer to one question: the one that is kept, or a new one, which is kept first."""
         kept = self.journal.answers.get((task.key, path, number))
         if kept is not None:
@@ -241,9 +241,9 @@ class Turns:
         except ServingError as error:
             if not isinstance(error, CutByLength | BadAnswer) and not is_requests_fault(error):
                 raise
-            answer = Answer(**named, model=server.model, usage=error.usage, error=error.message)
+            answer = TurnAnswer(**named, model=server.model, usage=error.usage, error=error.message)
         else:
-            answer = Answer(
+            answer = TurnAnswer(
                 **named, text=said.text, reasoning=said.reasoning, model=said.model, usage=said.usage
             )
         self.journal.add(answer)
@@ -265,7 +265,7 @@ def _as_task(task: LabTask, project: Project) -> Task:
     )
 
 
-def _chat_answer(kept: Answer) -> ChatAnswer:
+def _chat_answer(kept: TurnAnswer) -> ChatAnswer:
     return ChatAnswer(
         text=kept.text,
         reasoning=kept.reasoning,

@@ -25,7 +25,7 @@ Severity = Literal["impossible", "mismatch", "caution"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TableFault:
     """One thing that is wrong: about what, in which lines of the file, and the arithmetic."""
 
     kind: str
@@ -36,7 +36,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TableFacts:
     """What the reader knows beyond the table.
 
     Attributes:
@@ -79,13 +79,13 @@ _REQUANTISED = 2.5
 """More than another quantisation of the same model can make it faster."""
 
 
-def more_than_its_tokens(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
+def more_than_its_tokens(runs: Sequence[Run], _: TableFacts) -> Iterable[TableFault]:
     """A speed-up above τ: even free drafts, verified at the price of one step, do not give it."""
     for row in tables.speculation(runs):
         if row.speedup is None or row.tokens_per_round is None or row.rate is None:
             continue
         if row.speedup > row.tokens_per_round * _SLACK:
-            yield Finding(
+            yield TableFault(
                 "faster than its tokens",
                 "impossible",
                 name(row),
@@ -97,7 +97,7 @@ def more_than_its_tokens(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
             )
 
 
-def below_the_floor(runs: Sequence[Run], facts: Facts) -> Iterable[Finding]:
+def below_the_floor(runs: Sequence[Run], facts: TableFacts) -> Iterable[TableFault]:
     """Rounds, or steps, in less time than reading the weights takes."""
     if facts.bandwidth <= 0:
         return
@@ -112,7 +112,7 @@ def below_the_floor(runs: Sequence[Run], facts: Facts) -> Iterable[Finding]:
         assert floor is not None
         seconds = statistics.fmean((run.round_seconds or 0) if gamma else 1 / run.speed for run in group)
         what = f"A round at γ = {gamma}" if gamma else "A step"
-        yield Finding(
+        yield TableFault(
             "below the bandwidth's floor",
             "impossible",
             label(target, draft, gamma),
@@ -123,7 +123,7 @@ def below_the_floor(runs: Sequence[Run], facts: Facts) -> Iterable[Finding]:
         )
 
 
-def _floor(run: Run, facts: Facts) -> tuple[float, str] | None:
+def _floor(run: Run, facts: TableFacts) -> tuple[float, str] | None:
     """Seconds to read what a round reads, and the sum in words. A model of unknown size counts nothing."""
     target = facts.gigabytes.get(run.target)
     draft = facts.gigabytes.get(run.draft) if run.speculated else None
@@ -135,7 +135,7 @@ def _floor(run: Run, facts: Facts) -> tuple[float, str] | None:
     return formulas.floor_seconds(total, facts.bandwidth), words
 
 
-def drafts_too_fast(runs: Sequence[Run], facts: Facts) -> Iterable[Finding]:
+def drafts_too_fast(runs: Sequence[Run], facts: TableFacts) -> Iterable[TableFault]:
     """A draft model that would have to draft faster than it ran alone."""
     alone = tables.means(runs)
     for row in tables.speculation(runs):
@@ -146,7 +146,7 @@ def drafts_too_fast(runs: Sequence[Run], facts: Facts) -> Iterable[Finding]:
         if needed > row.round_ms * _SLACK:
             speed = 1000 * row.gamma / row.round_ms
             sure = row.draft in (model, *facts.same) or speed > _REQUANTISED * alone[model]
-            yield Finding(
+            yield TableFault(
                 "drafts too fast",
                 "impossible" if sure else "mismatch",
                 name(row),
@@ -171,7 +171,7 @@ _COUNTERS_APART = 0.005
 """Two counters of the same acceptance agree within half a point, or one of them is wrong."""
 
 
-def counter_out_of_line(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
+def counter_out_of_line(runs: Sequence[Run], _: TableFacts) -> Iterable[TableFault]:
     """Runs whose rate implies rounds of quite another length than the same draft's other runs."""
     groups: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
     for run in runs:
@@ -190,7 +190,7 @@ def counter_out_of_line(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
         seconds = statistics.fmean(run.round_seconds or 0 for run in odd)
         rate = statistics.fmean(run.rate or 0 for run in low)
         gamma = key[2]
-        yield Finding(
+        yield TableFault(
             "counter of whole drafts only",
             "impossible",
             label(*key),
@@ -202,13 +202,13 @@ def counter_out_of_line(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
         )
 
 
-def counters_disagree(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
+def counters_disagree(runs: Sequence[Run], _: TableFacts) -> Iterable[TableFault]:
     """The verifier's counter against the draft's own, and a stated rate against its counts."""
     for run in runs:
         own = _ratio(run.drafter_accepted, run.drafter_drafted)
         server = _ratio(run.accepted, run.drafted)
         if own is not None and server is not None and abs(own - server) > _COUNTERS_APART:
-            yield Finding(
+            yield TableFault(
                 "two counters disagree",
                 "impossible",
                 label(run.target, run.draft, run.gamma),
@@ -218,7 +218,7 @@ def counters_disagree(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
                 (run.line,),
             )
         if server is not None and run.rate is not None and abs(server - run.rate) > _COUNTERS_APART:
-            yield Finding(
+            yield TableFault(
                 "rate and counts disagree",
                 "impossible",
                 label(run.target, run.draft, run.gamma),
@@ -231,14 +231,14 @@ def _ratio(part: float | None, whole: float | None) -> float | None:
     return part / whole if part is not None and whole else None
 
 
-def rounds_do_not_add_up(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
+def rounds_do_not_add_up(runs: Sequence[Run], _: TableFacts) -> Iterable[TableFault]:
     """Tokens that rounds and accepted drafts cannot have made. The last round may keep drafts beyond the end of the answer."""
     for run in runs:
         if run.rounds is not None and run.tokens and run.accepted is not None and run.speculated:
             made = run.rounds + run.accepted
             slack = 0.005 * run.tokens
             if not -1 - slack <= made - run.tokens <= max(1, run.gamma) + slack:
-                yield Finding(
+                yield TableFault(
                     "rounds do not add up",
                     "impossible",
                     label(run.target, run.draft, run.gamma),
@@ -248,7 +248,7 @@ def rounds_do_not_add_up(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
                 )
 
 
-def rounds_as_claimed(runs: Sequence[Run], facts: Facts) -> Iterable[Finding]:
+def rounds_as_claimed(runs: Sequence[Run], facts: TableFacts) -> Iterable[TableFault]:
     """A number of rounds that the accepted drafts do not allow."""
     for row in tables.speculation(runs):
         claimed = facts.claimed_rounds.get(row.gamma, facts.claimed_rounds.get(0))
@@ -258,7 +258,7 @@ def rounds_as_claimed(runs: Sequence[Run], facts: Facts) -> Iterable[Finding]:
         needed = (tokens - claimed) / (claimed * row.gamma)
         if needed > row.rate + 0.01:
             also = f", more than all {row.gamma} drafts" if needed > 1 else ""
-            yield Finding(
+            yield TableFault(
                 "claimed rounds",
                 "impossible",
                 name(row),
@@ -277,13 +277,13 @@ _REPORTED: dict[str, Callable[[Run], bool]] = {
 }
 
 
-def measured_differently(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
+def measured_differently(runs: Sequence[Run], _: TableFacts) -> Iterable[TableFault]:
     """Baseline and speculated runs that another program, another prompt or another length produced."""
     for target in dict.fromkeys(run.target for run in runs if run.speculated):
         plain = [run for run in runs if run.target == target and not run.speculated]
         drafted = [run for run in runs if run.target == target and run.speculated]
         if not plain:
-            yield Finding(
+            yield TableFault(
                 "no baseline",
                 "mismatch",
                 target,
@@ -294,7 +294,7 @@ def measured_differently(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
         apart = [run for run in drafted if run.prompt and run.prompt not in kinds]
         if kinds and apart:
             others = ", ".join(sorted({run.prompt for run in apart}))
-            yield Finding(
+            yield TableFault(
                 "other prompts",
                 "mismatch",
                 target,
@@ -308,7 +308,7 @@ def measured_differently(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
                 one, other = (
                     ("the baseline", "speculated") if shares[0] > shares[1] else ("speculated", "baseline")
                 )
-                yield Finding(
+                yield TableFault(
                     "other program",
                     "mismatch",
                     target,
@@ -320,7 +320,7 @@ def measured_differently(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
             for group in (plain, drafted)
         ]
         if all(sizes) and abs(sizes[0] / sizes[1] - 1) > 0.05:
-            yield Finding(
+            yield TableFault(
                 "other lengths of answers",
                 "mismatch",
                 target,
@@ -329,12 +329,12 @@ def measured_differently(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
             )
 
 
-def speeds_disagree(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
+def speeds_disagree(runs: Sequence[Run], _: TableFacts) -> Iterable[TableFault]:
     """A row's tok/s against its own milliseconds a token."""
     odd = [run for run in runs if run.step_ms and abs(run.speed * run.step_ms / 1000 - 1) > 0.02]
     if odd:
         first = odd[0]
-        yield Finding(
+        yield TableFault(
             "speed and time disagree",
             "mismatch",
             f"{len(odd)} rows",
@@ -343,65 +343,31 @@ def speeds_disagree(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
         )
 
 
-def lengths_alike(runs: Sequence[Run], facts: Facts) -> Iterable[Finding]:
-    """Prompt lengths that make no difference at all: perhaps they are one prompt."""
-    groups: dict[tuple[str, str, int], list[tables.Length]] = defaultdict(list)
+def shorter_than_stated(runs: Sequence[Run], facts: TableFacts) -> Iterable[TableFault]:
+    """Prompt lengths beyond the text that prompts are cut from: they are one prompt."""
+    groups: dict[tuple[str, str, int], set[float]] = defaultdict(set)
     for row in tables.lengths(runs):
-        groups[row.target, row.draft, row.gamma].append(row)
-    for key, rows in groups.items():
-        if facts.prompt_words is not None:
-            beyond = [row for row in rows if row.prompt_tokens > facts.prompt_words]
-            if beyond:
-                names = ", ".join(f"{row.prompt_tokens:g}" for row in beyond)
-                yield Finding(
-                    "prompts shorter than stated",
-                    "impossible",
-                    label(*key),
-                    f"The text that prompts are cut from has {facts.prompt_words} words, so {names} are the same prompt of"
-                    f" {facts.prompt_words} words.",
-                    tuple(_lines_of(runs, key, {row.prompt_tokens for row in beyond})),
-                )
-                continue
-        alike = _longest_alike(rows)
-        if len(alike) > 2:
-            first, last = alike[0], alike[-1]
-            speeds = [row.speed for row in alike]
-            yield Finding(
-                "prompt lengths make no difference",
-                "caution",
-                label(*key),
-                f"From {first.prompt_tokens:g} to {last.prompt_tokens:g} tokens the means differ by"
-                f" {max(speeds) - min(speeds):.2f} tok/s, with a scatter of {_scatter(alike):.2f} within one length. A text"
-                " that is too short to be cut to length looks like this.",
-                tuple(_lines_of(runs, key, {row.prompt_tokens for row in alike})),
-            )
+        if facts.prompt_words is not None and row.prompt_tokens > facts.prompt_words:
+            groups[row.target, row.draft, row.gamma].add(row.prompt_tokens)
+    for key, beyond in groups.items():
+        yield TableFault(
+            "prompts shorter than stated",
+            "impossible",
+            label(*key),
+            f"The text that prompts are cut from has {facts.prompt_words} words, so"
+            f" {', '.join(f'{size:g}' for size in sorted(beyond))} are the same prompt of {facts.prompt_words} words.",
+            tuple(
+                run.line
+                for run in runs
+                if (run.target, run.draft, run.gamma) == key and run.prompt_tokens in beyond
+            ),
+        )
 
 
-def _longest_alike(rows: Sequence[tables.Length]) -> list[tables.Length]:
-    """The longest prompts whose mean speeds lie within twice their own scatter."""
-    ordered = sorted(rows, key=lambda row: row.prompt_tokens)
-    for start in range(len(ordered) - 1):
-        tail = ordered[start:]
-        speeds = [row.speed for row in tail]
-        if max(speeds) - min(speeds) <= 2 * _scatter(tail):
-            return tail
-    return []
-
-
-def _scatter(rows: Sequence[tables.Length]) -> float:
-    return statistics.fmean(row.sd or 0.0 for row in rows)
-
-
-def _lines_of(runs: Sequence[Run], key: tuple[str, str, int], sizes: set[float]) -> Iterable[int]:
-    return (
-        run.line for run in runs if (run.target, run.draft, run.gamma) == key and run.prompt_tokens in sizes
-    )
-
-
-def not_replicated(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
+def not_replicated(runs: Sequence[Run], _: TableFacts) -> Iterable[TableFault]:
     """Repeats within one start of the server say nothing about the next start."""
     if any(run.speculated for run in runs) and len({run.block for run in runs}) < 2:
-        yield Finding(
+        yield TableFault(
             "no restarts",
             "caution",
             "all runs",
@@ -411,29 +377,7 @@ def not_replicated(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
         )
 
 
-def rate_is_not_alpha(runs: Sequence[Run], _: Facts) -> Iterable[Finding]:
-    """A rate that falls with the draft length mostly does so by arithmetic."""
-    groups: dict[tuple[str, str], list[tables.Speculation]] = defaultdict(list)
-    for row in tables.speculation(runs):
-        if row.alpha is not None:
-            groups[row.target, row.draft].append(row)
-    for (target, draft), rows in groups.items():
-        first, last = rows[0], rows[-1]
-        if len(rows) < 2 or first.alpha is None or last.alpha is None or not first.rate or last.rate is None:
-            continue
-        expected = formulas.rate_from_alpha(first.alpha, last.gamma)
-        if last.rate < first.rate:
-            yield Finding(
-                "a rate is not α",
-                "caution",
-                f"{target}, {draft}",
-                f"Accepted ÷ drafted falls from {percent(first.rate)} at γ = {first.gamma} to {percent(last.rate)} at"
-                f" γ = {last.gamma}. With the same α = {first.alpha:.3f} it would fall to {percent(expected)}, as a rejection"
-                f" discards the rest of a draft; α itself goes to {last.alpha:.3f}.",
-            )
-
-
-CHECKS: tuple[Callable[[Sequence[Run], Facts], Iterable[Finding]], ...] = (
+CHECKS: tuple[Callable[[Sequence[Run], TableFacts], Iterable[TableFault]], ...] = (
     more_than_its_tokens,
     below_the_floor,
     drafts_too_fast,
@@ -443,14 +387,13 @@ CHECKS: tuple[Callable[[Sequence[Run], Facts], Iterable[Finding]], ...] = (
     rounds_as_claimed,
     measured_differently,
     speeds_disagree,
-    lengths_alike,
+    shorter_than_stated,
     not_replicated,
-    rate_is_not_alpha,
 )
 """Every check; one more is one function and one line."""
 
 
-def findings(runs: Sequence[Run], facts: Facts) -> list[Finding]:
+def findings(runs: Sequence[Run], facts: TableFacts) -> list[TableFault]:
     """Everything that the checks find, the impossible first."""
     found = [finding for check in CHECKS for finding in check(runs, facts)]
     order: tuple[Severity, ...] = ("impossible", "mismatch", "caution")

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from navigator.figures.intervals import mean_interval
-from navigator.lab.speculation.checks import Facts, findings
-from navigator.lab.speculation.formulas import break_even_tokens
+from navigator.lab.speculation.checks import TableFacts, findings
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import MissingPart
 
@@ -28,7 +27,7 @@ Decision = Literal["use", "do not use", "cannot tell"]
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class Drafting:
     """One method at one length, against no speculation.
 
     Attributes:
@@ -57,36 +56,20 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Restart:
-    """Whether it pays to restart the server for it now, or to wait for the next swap, which starts it anyway."""
-
-    seconds: float
-    tokens_until_swap: float | None
-    break_even_tokens: float | None
-    now: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
-    """The decision: the arm that is used, if any, what it saves, and one sentence."""
+    """The decision: the arm that is used, if any, and one sentence."""
 
     decision: Decision
-    chosen: Arm | None
-    arms: tuple[Arm, ...]
-    restart: Restart | None
-    saved_seconds: float | None
+    chosen: Drafting | None
+    arms: tuple[Drafting, ...]
     sentence: str
 
 
-def decide(
-    runs: Sequence[Run], *, restart_seconds: float | None = None, tokens_until_swap: float | None = None
-) -> Choice:
+def decide(runs: Sequence[Run]) -> Choice:
     """Which method to start the server with, if any.
 
     Args:
         runs: measured, each with the block it belongs to.
-        restart_seconds: what starting the server again costs; None where only the next swap is asked about.
-        tokens_until_swap: that the model will write before it is swapped out.
 
     Raises:
         MissingPart: there is nothing to decide from.
@@ -106,13 +89,11 @@ def decide(
     used = [arm for arm in arms if arm.verdict == "use"]
     if not used:
         unsure = any(arm.verdict == "cannot tell" for arm in arms)
-        return Choice("cannot tell" if unsure else "do not use", None, arms, None, None, _no_sentence(arms))
-    chosen = used[0]
-    restart, saved = _restart(chosen, restart_seconds, tokens_until_swap)
-    return Choice("use", chosen, arms, restart, saved, _sentence(chosen, restart, saved, tokens_until_swap))
+        return Choice("cannot tell" if unsure else "do not use", None, arms, _no_sentence(arms))
+    return Choice("use", used[0], arms, _sentence(used[0]))
 
 
-def compare(runs: Sequence[Run]) -> list[Arm]:
+def compare(runs: Sequence[Run]) -> list[Drafting]:
     """Every method and length against no speculation, block by block."""
     speeds: dict[tuple[str, str, int], dict[str, dict[tuple[str, float | None], list[Run]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
@@ -146,7 +127,7 @@ def _pooled(runs: Sequence[Run]) -> float:
 
 def _false(runs: Sequence[Run]) -> dict[tuple[str, str, int], str]:
     """Arms whose figures cannot be true, with the arithmetic."""
-    wrong = [finding for finding in findings(runs, Facts()) if finding.severity == "impossible"]
+    wrong = [finding for finding in findings(runs, TableFacts()) if finding.severity == "impossible"]
     return {
         (run.target, run.draft, run.gamma): finding.arithmetic
         for finding in wrong
@@ -161,7 +142,7 @@ def _arm(
     gamma: int,
     pairs: Sequence[tuple[float, float]],
     false: dict[tuple[str, str, int], str],
-) -> Arm:
+) -> Drafting:
     logs = [math.log(one / other) for one, other in pairs]
     n, mean = len(logs), statistics.fmean(logs)
     sd = statistics.stdev(logs) if n > 1 else None
@@ -176,7 +157,7 @@ def _arm(
             reason += f" by the clock; its counters cannot be true: {wrong}"
         else:
             verdict, reason = "cannot tell", f"its figures cannot be true: {wrong}"
-    return Arm(
+    return Drafting(
         target=target,
         draft=draft,
         gamma=gamma,
@@ -203,33 +184,16 @@ def _verdict(n: int, low: float | None, high: float | None, worth: float) -> tup
     return "cannot tell", f"between {low - 1:+.1%} and {high - 1:+.1%}; {worth:.1%} counts"
 
 
-def _restart(chosen: Arm, seconds: float | None, until: float | None) -> tuple[Restart | None, float | None]:
-    saved = None if until is None else until * (1 / chosen.base_speed - 1 / chosen.speed)
-    if seconds is None:
-        return None, saved
-    # With the careful end of the interval: a restart is paid for certain, its gain is not.
-    needed = break_even_tokens(seconds, chosen.base_speed, chosen.low or 1.0)
-    now = needed is not None and until is not None and until > needed
-    return Restart(seconds, until, needed, now), saved
-
-
-def _sentence(chosen: Arm, restart: Restart | None, saved: float | None, until: float | None) -> str:
+def _sentence(chosen: Drafting) -> str:
     assert chosen.low is not None
     assert chosen.high is not None
-    words = (
+    return (
         f"Use {chosen.draft} with γ = {chosen.gamma}: {chosen.speedup - 1:+.0%} (95 %: {chosen.low - 1:+.0%} to"
-        f" {chosen.high - 1:+.0%}, {chosen.blocks} starts)"
+        f" {chosen.high - 1:+.0%}, {chosen.blocks} starts). It costs nothing at the next swap, which starts the server anyway."
     )
-    if saved is not None and until is not None:
-        words += f", {saved:,.0f} s less for the {until:,.0f} tokens until the next swap"
-    if restart is None:
-        return f"{words}. It costs nothing at the next swap, which starts the server anyway."
-    if restart.now:
-        return f"{words}. Restart for it now: that is paid after {restart.break_even_tokens:,.0f} tokens."
-    return f"{words}. Wait for the next swap: a restart now would not be paid for before it."
 
 
-def _no_sentence(arms: Sequence[Arm]) -> str:
+def _no_sentence(arms: Sequence[Drafting]) -> str:
     best = arms[0]
     return (
         f"Do not speculate: the best, {best.draft} with γ = {best.gamma}, has {best.speedup - 1:+.1%} ({best.reason})."

@@ -24,16 +24,40 @@ if TYPE_CHECKING:
 
 
 _LOG_SECONDS = 2.0
+_WINDOW = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: tokens after the first, seconds for them, the ids where the server gives them, and what was counted."""
+    """One answer: tokens after the first, seconds for them, the ids where the server gives them, and what was counted.
+
+    `marks` are the tokens and seconds so far at each event of its stream.
+    """
 
     tokens: int
     seconds: float
     ids: tuple[int, ...]
     counts: Counts
+    marks: tuple[tuple[int, float], ...] = ()
+
+    def windows(self) -> list[tuple[int, float, float]]:
+        """The answer in pieces of some 16 tokens: tokens, accepted drafts, seconds.
+
+        Where each event of the stream is a round, rounds are counted; else they are shared out evenly.
+        """
+        accepted = self.counts.accepted if self.counts.accepted is not None else self.counts.drafter_accepted
+        rounds = self.tokens - (accepted or 0)
+        counted = abs(len(self.marks) - rounds) <= max(2, rounds // 20)
+        found: list[tuple[int, float, float]] = []
+        events, (tokens, seconds) = 0, (0, 0.0)
+        for mark in self.marks:
+            events += 1
+            made, took = mark[0] - tokens, mark[1] - seconds
+            if took > 0 and (made >= _WINDOW or mark == self.marks[-1]):
+                passes = events if counted and accepted else made * rounds / self.tokens
+                found.append((made, round(max(0.0, made - passes), 2), round(took, 6)))
+                events, (tokens, seconds) = 0, mark
+        return found
 
 
 class Server(Protocol):
@@ -78,16 +102,22 @@ class Llama:
 
     def answer(self, prompt: list[int], tokens: int) -> Answer:
         """As `Server`."""
-        body = {"prompt": prompt, "n_predict": tokens, "temperature": 0, "ignore_eos": True}
-        found = _posted(self._http, "/completion", body | {"cache_prompt": False, "return_tokens": True})
-        timings = found.get("timings")
-        if not isinstance(timings, dict) or not timings.get("predicted_ms"):
+        body = {"prompt": prompt, "n_predict": tokens, "temperature": 0, "ignore_eos": True, "stream": True}
+        asked = body | {"cache_prompt": False, "return_tokens": True, "timings_per_token": True}
+        marks: list[tuple[int, float]] = []
+        ids: list[int] = []
+        timings: dict[str, Any] = {}
+        for _, chunk in _streamed(self._http, "/completion", asked):
+            timings = chunk.get("timings") or timings
+            ids += chunk.get("tokens") or []
+            if int(timings.get("predicted_n", 0)) > 1:
+                marks.append((int(timings["predicted_n"]) - 1, float(timings["predicted_ms"]) / 1000))
+        if not marks:
             raise _strange("timings")
         counts = llama_timings(timings)
         if counts.drafted is not None:
             counts = self._with_the_drafts_own(counts)
-        written = int(timings["predicted_n"]) - 1
-        return Answer(written, float(timings["predicted_ms"]) / 1000, tuple(_ids(found, "tokens")), counts)
+        return Answer(*marks[-1], tuple(ids), counts, tuple(marks))
 
     def _with_the_drafts_own(self, counts: Counts) -> Counts:
         """The line of statistics is written after the answer was sent."""
@@ -125,18 +155,16 @@ class Sglang:
         """As `Server`."""
         sampling = {"temperature": 0, "max_new_tokens": tokens, "ignore_eos": True}
         body = {"input_ids": prompt, "sampling_params": sampling, "stream": True}
-        first = last = (0.0, 0)
+        moments: list[tuple[int, float]] = []
         meta: dict[str, Any] = {}
         ids: list[int] = []
         for moment, chunk in _streamed(self._http, "/generate", body):
             meta = chunk.get("meta_info") or meta
             ids += chunk.get("output_ids") or []
-            last = (moment, int(meta.get("completion_tokens", 0)))
-            first = first if first[1] else last
-        if last[1] <= first[1]:
-            raise _strange("meta_info.completion_tokens")
+            moments.append((int(meta.get("completion_tokens", 0)), moment))
+        marks = _marks(moments, "meta_info.completion_tokens")
         # Streams carry either the whole answer so far or what is new; the last ids are the answer's in both cases.
-        return Answer(last[1] - first[1], last[0] - first[0], tuple(ids[-last[1] :]), sglang_meta(meta))
+        return Answer(*marks[-1], tuple(ids[-moments[-1][0] :]), sglang_meta(meta), marks)
 
 
 class Vllm:
@@ -168,17 +196,14 @@ class Vllm:
             "ignore_eos": True,
         }
         usage = {"include_usage": True, "continuous_usage_stats": True}
-        first = last = (0.0, 0)
-        for moment, chunk in _streamed(
-            self._http, "/v1/completions", body | {"stream": True, "stream_options": usage}
-        ):
-            written = int((chunk.get("usage") or {}).get("completion_tokens", 0))
-            if written > last[1]:  # the closing chunk repeats the sum later
-                last = (moment, written)
-                first = first if first[1] else last
-        if last[1] <= first[1]:
-            raise _strange("usage.completion_tokens")
-        return Answer(last[1] - first[1], last[0] - first[0], (), since(self._metrics(), before))
+        moments = [
+            (int((chunk.get("usage") or {}).get("completion_tokens", 0)), moment)
+            for moment, chunk in _streamed(
+                self._http, "/v1/completions", body | {"stream": True, "stream_options": usage}
+            )
+        ]
+        marks = _marks(moments, "usage.completion_tokens")
+        return Answer(*marks[-1], (), since(self._metrics(), before), marks)
 
     def _metrics(self) -> Counts:
         return vllm_metrics(_checked(self._http.get("/metrics")).text)
@@ -204,13 +229,25 @@ def _posted(http: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, An
 
 def _streamed(http: httpx.Client, path: str, body: dict[str, Any]) -> Iterator[tuple[float, dict[str, Any]]]:
     """Each event of a stream with the moment of its arrival."""
-    with http.stream("POST", path, json=body) as response:
+    # llama.cpp closes a connection after a stream; the next request must not go to it.
+    with http.stream("POST", path, json=body, headers={"Connection": "close"}) as response:
         if response.status_code != 200:
             response.read()
             _checked(response)
         for line in response.iter_lines():
             if line.startswith("data:") and (data := line[5:].strip()) != "[DONE]":
                 yield time.monotonic(), read_json(data)
+
+
+def _marks(moments: Sequence[tuple[int, float]], name: str) -> tuple[tuple[int, float], ...]:
+    """Tokens after the first and seconds since it, at each event that brought tokens; a closing one repeats the sum later."""
+    found: list[tuple[int, float]] = []
+    for written, moment in moments:
+        if written > (found[-1][0] if found else 0):
+            found.append((written, moment))
+    if len(found) < 2:
+        raise _strange(name)
+    return tuple((written - found[0][0], moment - found[0][1]) for written, moment in found[1:])
 
 
 def _checked(response: httpx.Response) -> httpx.Response:

@@ -14,7 +14,7 @@ from navigator.lab.speculation.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Guess:
     """One method and length.
 
     Attributes:
@@ -26,7 +26,7 @@ class Estimate:
         tokens_per_round: τ from counters.
         positions: share of rounds whose draft was kept up to each position.
         round_ms, step_ms: T_round and T0.
-        draft_ms, verify_ms: T_draft and T_verify of a round, None where the engine does not time drafting.
+        draft_ms: T_draft of a round, None where the engine does not time drafting.
         draft_cost, verify_cost: c and v, in steps; their intervals are 95 % between starts of the server, None below two.
         same_text: runs that wrote the very tokens that the same prompt gets without speculation. Speculation is meant to keep the
             text at temperature 0; engines differ in whether it does.
@@ -47,7 +47,6 @@ class Estimate:
     round_ms: float | None
     step_ms: float | None
     draft_ms: float | None
-    verify_ms: float | None
     draft_cost: float | None
     verify_cost: float | None
     draft_cost_interval: tuple[float, float] | None
@@ -55,7 +54,7 @@ class Estimate:
     same_text: Share
 
 
-def estimates(runs: Sequence[Run]) -> list[Estimate]:
+def estimates(runs: Sequence[Run]) -> list[Guess]:
     """By target, method and length, of the runs that have counters."""
     steps: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     groups: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
@@ -83,7 +82,7 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 def _estimate(
     group: list[Run], plain: set[tuple[str, str, float | None, str]], steps: Mapping[str, Sequence[float]]
-) -> Estimate:
+) -> Guess:
     first = group[0]
     every = [step for block in steps.values() for step in block]
     step_ms = 1000 * statistics.fmean(every) if every else None
@@ -104,8 +103,8 @@ def _estimate(
     round_ms = 1000 * seconds / rounds if rounds and tokens is not None else None
     drafting = _sum([run.draft_seconds for run in group])
     draft_ms = 1000 * drafting / rounds if rounds and drafting is not None else None
-    verify_ms = round_ms - draft_ms if round_ms is not None and draft_ms is not None else None
-    return Estimate(
+    verify_ms = (round_ms or 0.0) - (draft_ms or 0.0)
+    return Guess(
         target=first.target,
         draft=first.draft,
         gamma=first.gamma,
@@ -121,9 +120,8 @@ def _estimate(
         round_ms=round_ms,
         step_ms=step_ms,
         draft_ms=draft_ms,
-        verify_ms=verify_ms,
         draft_cost=draft_ms / first.gamma / step_ms if draft_ms is not None and step_ms else None,
-        verify_cost=verify_ms / step_ms if verify_ms is not None and step_ms else None,
+        verify_cost=verify_ms / step_ms if draft_ms is not None and step_ms else None,
         draft_cost_interval=mean_interval([draft for draft, _ in costs]),
         verify_cost_interval=mean_interval([verify for _, verify in costs]),
         same_text=_same_text(group, plain),

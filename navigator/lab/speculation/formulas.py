@@ -101,7 +101,17 @@ def verify_cost_prior(gamma: int, experts: int, chosen: int, expert_share: float
     return 1 - expert_share + expert_share * distinct_experts(gamma + 1, experts, chosen) / chosen
 
 
-# Memory traffic
+# Hybrid models and memory traffic
+
+
+def state_cost(gamma: int, state_gigabytes: float, step_gigabytes: float) -> float:
+    """Steps that saving γ recurrent states takes, one after each drafted token, by what is read and written (ZINC, 2026)."""
+    return gamma * state_gigabytes / step_gigabytes
+
+
+def redo_cost(alpha: float, gamma: int) -> float:
+    """Steps for the position that is decoded again after a rejection, times how often a round has one (ZINC, 2026)."""
+    return 1 - alpha**gamma
 
 
 def floor_seconds(gigabytes: float, bandwidth: float) -> float:

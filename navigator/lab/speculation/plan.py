@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import random
 from collections.abc import Iterable, Sequence
@@ -29,7 +30,7 @@ class Engine(_Table):
     Attributes:
         kind: whose counters it has.
         command: what starts it; `{port}` is filled in. It must listen on 127.0.0.1.
-        target: name of the model in the results.
+        target: name of the model in the results; or several, each with what `{target}` stands for in the command.
         about: machine and models, in the owner's words.
         random_weights: the models are not trained; every result says so.
         environment: variables on top of the caller's.
@@ -39,7 +40,7 @@ class Engine(_Table):
 
     kind: EngineName
     command: _Words
-    target: str
+    target: str | dict[str, str]
     about: str = ""
     random_weights: bool = False
     environment: dict[str, str] = {}
@@ -90,15 +91,22 @@ class Plan(_Table):
         return self
 
     @property
-    def arms(self) -> list[Arm]:
-        """No speculation first, then every method at every length."""
-        return [Arm("", 0, ())] + [
-            Arm(method.name, gamma, tuple(_filled(word, gamma) for word in method.arguments))
-            for method in self.method
-            for gamma in method.gammas
+    def arms(self) -> list[Start]:
+        """For each target, no speculation first, then every method at every length."""
+        target = self.engine.target
+        ways: list[tuple[str, int, list[str]]] = [("", 0, [])]
+        ways += [(method.name, gamma, method.arguments) for method in self.method for gamma in method.gammas]
+        return [
+            Start(
+                *(name, method, gamma),
+                command=tuple(word.replace("{target}", model) for word in self.engine.command),
+                arguments=tuple(_filled(word, gamma).replace("{target}", model) for word in arguments),
+            )
+            for name, model in (target if isinstance(target, dict) else {target: target}).items()
+            for method, gamma, arguments in ways
         ]
 
-    def order(self) -> list[tuple[int, Arm]]:
+    def order(self) -> list[tuple[int, Start]]:
         """Every start: block by block, the arms of a block in an order of its own, always the same one for a seed."""
         starts = []
         for block in range(self.design.blocks):
@@ -114,17 +122,29 @@ class Plan(_Table):
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """One way to start the server: a method at a length, or neither."""
+class Start:
+    """One way to start the server of a target: a method at a length, or neither."""
 
+    target: str
     method: str
     gamma: int
+    command: tuple[str, ...]
     arguments: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """For people."""
-        return f"{self.method} γ={self.gamma}" if self.gamma else "no speculation"
+        return f"{self.target}, {f'{self.method} γ={self.gamma}' if self.gamma else 'no speculation'}"
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """As its rows name it."""
+        return self.target, self.method, self.gamma
+
+    @property
+    def model(self) -> str:
+        """What SGLang's command names as the model; "" where it names none."""
+        return next((two for one, two in itertools.pairwise(self.command) if one == "--model-path"), "")
 
 
 def _filled(word: str, gamma: int) -> str:

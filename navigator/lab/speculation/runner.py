@@ -16,13 +16,15 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import write_private
 from navigator.lab.speculation.engines import ENGINES, Answer, Server
-from navigator.lab.speculation.plan import Arm, Engine, Plan
+from navigator.lab.speculation.launch import card_names
+from navigator.lab.speculation.plan import Engine, Plan, Start
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
@@ -61,7 +63,7 @@ def measure(
 
 def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_starts: int | None) -> int:
     done = finished(out, plan)
-    left = [(block, arm) for block, arm in plan.order() if (block, arm.method, arm.gamma) not in done]
+    left = [(block, arm) for block, arm in plan.order() if (block, *arm.key) not in done]
     for number, (block, arm) in enumerate(left[:most_starts], 1):
         began = time.monotonic()
         with _running(plan.engine, arm, out) as server:
@@ -100,8 +102,8 @@ def _end_strays(out: Path) -> None:
         send(left, signal.SIGKILL)
 
 
-def finished(out: Path, plan: Plan) -> set[tuple[int, str, int]]:
-    """The starts whose results are all there: block, method, length. Lines of a start that was cut off are removed.
+def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
+    """The starts whose results are all there: block, target, method, length. Lines of a start that was cut off are removed.
 
     Raises:
         Conflict: the results are of another plan.
@@ -119,16 +121,17 @@ def finished(out: Path, plan: Plan) -> set[tuple[int, str, int]]:
             f"{out} holds the results of another plan, or of this one before it was changed.",
             hint="Name another file with --out, or move this one away.",
         )
-    counts = Counter((int(row["block"]), row["draft"], row["gamma"]) for row in rows)
+    starts = [(int(row["block"]), row["target"], row["draft"], row["gamma"]) for row in rows]
+    counts = Counter(starts)
     done = {start for start, count in counts.items() if count == plan.each}
-    kept = [row for row in rows if (int(row["block"]), row["draft"], row["gamma"]) in done]
+    kept = [row for row, start in zip(rows, starts, strict=True) if start in done]
     if len(kept) < len(rows) or whole != text:
         write_private(out, "".join(json.dumps(row) + "\n" for row in kept).encode())
     return done
 
 
 def _rows(
-    plan: Plan, texts: dict[str, str], server: Server, block: int, arm: Arm
+    plan: Plan, texts: dict[str, str], server: Server, block: int, arm: Start
 ) -> Iterator[dict[str, Any]]:
     prompts = list(_prompts(plan, texts, server))
     version = server.version()
@@ -143,6 +146,7 @@ def _rows(
                 "block": str(block),
                 "repeat": repeat,
                 "version": version,
+                "card": card_names(),
             }
 
 
@@ -158,25 +162,20 @@ def _prompts(plan: Plan, texts: dict[str, str], server: Server) -> Iterator[tupl
             yield kind, length, ids[:length]
 
 
-def _row(plan: Plan, arm: Arm, answer: Answer) -> dict[str, Any]:
+def _row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
     counts = answer.counts
     drafted = counts.drafted if counts.drafted is not None else counts.drafter_drafted
     accepted = counts.accepted if counts.accepted is not None else counts.drafter_accepted
     return {
-        "target": plan.engine.target,
+        "target": arm.target,
         "draft": arm.method,
         "gamma": arm.gamma,
         "speed": answer.tokens / answer.seconds,
         "tokens": answer.tokens,
         "seconds": answer.seconds,
         "rate": accepted / drafted if arm.gamma and drafted and accepted is not None else None,
-        "drafted": counts.drafted if arm.gamma else None,
-        "accepted": counts.accepted if arm.gamma else None,
-        "drafter_drafted": counts.drafter_drafted if arm.gamma else None,
-        "drafter_accepted": counts.drafter_accepted if arm.gamma else None,
-        "rounds": counts.rounds if arm.gamma else None,
-        "positions": list(counts.positions),
-        "draft_seconds": counts.draft_seconds if arm.gamma else None,
+        **{name: value if arm.gamma else None for name, value in asdict(counts).items()},
+        "windows": answer.windows(),
         "output": hashlib.sha256(json.dumps(answer.ids).encode()).hexdigest()[:16] if answer.ids else None,
         "engine": plan.engine.kind,
         "about": plan.engine.about,
@@ -199,7 +198,7 @@ def _append(out: Path, rows: list[dict[str, Any]]) -> None:
 
 
 @contextlib.contextmanager
-def _running(engine: Engine, arm: Arm, out: Path) -> Iterator[Server]:
+def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
     """The server of one method, ready; ended with all its children. Its log lies beside the results."""
     import httpx
 
@@ -207,7 +206,7 @@ def _running(engine: Engine, arm: Arm, out: Path) -> Iterator[Server]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    words = [word.replace("{port}", str(port)) for word in engine.command]
+    words = [word.replace("{port}", str(port)) for word in arm.command]
     with log.open("wb") as stream:
         try:
             process = start(
@@ -236,7 +235,7 @@ def _running(engine: Engine, arm: Arm, out: Path) -> Iterator[Server]:
         process.end(grace=_STOP_SECONDS)
 
 
-def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: Arm) -> None:
+def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: Start) -> None:
     import httpx
 
     deadline = time.monotonic() + seconds

@@ -9,82 +9,27 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from navigator.config.resources import table
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_json
 from navigator.model.text import safe_line
 
 _MOST_BYTES = 256 << 20
 
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "target": ("target_model", "target", "model", "base_model"),
-    "draft": ("draft_model", "draft", "drafter", "method", "spec_type", "speculator"),
-    "gamma": ("draft_len", "gamma", "draft_max", "num_speculative_tokens", "spec_len", "k"),
-    "speed": (
-        "tokens_per_sec",
-        "tokens_per_second",
-        "tok_s",
-        "tok/s",
-        "tps",
-        "predicted_per_second",
-        "speed",
-    ),
-    "rate": (
-        "draft_acceptance_rate",
-        "acceptance_rate",
-        "accept_rate",
-        "spec_accept_rate",
-        "acceptance",
-        "rate",
-    ),
-    "drafted": (
-        "draft_n",
-        "n_drafted",
-        "drafted",
-        "num_draft_tokens",
-        "spec_num_proposed_drafts",
-        "drafted_tokens",
-        "draft_tokens",
-    ),
-    "accepted": (
-        "draft_n_accepted",
-        "n_accepted",
-        "n_accept",
-        "accepted",
-        "num_accepted_tokens",
-        "accepted_tokens",
-        "spec_num_correct_drafts",
-    ),
-    "drafter_drafted": ("drafter_drafted", "gen_tokens", "n_gen_tokens"),
-    "drafter_accepted": ("drafter_accepted", "acc_tokens", "n_acc_tokens"),
-    "rounds": ("rounds", "n_rounds", "verify_ct", "num_drafts", "spec_verify_ct"),
-    "tokens": ("n_predict", "predicted_n", "completion_tokens", "output_tokens", "n_tokens", "tokens"),
-    "step_ms": ("eval_ms_per_token", "ms_per_token", "predicted_per_token_ms"),
-    "prompt": ("prompt_key", "prompt_kind", "prompt", "prompt_id", "task", "dataset"),
-    "prompt_tokens": ("n_prompt", "prompt_tokens", "prompt_len", "prompt_n"),
-    "prompt_ms": ("prompt_eval_ms", "prompt_ms"),
-    "block": ("block", "restart", "server_start"),
-    "draft_seconds": ("draft_seconds",),
-    "engine": ("engine",),
-    "about": ("about",),
-    "output": ("output",),
-    "random_weights": ("random_weights",),
-    "arguments": ("arguments",),
-    "positions": ("positions",),
-    "status": ("status", "state", "outcome"),
-}
+COLUMNS: dict[str, list[str]] = table(__package__, "columns.toml")
 """What a column may be called, the likeliest name first."""
 
-_WORDS = ("target", "draft", "prompt", "block", "engine", "about", "output")
+_WORDS = ("target", "draft", "prompt", "block", "engine", "about", "output", "version", "card", "suite")
 _GUESSED = ("speed", "rate", "drafted", "accepted", "rounds")
 """What is also read from a column whose name is only close to a spelling of it; what was read from where is said."""
 
 _CLOSE = 0.85
 """How alike, by `difflib`."""
 
-_T = TypeVar("_T", str, int)
-_OTHERS = ("gamma", "status", "random_weights", "arguments", "positions")
+_T = TypeVar("_T", str, int, list[float])
+_OTHERS = ("gamma", "status", "random_weights", "arguments", "positions", "windows")
 _NONE = {"", "none", "no", "off", "-", "baseline", "0", "null", "nan"}
 _GOOD = {"", "ok", "done", "success", "true", "1", "completed"}
 
@@ -103,10 +48,13 @@ class Run:
         block: which start of the server.
         draft_seconds: time spent drafting.
         engine, about: which server, and what its owner says about the machine and the models.
+        version, card: of the engine, and the GPUs.
+        suite: part of an experiment that the row belongs to.
         output: digest of the tokens that were written.
         random_weights: the models are not trained: times may be real, acceptance and text are not.
         arguments: of the server, those that make it speculate.
         positions: rounds whose draft was kept up to each position.
+        windows: the answer in pieces: tokens, accepted drafts, seconds.
     """
 
     line: int
@@ -130,9 +78,14 @@ class Run:
     engine: str = ""
     about: str = ""
     output: str = ""
+    version: str = ""
+    card: str = ""
+    suite: str = ""
     random_weights: bool = False
     arguments: tuple[str, ...] = ()
     positions: tuple[int, ...] = ()
+    windows: tuple[tuple[float, float, float], ...] = ()
+    repeat: float | None = None
 
     @property
     def speculated(self) -> bool:
@@ -290,21 +243,20 @@ def _run(line: int, row: Mapping[str, str]) -> Run:
     rate = numbers.get("rate")
     if rate is not None and not 0 <= rate <= 1:
         raise ValueError(f"its acceptance rate is {rate:g}, not between 0 and 1")
+    fields: dict[str, Any] = {**numbers, **words}
+    fields["draft"] = "" if gamma == 0 else words["draft"] or "draft"
+    fields["suite"] = words["suite"].partition("_")[0]
     return Run(
         line=line,
-        target=words["target"],
-        draft="" if gamma == 0 else words["draft"] or "draft",
         gamma=gamma,
         speed=speed,
-        prompt=words["prompt"],
-        block=words["block"],
-        engine=words["engine"],
-        about=words["about"],
-        output=words["output"],
         random_weights=row.get("random_weights", "").lower() == "true",
         arguments=tuple(_list(row.get("arguments", ""), str)),
         positions=tuple(_list(row.get("positions", ""), int)),
-        **numbers,
+        windows=tuple(
+            (tokens, accepted, seconds) for tokens, accepted, seconds in _list(row.get("windows", ""), list)
+        ),
+        **fields,
     )
 
 

@@ -12,7 +12,7 @@ from navigator.lab.speculation.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class Undrafted:
     """Speeds without speculation, tok/s. `prompt` is "" for all kinds together."""
 
     target: str
@@ -66,7 +66,25 @@ class Length:
     speedup: float | None
 
 
-def baselines(runs: Iterable[Run]) -> list[Baseline]:
+def suites(runs: Iterable[Run]) -> dict[str, dict[str, object]]:
+    """By suite, where the table names any: how many runs, and of what. Names that hardly repeat are no suites'."""
+    groups: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[run.suite].append(run)
+    if 2 * len(groups) > sum(map(len, groups.values())):
+        return {}
+    return {
+        name: {"n": len(group)}
+        | {
+            what: sorted({value for run in group if (value := getattr(run, what))})
+            for what in ("target", "draft", "gamma", "prompt", "prompt_tokens")
+        }
+        for name, group in sorted(groups.items())
+        if name
+    }
+
+
+def baselines(runs: Iterable[Run]) -> list[Undrafted]:
     """By target and kind of prompt; then each target's kinds together, where it has several."""
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
     for run in runs:
@@ -80,8 +98,8 @@ def baselines(runs: Iterable[Run]) -> list[Baseline]:
     return sorted(rows, key=lambda row: (row.target, not row.prompt, row.prompt))
 
 
-def _baseline(target: str, prompt: str, speeds: Sequence[float]) -> Baseline:
-    return Baseline(target, prompt, len(speeds), statistics.fmean(speeds), spread(speeds))
+def _baseline(target: str, prompt: str, speeds: Sequence[float]) -> Undrafted:
+    return Undrafted(target, prompt, len(speeds), statistics.fmean(speeds), spread(speeds))
 
 
 def spread(values: Sequence[float]) -> float | None:

@@ -17,8 +17,8 @@ from typing import Any
 
 from navigator.model.states import Role
 from navigator.rehearsal.server.chat import ChatBody, RequestProblem, Wording, json_body, misshapen, read_chat
-from navigator.rehearsal.server.engine import MODEL_NAMES, Completion, Engine, EngineJob, Pace
-from navigator.rehearsal.server.http import Request, Response, json_response
+from navigator.rehearsal.server.engine import MODEL_NAMES, Completion, EngineJob, Pace, SimulatedEngine
+from navigator.rehearsal.server.http import HttpRequest, Response, json_response
 from navigator.rehearsal.server.tool_calls import CallReader, ToolCall, calls_in
 
 HEALTH_SECONDS = 1.0
@@ -29,7 +29,7 @@ THOUGHT = "The rehearsal works by rule; it does not think.\n"
 Player = Callable[[Sequence[Mapping[str, str]], "dict[str, Any] | None", int, float], Completion]
 """`(messages, JSON schema or None, how often this very prompt came before) -> answer`. Pure; runs in a thread."""
 
-Route = Callable[[Request], Awaitable[Response]]
+Route = Callable[[HttpRequest], Awaitable[Response]]
 
 
 class Api:
@@ -61,7 +61,7 @@ class Api:
         self.role = role
         self.model = MODEL_NAMES[role]
         self.pace = pace
-        self.engine = Engine(pace, max_running=max_running)
+        self.engine = SimulatedEngine(pace, max_running=max_running)
         self.ready = False
         self.draining = False
         self._player = player
@@ -89,7 +89,7 @@ class Api:
             await asyncio.sleep(self.pace.load_wait())
         self.ready = True
 
-    async def __call__(self, request: Request) -> Response:
+    async def __call__(self, request: HttpRequest) -> Response:
         """Route one request."""
         methods = self._routes.get(request.path)
         if methods is None:
@@ -104,31 +104,31 @@ class Api:
         except RequestProblem as problem:
             return problem.response()
 
-    async def _root(self, request: Request) -> Response:
+    async def _root(self, request: HttpRequest) -> Response:
         return json_response("This is a rehearsal of SGLang")
 
-    async def _health(self, request: Request) -> Response:
+    async def _health(self, request: HttpRequest) -> Response:
         if not self.ready or self.draining:
             return Response(status=503)
         await asyncio.sleep(self.pace.wait(HEALTH_SECONDS))
         return Response()
 
-    async def _ready(self, request: Request) -> Response:
+    async def _ready(self, request: HttpRequest) -> Response:
         return Response(status=200 if self.ready and not self.draining else 503)
 
-    async def _models(self, request: Request) -> Response:
+    async def _models(self, request: HttpRequest) -> Response:
         return json_response({"object": "list", "data": [self._reports.card()]})
 
-    async def _model_info(self, request: Request) -> Response:
+    async def _model_info(self, request: HttpRequest) -> Response:
         return json_response(self._reports.model_info())
 
-    async def _loads(self, request: Request) -> Response:
+    async def _loads(self, request: HttpRequest) -> Response:
         return json_response(self._reports.loads(",".join(request.query.get("include", []))))
 
-    async def _server_info(self, request: Request) -> Response:
+    async def _server_info(self, request: HttpRequest) -> Response:
         return json_response(self._reports.server_info(ready=self.ready))
 
-    async def _abort(self, request: Request) -> Response:
+    async def _abort(self, request: HttpRequest) -> Response:
         body = json_body(request)
         rid = body.get("rid")
         if rid is not None and not isinstance(rid, str):
@@ -139,7 +139,7 @@ class Api:
             self.engine.abort(rid)
         return Response()
 
-    async def _chat(self, request: Request) -> Response:
+    async def _chat(self, request: HttpRequest) -> Response:
         body = read_chat(json_body(request), self._context)
         if not self.ready:
             raise RequestProblem("The model is still loading.", kind="ServiceUnavailable", status=503)
@@ -240,7 +240,7 @@ class Reports:
         context: tokens that prompt and answer may have together.
     """
 
-    def __init__(self, role: Role, engine: Engine, pace: Pace, context: int) -> None:
+    def __init__(self, role: Role, engine: SimulatedEngine, pace: Pace, context: int) -> None:
         self._role = role
         self._model = MODEL_NAMES[role]
         self._engine = engine

@@ -18,7 +18,7 @@ from typing import Any
 from navigator.exam.chance import fraction
 from navigator.model.json_text import read_json
 from navigator.rehearsal.server.engine import CHARACTERS_PER_TOKEN, EngineJob, estimate_tokens
-from navigator.rehearsal.server.http import Request, Response, json_response
+from navigator.rehearsal.server.http import HttpRequest, Response, json_response
 from navigator.rehearsal.server.tool_calls import ToolCall, call_text, tools_text
 
 ROLES = frozenset({"system", "user", "assistant", "tool", "function", "developer"})
@@ -80,7 +80,7 @@ class ChatBody:
     tools: bool
 
 
-def json_body(request: Request) -> dict[str, Any]:
+def json_body(request: HttpRequest) -> dict[str, Any]:
     """The body as an object.
 
     Raises:

@@ -145,7 +145,7 @@ class PrefixCache:
         self._pages.clear()
 
 
-class Engine:
+class SimulatedEngine:
     """Runs at most `max_running` jobs at once; the others wait in the order they came."""
 
     def __init__(self, pace: Pace, *, max_running: int) -> None:

@@ -21,7 +21,7 @@ _HEADER = patterns.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """One request, read whole. `keep` says whether the connection stays open after it."""
 
     method: str
@@ -48,7 +48,7 @@ def json_response(value: object, status: int = 200) -> Response:
     return Response(status=status, content_type="application/json", body=text.encode("utf-8"))
 
 
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[HttpRequest], Awaitable[Response]]
 
 
 class _Refused(Exception):
@@ -116,7 +116,7 @@ class HttpServer:
             keep = await self._answer(incoming, writer, request) and request.keep
             self._busy.discard(task)
 
-    async def _answer(self, incoming: _Incoming, writer: asyncio.StreamWriter, request: Request) -> bool:
+    async def _answer(self, incoming: _Incoming, writer: asyncio.StreamWriter, request: HttpRequest) -> bool:
         """Handle one request; False when the client went away before it had its answer."""
 
         async def handle() -> None:
@@ -150,7 +150,7 @@ class _Incoming:
         while data := await self._reader.read(READ_SIZE):
             self._held += data
 
-    async def request(self) -> Request:
+    async def request(self) -> HttpRequest:
         """The next one.
 
         Raises:
@@ -165,7 +165,7 @@ class _Incoming:
         if headers.get("expect", "").lower() == "100-continue":
             self._writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         target = urlsplit(head[2])
-        return Request(
+        return HttpRequest(
             method=head[1],
             path=target.path,
             query=parse_qs(target.query),

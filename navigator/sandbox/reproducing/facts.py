@@ -41,7 +41,7 @@ _REPLACES = frozenset({"setattr", "patch", "object", "setitem", "multiple", "del
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Source:
     """A test file, read.
 
     Attributes:
@@ -59,7 +59,7 @@ class Facts:
         return dict(self.baseless).get(line, "")
 
 
-def read_test(text: str, changed: Collection[str] = (), files: Collection[str] = ()) -> Facts:
+def read_test(text: str, changed: Collection[str] = (), files: Collection[str] = ()) -> Source:
     """Read a test.
 
     Args:
@@ -72,11 +72,11 @@ def read_test(text: str, changed: Collection[str] = (), files: Collection[str] =
             tree = ast.parse(text)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        return Facts(problem=f"the test does not parse: {error.args[0]}{f' (line {line})' if line else ''}")
+        return Source(problem=f"the test does not parse: {error.args[0]}{f' (line {line})' if line else ''}")
     depends = _Depends(tree)
     baseless: dict[int, str] = {}
     _statements(tree.body, depends, baseless, guarded=False)
-    return Facts(
+    return Source(
         "", tuple(_refusals(tree, depends, set(changed), set(files))), tuple(sorted(baseless.items()))
     )
 

@@ -14,7 +14,7 @@ from navigator.model.models import Finding
 from navigator.model.states import FindingKind, ReproductionOutcome
 from navigator.model.text import safe_line
 from navigator.sandbox.one_test import Failure, TestRun
-from navigator.sandbox.reproducing.facts import Facts
+from navigator.sandbox.reproducing.facts import Source
 
 _REGRESSION, _UNMET = ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET
 _NOT, _COULD_NOT = ReproductionOutcome.NOT_REPRODUCED, ReproductionOutcome.COULD_NOT_RUN
@@ -26,7 +26,7 @@ _SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Ruling:
     """What a test proves, why, and what it said when it failed on the proposal."""
 
     outcome: ReproductionOutcome
@@ -35,7 +35,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Traced:
     """What a proposal changes, as far as its lines can be watched.
 
     Attributes:
@@ -52,7 +52,7 @@ class Change:
         return tuple(dict.fromkeys((*self.added, *self.removed)))
 
 
-def change_of(files: Sequence[FileDiff]) -> Change:
+def change_of(files: Sequence[FileDiff]) -> Traced:
     """The Python lines that a diff adds and removes."""
     added: dict[str, frozenset[int]] = {}
     removed: dict[str, frozenset[int]] = {}
@@ -62,25 +62,25 @@ def change_of(files: Sequence[FileDiff]) -> Change:
             numbers = {(line.new if kind == "+" else line.old) or 0 for line in lines if line.kind == kind}
             if numbers and path.endswith((".py", ".pyw")):
                 into[path] = frozenset(numbers)
-    return Change(added, removed)
+    return Traced(added, removed)
 
 
-def alone(facts: Facts, run: TestRun) -> Judged | None:
+def alone(facts: Source, run: TestRun) -> Ruling | None:
     """What the run on the proposal settles by itself; None where the base has to be asked."""
     if run.problem:
-        return Judged(_COULD_NOT, run.problem, run.shown)
+        return Ruling(_COULD_NOT, run.problem, run.shown)
     if tampered := _tampered(run):
         return tampered
     if not run.failed:
-        return Judged(_NOT, "the test passes on the proposal")
+        return Ruling(_NOT, "the test passes on the proposal")
     broken = next((failure for failure in run.failed if "SyntaxError" in failure.kinds), None)
     if broken is not None and not run.passed:
-        return Judged(
+        return Ruling(
             _COULD_NOT, f"a file does not parse: {safe_line(broken.message)[:_SHOWN]}", said(broken)
         )
     absent = next((failure for failure in run.failed if "ModuleNotFoundError" in failure.kinds), None)
     if absent is not None and not run.passed and absent.when == "collect":
-        return Judged(
+        return Ruling(
             _COULD_NOT,
             f"the test imports {safe_line(absent.name) or 'a module'}, which is not there",
             said(absent),
@@ -89,8 +89,8 @@ def alone(facts: Facts, run: TestRun) -> Judged | None:
 
 
 def judged(
-    facts: Facts, change: Change, finding: Finding, task: str, test: str, base: TestRun, proposal: TestRun
-) -> Judged:
+    facts: Source, change: Traced, finding: Finding, task: str, test: str, base: TestRun, proposal: TestRun
+) -> Ruling:
     """What one run on each tree proves, where `alone` settled nothing.
 
     Args:
@@ -103,20 +103,20 @@ def judged(
     if regressed:
         failure = regressed[0]
         if proposal.traced and change.watched and not _reached(change, base, proposal):
-            return Judged(_NOT, "the test reaches none of the changed lines", said(failure))
-        return Judged(_REGRESSION, "passes on the base, fails on the proposal", said(failure))
+            return Ruling(_NOT, "the test reaches none of the changed lines", said(failure))
+        return Ruling(_REGRESSION, "passes on the base, fails on the proposal", said(failure))
     if base.problem and not proposal.traced:
-        return Judged(_COULD_NOT, f"on the base: {base.problem}", said(proposal.failed[0]))
+        return Ruling(_COULD_NOT, f"on the base: {base.problem}", said(proposal.failed[0]))
     return _unmet(facts, change, finding, task, test, base, proposal)
 
 
-def agreed(first: Judged, again: Judged) -> Judged:
+def agreed(first: Ruling, again: Ruling) -> Ruling:
     """What two independent pairs of runs prove together."""
     if first.outcome is again.outcome:
         return first
     if again.outcome is _COULD_NOT:
-        return Judged(_COULD_NOT, f"the second run could not be made: {again.reason}", first.failure)
-    return Judged(
+        return Ruling(_COULD_NOT, f"the second run could not be made: {again.reason}", first.failure)
+    return Ruling(
         _NOT,
         "a second run does not agree: the test depends on time, order or chance"
         f" (at first: {first.reason}; then: {again.reason})",
@@ -125,34 +125,34 @@ def agreed(first: Judged, again: Judged) -> Judged:
 
 
 def _unmet(
-    facts: Facts, change: Change, finding: Finding, task: str, test: str, base: TestRun, proposal: TestRun
-) -> Judged:
+    facts: Source, change: Traced, finding: Finding, task: str, test: str, base: TestRun, proposal: TestRun
+) -> Ruling:
     """A test that fails on both: nothing but the test itself says that it should not."""
     failure = proposal.failed[0]
     if not proposal.traced:
-        return Judged(
+        return Ruling(
             _COULD_NOT,
             "it fails on the base too, and what it reaches is only known for Python",
             said(failure),
         )
     reasons = [_own_fault(one, facts, finding, task, test) for one in proposal.failed]
     if all(reasons):
-        return Judged(_NOT, reasons[0], said(failure))
+        return Ruling(_NOT, reasons[0], said(failure))
     failure = proposal.failed[reasons.index("")]
     about = {*change.watched, finding.path}
     missing = finding.kind is FindingKind.MISSING and _names_missing(failure, task)
     if not missing and not any(path in about for path, _ in proposal.functions):
-        return Judged(
+        return Ruling(
             _NOT,
             "the test fails on the base too, and runs nothing of the code that the finding is about",
             said(failure),
         )
     same = any((one.id, one.message) == (failure.id, failure.message) for one in base.failed)
     alike = " in the same way" if same else ""
-    return Judged(_UNMET, f"fails on the base and on the proposal{alike}", said(failure))
+    return Ruling(_UNMET, f"fails on the base and on the proposal{alike}", said(failure))
 
 
-def _own_fault(failure: Failure, facts: Facts, finding: Finding, task: str, test: str) -> str:
+def _own_fault(failure: Failure, facts: Source, finding: Finding, task: str, test: str) -> str:
     """Why a failure is the test's own; "" where it is about the project."""
     if not failure.frames:
         return "the test fails before it runs anything of the project"
@@ -187,16 +187,16 @@ _PROSE = frozenset(
 """Words of Python's own messages about what is missing."""
 
 
-def _reached(change: Change, base: TestRun, proposal: TestRun) -> bool:
+def _reached(change: Traced, base: TestRun, proposal: TestRun) -> bool:
     """Whether a line that the change added ran on the proposal, or one that it removed on the base."""
     new = any(number in change.added.get(path, ()) for path, number in proposal.lines)
     return new or any(number in change.removed.get(path, ()) for path, number in base.lines)
 
 
-def _tampered(run: TestRun) -> Judged | None:
+def _tampered(run: TestRun) -> Ruling | None:
     if not run.written:
         return None
-    return Judged(_NOT, f"the test edits files of the project while it runs: {', '.join(run.written[:3])}")
+    return Ruling(_NOT, f"the test edits files of the project while it runs: {', '.join(run.written[:3])}")
 
 
 def said(failure: Failure) -> str:

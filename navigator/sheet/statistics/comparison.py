@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from navigator.figures.compare import Comparison, compared
+from navigator.figures.compare import TwoShares, compared
 from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.figures.rates import RateRow, revise_rate
 from navigator.model.errors import NotFound, UsageError
@@ -29,7 +29,7 @@ class RateComparison:
     by: str
     first: RateRow
     second: RateRow
-    found: Comparison
+    found: TwoShares
 
 
 def compare_rates(reader: Reader, first: str, second: str, by: str = "", since: str = "") -> RateComparison:
@@ -93,7 +93,7 @@ def comparison_table(compared_rates: RateComparison) -> Table:
     )
 
 
-def _says(found: Comparison) -> str:
+def _says(found: TwoShares) -> str:
     return "no difference shown" if found.low <= 0 <= found.high else "a difference is shown"
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from navigator.figures.cost import Amount, Cost, Throughput, WorkCost, cost, throughput
 from navigator.figures.forecasts import CLOSE, ForecastError, forecast_errors
-from navigator.figures.intervals import ANECDOTAL_BELOW, Summary
+from navigator.figures.intervals import ANECDOTAL_BELOW, Durations
 from navigator.figures.swaps import Direction, RoundTrip, round_trips, swap_stats
 from navigator.model.models import Swap
 from navigator.model.states import Role
 from navigator.sheet.statistics.page import (
     Column,
-    Question,
+    PageQuestion,
     Row,
     StatisticsPage,
     Table,
@@ -43,7 +43,7 @@ def _amount(one: _Counted, value: float | None) -> str:
     return number(value, one[1])
 
 
-def read_costs(reader: Reader, question: Question) -> Cost:
+def read_costs(reader: Reader, question: PageQuestion) -> Cost:
     """What the work of the time in question cost, and what came out of it."""
     since = question.since
     return cost(
@@ -133,7 +133,7 @@ _P95_FROM = 20
 
 PAIRED = "a round trip is a swap to the reviewer and the next swap of the same session, back; both swaps' seconds together"
 
-_Took = tuple[Summary | None, int, bool]
+_Took = tuple[Durations | None, int, bool]
 """Seconds, how many failed, and whether a P95 of few is marked."""
 
 _SWAP_COLUMNS = (
@@ -201,7 +201,7 @@ def swap_table(directions: Sequence[Direction], trips: Sequence[RoundTrip] = ())
 
 
 def _timed(
-    label: str, took: Summary | None, failed: int, phases: dict[str, Summary], note: str = ""
+    label: str, took: Durations | None, failed: int, phases: dict[str, Durations], note: str = ""
 ) -> Iterable[Row]:
     """A row, and one for each of its phases. `failed` is -1 where a failure is not counted."""
     medians = tuple((phase, summary.median) for phase, summary in phases.items())

@@ -27,7 +27,7 @@ from navigator.model.text import plural
 from navigator.sheet.statistics.page import (
     SHARE_COLUMNS,
     Column,
-    Question,
+    PageQuestion,
     Row,
     StatisticsPage,
     Table,
@@ -72,7 +72,7 @@ class Results:
     exam_repeats: Retest
 
 
-def _read(reader: Reader, question: Question) -> Results:
+def _read(reader: Reader, question: PageQuestion) -> Results:
     since = question.since
     return Results(
         outcomes=outcomes(reader.task_counts(since), reader.decision_counts(since)),

@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PageQuestion:
     """What is asked of a page: `by` groups the revise rate, `since` is a UTC time as the store writes it; "" for neither."""
 
     by: str = ""
@@ -111,7 +111,7 @@ class StatisticsPage(Generic[_T]):
     title: str
     help: str
     missing: str
-    read: Callable[[Reader, Question], _T]
+    read: Callable[[Reader, PageQuestion], _T]
     tables: Callable[[_T], Sequence[Table]]
     document: Callable[[_T], dict[str, Any]] = asdict  # type: ignore[assignment]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from navigator.sheet.statistics import cost, outcomes, reviewer, revise_rate, summary, writing
-from navigator.sheet.statistics.page import Question, StatisticsPage, Table, brief
+from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, brief
 from navigator.store.reads.reader import Reader
 
 Counted = dict[str, Any]
@@ -17,7 +17,7 @@ Counted = dict[str, Any]
 def _page(name: str, title: str, help: str, *parts: StatisticsPage[Any]) -> StatisticsPage[Counted]:
     """One page of several parts: their tables one after the other, their documents by name."""
 
-    def read(reader: Reader, question: Question) -> Counted:
+    def read(reader: Reader, question: PageQuestion) -> Counted:
         return {part.name: part.read(reader, question) for part in parts}
 
     def tables(found: Counted) -> Sequence[Table]:

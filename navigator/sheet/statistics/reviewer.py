@@ -19,7 +19,7 @@ from navigator.figures.exam import (
     worth_words,
 )
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
-from navigator.figures.reproductions import Afterlives, FindingTests, Proved, finding_tests
+from navigator.figures.reproductions import Afterlives, FindingTests, Groups, Proved, finding_tests
 from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
 from navigator.model.states import PAST
 from navigator.model.text import plural
@@ -29,7 +29,7 @@ from navigator.sheet.statistics.outcomes import exam_repeat_table
 from navigator.sheet.statistics.page import (
     SHARE_COLUMNS,
     Column,
-    Question,
+    PageQuestion,
     Row,
     StatisticsPage,
     Table,
@@ -57,7 +57,7 @@ class Exam:
     independence: Independence | None = None
 
 
-def _read_exam(reader: Reader, question: Question) -> Exam:
+def _read_exam(reader: Reader, question: PageQuestion) -> Exam:
     items = [item for item in reader.exam_items() if item.source not in PAST]
     faulty = sum(item.faulty for item in items)
     pairs = reader.exam_pairs("precedents", question.since)
@@ -311,7 +311,7 @@ _FINDING_COLUMNS = (
 )
 
 
-def _judged_tables(judged: dict[str, dict[str, Share]]) -> Sequence[Table]:
+def _judged_tables(judged: Groups) -> Sequence[Table]:
     every = judged[""].get("all")
     if every is None:
         return ()
@@ -327,6 +327,9 @@ def _finding_tables(tests: FindingTests) -> Sequence[Table]:
 def _afterlife_tables(found: Afterlives | None) -> Sequence[Table]:
     if found is None or not (found.fixed.n or found.unknown):
         return ()
+    unknown = "not known: not on the base, or the line is not the one that was quoted"
+    if not found.fixed.n:
+        return (Table("FINDINGS THAT LANDED", empty=f"{found.unknown:,} {unknown}"),)
     of = plural(found.fixed.n, "finding")
     answer = (
         f"Of {of} that landed unrepaired, a fix changed the line of {found.fixed.k} {bounds(found.fixed)}."
@@ -334,9 +337,9 @@ def _afterlife_tables(found: Afterlives | None) -> Sequence[Table]:
     named = (("a fix changed the line", found.fixed), ("another commit did", found.changed))
     table = share_table(
         "FINDINGS THAT LANDED",
-        (*named, *((f"  a fix: {sort}", one) for sort, one in found.by.items() if one.n)),
+        (*named, *((f"  a fix: {sort}", one) for by in found.by.values() for sort, one in by.items())),
         "within eight weeks",
-        ((found.unknown, "not known: not on the base, or the line is not the one that was quoted"),),
+        ((found.unknown, unknown),),
     )
     return (replace(table, answer=answer),)
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
-from navigator.figures.changes import PARTS, SHOWN_FROM, Change, Watched, changes, first_uses, watch
+from navigator.figures.changes import PARTS, SHOWN_FROM, VersionChange, Watched, changes, first_uses, watch
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.figures.rates import ASSUMED_RATE, RateRow, RateTables, revise_rate, verdicts_needed
 from navigator.model.records import VersionCount
@@ -15,7 +15,7 @@ from navigator.model.text import plural, safe_line
 from navigator.sheet.statistics.chart import short_date
 from navigator.sheet.statistics.page import (
     Column,
-    Question,
+    PageQuestion,
     RatePlot,
     Row,
     StatisticsPage,
@@ -57,7 +57,7 @@ def _without(tables: RateTables, variants: int) -> RateTables:
     return replace(tables, excluded={**tables.excluded, "further_variants": variants})
 
 
-def _read_rates(reader: Reader, question: Question) -> Rates:
+def _read_rates(reader: Reader, question: PageQuestion) -> Rates:
     counts = reader.verdict_counts(question.by, question.since, weekly=True)
     versions = reader.version_counts()
     variants = reader.variant_verdicts(question.since)
@@ -253,7 +253,7 @@ def sentence(found: Watched) -> str:
     return f"{change_words(found.change)}: {rate_words(found)}"
 
 
-def change_words(change: Change) -> str:
+def change_words(change: VersionChange) -> str:
     """`generate@7f3c (Nov 3)`."""
     return f"{_what(change)} ({short_date(change.since)})"
 
@@ -293,7 +293,7 @@ def document(found: Watched) -> dict[str, Any]:
     }
 
 
-def _what(change: Change) -> str:
+def _what(change: VersionChange) -> str:
     names = " and ".join(_named(name, getattr(change.current, name)) for name in change.differs)
     return f"the return to {names}" if change.back else names
 

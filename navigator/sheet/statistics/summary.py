@@ -18,7 +18,7 @@ from navigator.figures.swaps import RoundTrip, round_trips
 from navigator.sheet.exam_worth import scores
 from navigator.sheet.statistics.cost import read_costs
 from navigator.sheet.statistics.page import (
-    Question,
+    PageQuestion,
     StatisticsPage,
     Table,
     bounds,
@@ -61,7 +61,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SummaryAnswer:
     """One answer. `figures` are named as in the JSON; `known` is False while there is too little to answer."""
 
     sentence: str
@@ -74,7 +74,9 @@ def of_share(found: Share, source: str) -> Figure:
     return Figure(found.rate, found.n, found.low, found.high, source=source)
 
 
-def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions, tested: FindingTests) -> Answer:
+def worth(
+    score: ExamScore | None, decided: Outcomes, revised: Revisions, tested: FindingTests
+) -> SummaryAnswer:
     """Is the reviewer worth it? The exam answers; tests of findings, decisions and revisions say what became of its verdicts.
 
     Args:
@@ -96,20 +98,20 @@ def worth(score: ExamScore | None, decided: Outcomes, revised: Revisions, tested
     }
     if score is None or not examined:
         said = "Not measured yet. `navigator exam prepare` and `navigator exam run` try the reviewer on known faults."
-        return Answer(said, False, figures)
+        return SummaryAnswer(said, False, figures)
     if score.verdict == CANNOT_TELL:
-        return Answer(f"Cannot tell yet. {score.why}", False, figures)
+        return SummaryAnswer(f"Cannot tell yet. {score.why}", False, figures)
     if score.verdict != WORTH_IT:
-        return Answer(f"No. {worth_words(score)}", True, figures)
+        return SummaryAnswer(f"No. {worth_words(score)}", True, figures)
     if score.genuine_share is None:
-        return Answer(f"Yes, better than chance. {score.why}", True, figures)
+        return SummaryAnswer(f"Yes, better than chance. {score.why}", True, figures)
     often_right = score.genuine_share.value >= _OFTEN
     head = (
         "Yes."
         if often_right
         else "Partly: it tells faulty changes from clean ones, but most of its REVISE are wrong."
     )
-    return Answer(f"{head} {worth_words(score)}", True, figures)
+    return SummaryAnswer(f"{head} {worth_words(score)}", True, figures)
 
 
 def _exam_figures(score: ExamScore) -> dict[str, Figure]:
@@ -132,7 +134,7 @@ def _exam_figures(score: ExamScore) -> dict[str, Figure]:
     return figures
 
 
-def better(changed: Sequence[Watched], weeks: Sequence[RateRow]) -> Answer:
+def better(changed: Sequence[Watched], weeks: Sequence[RateRow]) -> SummaryAnswer:
     """Is it getting better? The revise rate since the newest change of a prompt or a model, else that of the newest weeks.
 
     Args:
@@ -155,16 +157,16 @@ def better(changed: Sequence[Watched], weeks: Sequence[RateRow]) -> Answer:
         said = (
             f"Cannot tell: the reviewer itself changed with {what}, so the rates cannot be compared: {rates}."
         )
-        return Answer(said, False, figures)
+        return SummaryAnswer(said, False, figures)
     if now.shown_at is None:
-        return Answer(f"No change of the revise rate is shown since {what}: {rates}.", False, figures)
+        return SummaryAnswer(f"No change of the revise rate is shown since {what}: {rates}.", False, figures)
     fell = (since.rate or 0.0) < (before.rate or 0.0)
-    return Answer(
+    return SummaryAnswer(
         f"{'Yes' if fell else 'No'}. The revise rate {rate_words(newest)}, since {what}.", True, figures
     )
 
 
-def _better_by_week(weeks: Sequence[RateRow]) -> Answer:
+def _better_by_week(weeks: Sequence[RateRow]) -> SummaryAnswer:
     recent, before = _pooled(weeks[-RECENT_WEEKS:]), _pooled(weeks[:-RECENT_WEEKS])
     figures = {
         "revise_rate_before": of_share(before, "reviewer"),
@@ -175,15 +177,15 @@ def _better_by_week(weeks: Sequence[RateRow]) -> Answer:
             f"Cannot tell yet: the newest {RECENT_WEEKS} weeks have {recent.n} verdicts and those before {before.n};"
             f" {ANECDOTAL_BELOW} of each are needed."
         )
-        return Answer(said, False, figures)
+        return SummaryAnswer(said, False, figures)
     low, high = newcombe(recent.k, recent.n, before.k, before.n)
     rates = f"{_said(before)} before, {_said(recent)} in the newest {RECENT_WEEKS} weeks"
     if low <= 0 <= high:
-        return Answer(f"No change of the revise rate is shown: {rates}.", False, figures)
-    return Answer(f"{'Yes' if high < 0 else 'No'}. Revise rate: {rates}.", True, figures)
+        return SummaryAnswer(f"No change of the revise rate is shown: {rates}.", False, figures)
+    return SummaryAnswer(f"{'Yes' if high < 0 else 'No'}. Revise rate: {rates}.", True, figures)
 
 
-def price(spent: Cost, trips: Sequence[RoundTrip] = ()) -> Answer:
+def price(spent: Cost, trips: Sequence[RoundTrip] = ()) -> SummaryAnswer:
     """What does it cost? Tokens and seconds of the models and of swaps, for each accepted change.
 
     Args:
@@ -191,7 +193,7 @@ def price(spent: Cost, trips: Sequence[RoundTrip] = ()) -> Answer:
     """
     total = spent.model_time.total + spent.swaps.seconds.total
     if not total:
-        return Answer("Not measured yet: no model was called. `navigator run` starts the work.", False)
+        return SummaryAnswer("Not measured yet: no model was called. `navigator run` starts the work.", False)
     swapping = spent.swaps.seconds.total / total
     n = spent.accepted
     figures = {
@@ -204,13 +206,13 @@ def price(spent: Cost, trips: Sequence[RoundTrip] = ()) -> Answer:
         figures["swap_round_trip_median"] = Figure(took.median, took.n, unit="s", source="cost")
     if not n:
         spans = f"the models worked {_time(spent.model_time.total)} and swaps took {_time(spent.swaps.seconds.total)}"
-        return Answer(f"Nothing was accepted yet; so far {spans}.", False, figures)
+        return SummaryAnswer(f"Nothing was accepted yet; so far {spans}.", False, figures)
     few = f" Anecdotal: {n} accepted." if n < ANECDOTAL_BELOW else ""
     said = (
         f"An accepted change costs {spent.tokens.per_accepted:,.0f} tokens and {_time(total / n)} of the GPU,"
         f" {percent(swapping)} of it swaps.{few}"
     )
-    return Answer(said, True, figures)
+    return SummaryAnswer(said, True, figures)
 
 
 def _pooled(weeks: Sequence[RateRow]) -> Share:
@@ -240,14 +242,14 @@ QUESTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SummaryAnswers:
     """The answers by the name of their question; `counted` is False where there is nothing at all."""
 
-    answers: dict[str, Answer]
+    answers: dict[str, SummaryAnswer]
     counted: bool
 
 
-def _read(reader: Reader, question: Question) -> Summary:
+def _read(reader: Reader, question: PageQuestion) -> SummaryAnswers:
     since = question.since
     decided = outcomes((), reader.decision_counts(since))
     revised = revisions(reader.revision_counts(since))
@@ -268,21 +270,21 @@ def _read(reader: Reader, question: Question) -> Summary:
         "cost": price(spent, trips),
     }
     counted = score is not None or any((spent.proposals, spent.work, spent.swaps.n))
-    return Summary(answers, counted)
+    return SummaryAnswers(answers, counted)
 
 
-def _tables(summary: Summary) -> Sequence[Table]:
+def _tables(summary: SummaryAnswers) -> Sequence[Table]:
     if not summary.counted:
         return ()
     # The figures behind the sentences are in the document, and on the pages that they name.
     return tuple(Table(title, answer=summary.answers[name].sentence) for name, title in QUESTIONS.items())
 
 
-def _document(found: Summary) -> dict[str, Any]:
+def _document(found: SummaryAnswers) -> dict[str, Any]:
     return {name: asdict(answer) for name, answer in found.answers.items()}
 
 
-PAGE: StatisticsPage[Summary] = StatisticsPage(
+PAGE: StatisticsPage[SummaryAnswers] = StatisticsPage(
     name="summary",
     title="Summary",
     help="Is the reviewer worth it, is it getting better, what does it cost.",

@@ -382,16 +382,16 @@ class OutcomeReads(ReproductionReads):
         )
 
     def landed_findings(self, project_id: int, since: str) -> list[LandedFinding]:
-        """Findings on lines of proposals that landed from `since` on and were not undone, as their newest independent review
-        has them; without those whose lines were found changed."""
+        """Findings on lines of proposals that landed from `since` on and were not undone, and of existing commits that were
+        reviewed since then, as their newest independent review has them; without those whose lines were found changed."""
         rows = self._all(
-            "SELECT r.*, coalesce(nullif(f.found_as, ''), l.\"commit\") AS landed_as, l.at AS landed"
-            " FROM tasks t JOIN proposals a ON a.task_id = t.id AND a.state = 'landed'"
-            " JOIN landings l ON l.proposal_id = a.id AND l.state = 'landed'"
-            " LEFT JOIN fates f ON f.proposal_id = a.id"
+            "SELECT r.*, coalesce(nullif(f.found_as, ''), l.\"commit\", t.head) AS landed_as, coalesce(l.at, r.at) AS landed"
+            " FROM tasks t JOIN proposals a ON a.task_id = t.id"
+            " LEFT JOIN landings l ON l.proposal_id = a.id AND l.state = 'landed' AND a.state = 'landed'"
+            " LEFT JOIN fates f ON f.proposal_id = l.proposal_id"
             " JOIN reviews r ON r.id = (SELECT max(id) FROM reviews"
             " WHERE proposal_id = a.id AND role = 'reviewer' AND self_review = 0)"
-            " WHERE t.project_id = ? AND l.at >= ? ORDER BY l.id",
+            " WHERE t.project_id = ? AND landed_as <> '' AND landed >= ? ORDER BY r.id",
             project_id,
             since,
         )
@@ -412,12 +412,15 @@ class OutcomeReads(ReproductionReads):
         ]
 
     def afterlife_counts(self, since: str = "") -> list[AfterlifeCount]:
-        """Findings that landed unrepaired, by severity, criterion and what became of their lines."""
+        """Findings that landed unrepaired: by project and so on, by what you said of them and what became of their lines."""
         return from_rows(
             AfterlifeCount,
             self._all(
-                "SELECT v.severity, v.criterion, v.fate, count(*) AS n FROM afterlives v"
-                " JOIN reviews r ON r.id = v.review_id WHERE r.at >= ? GROUP BY 1, 2, 3",
+                "SELECT p.name AS project, v.severity, v.criterion, r.prompt_version, j.judgement, v.fate, count(*) AS n"
+                " FROM afterlives v JOIN reviews r ON r.id = v.review_id JOIN proposals a ON a.id = r.proposal_id"
+                " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
+                " LEFT JOIN judgements j ON j.review_id = v.review_id AND j.finding = v.finding"
+                " WHERE r.at >= ? GROUP BY 1, 2, 3, 4, 5, 6",
                 since,
             ),
         )

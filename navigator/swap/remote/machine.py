@@ -13,7 +13,7 @@ from navigator.model.errors import MissingPart
 from navigator.process.runner import MOST, Ended, run
 
 if TYPE_CHECKING:
-    from navigator.swap.remote.ssh import Connection
+    from navigator.swap.remote.ssh import SshConnection
 
 _FILE_SECONDS = 30.0
 _ABSENT = 44
@@ -125,7 +125,7 @@ HERE = Here()
 class There(Machine):
     """Another machine. Every method raises ConnectionLost where it cannot be reached."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SshConnection) -> None:
         self.host = connection.host
         self._connection = connection
 

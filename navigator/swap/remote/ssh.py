@@ -86,7 +86,7 @@ class ConnectionLost(NavigatorError):
         )
 
 
-class Connection:
+class SshConnection:
     """A connection that is open while somebody holds it (`async with`), and renewed when it is lost while `keep` runs.
 
     Two processes that want the same forwards share one connection: the ports can be bound once.
@@ -121,7 +121,7 @@ class Connection:
         self.opened = 0.0
         """The monotonic second in which it was opened last."""
 
-    async def __aenter__(self) -> Connection:
+    async def __aenter__(self) -> SshConnection:
         self._held += 1
         try:
             await asyncio.to_thread(self.open)

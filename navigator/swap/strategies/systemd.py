@@ -36,7 +36,7 @@ from navigator.swap.base import (
 )
 from navigator.swap.failures import Failure, InFlight
 from navigator.swap.lines import ScriptLog, failure_class
-from navigator.swap.remote.ssh import Connection, ConnectionLost
+from navigator.swap.remote.ssh import ConnectionLost, SshConnection
 
 _SCRIPT = "model-swap.sh"
 _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout")
@@ -124,12 +124,12 @@ class SystemdStrategy(SwapStrategy):
         self._units = {Role.GENERATOR: self._own.generator_unit, Role.REVIEWER: self._own.reviewer_unit}
         self._environment = dict(os.environ if environment is None else environment)
         self._keeping: asyncio.Task[None] | None = None
-        self._there: Connection | None = None
+        self._there: SshConnection | None = None
         self._script: tuple[str, ...]
         self.elsewhere = self._own.host
         if self.elsewhere:
             self._script = ("bash", settings.swap.script or SCRIPT_THERE)
-            self._there = Connection(self.elsewhere, forwards(settings), environment=self._environment)
+            self._there = SshConnection(self.elsewhere, forwards(settings), environment=self._environment)
             return
         self._script = self._find_script()
         for program in _NEEDED:

@@ -16,7 +16,7 @@ from textual.worker import Worker, WorkerState
 from navigator.model.diff import FileDiff
 from navigator.tui.diff.cells import cells
 from navigator.tui.diff.highlight import Result, Spans, SyntaxStore, lex
-from navigator.tui.diff.layout import Kind, Layout, Row, Rows
+from navigator.tui.diff.layout import DiffRow, Layout, RowKind, Rows
 from navigator.tui.diff.model import Mode
 from navigator.tui.diff.paint import Cursor, Painter, Scene
 from navigator.tui.theme import palette_for
@@ -124,7 +124,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
             return Strip.blank(self.size.width, self.rich_style)
         top = round(self.scroll_y)
         if y == 0 and (header := self._sticky(top)) is not None:
-            return painter.strip(Row(Kind.FILE, header), 0, 1)
+            return painter.strip(DiffRow(RowKind.FILE, header), 0, 1)
         if top + y >= self._layout.total:
             return self._below(painter, top + y)
         index, sub = self._layout.at(top + y)
@@ -148,7 +148,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
         if top == 0 or top >= self._layout.total:
             return None
         row = self._layout.rows[self._layout.at(top)[0]]
-        return None if row.kind == Kind.FILE or row.file < 0 else row.file
+        return None if row.kind == RowKind.FILE or row.file < 0 else row.file
 
     def _cursor_on(self, index: int) -> Cursor:
         if index != self._cursor:
@@ -163,9 +163,9 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
 
     # Syntax
 
-    def _syntax_of(self, row: Row) -> tuple[tuple[Spans, Spans], bool]:
+    def _syntax_of(self, row: DiffRow) -> tuple[tuple[Spans, Spans], bool]:
         """Spans of the row's two lines, and whether they are known; unknown ones are sent for."""
-        if row.kind not in (Kind.LINE, Kind.PAIR):
+        if row.kind not in (RowKind.LINE, RowKind.PAIR):
             return ((), ()), True
         first = self._syntax.spans(row.file, row.hunk, row.a) if row.a >= 0 else ()
         second = self._syntax.spans(row.file, row.hunk, row.b) if row.b >= 0 else ()

@@ -17,7 +17,7 @@ from rich.cells import cell_len, get_character_cell_size
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, Severity
 from navigator.model.text import safe_text
-from navigator.tui.diff.model import Annotation, Comment, FindingNote
+from navigator.tui.diff.model import Annotation, FindingNote, LineComment
 
 TAB = 4
 """Columns between tab stops."""
@@ -243,7 +243,7 @@ BoxLine = tuple[Piece, ...]
 def box_lines(annotation: Annotation, width: int, *, collapsed: bool, elsewhere: bool) -> list[BoxLine]:
     """The lines of one box, each at most `width` cells. `elsewhere`: it does not stand under the line it is about."""
     width = max(8, min(width, MAX_WIDTH))
-    if isinstance(annotation, Comment):
+    if isinstance(annotation, LineComment):
         return _comment(annotation, width, collapsed=collapsed, elsewhere=elsewhere)
     return _finding(annotation, width, collapsed=collapsed, elsewhere=elsewhere)
 
@@ -281,7 +281,7 @@ def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool)
     return lines
 
 
-def _comment(comment: Comment, width: int, *, collapsed: bool, elsewhere: bool) -> list[BoxLine]:
+def _comment(comment: LineComment, width: int, *, collapsed: bool, elsewhere: bool) -> list[BoxLine]:
     author = display(comment.author)
     if collapsed:
         first = display(" ".join(comment.text.split()))

@@ -135,7 +135,7 @@ class ChunkKey(NamedTuple):
     chunk: int
 
 
-class Job(NamedTuple):
+class HighlightJob(NamedTuple):
     """What the worker needs, all of it immutable."""
 
     key: ChunkKey
@@ -146,7 +146,7 @@ class Job(NamedTuple):
 Result = Mapping[ChunkKey, Mapping[int, Spans]]
 
 
-def lex(jobs: Sequence[Job]) -> Result:
+def lex(jobs: Sequence[HighlightJob]) -> Result:
     """Run in a worker thread: the spans of every job, by chunk and line."""
     return {job.key: highlight_chunk(job.path, job.lines, job.key.chunk) for job in jobs}
 
@@ -178,12 +178,14 @@ class SyntaxStore:
             return None
         return known.get(line, ())
 
-    def take_jobs(self, files: Sequence[FileDiff]) -> list[Job]:
+    def take_jobs(self, files: Sequence[FileDiff]) -> list[HighlightJob]:
         """The chunks to lex next, newest first. The rest is dropped: it is asked for again if it is still on screen."""
         keys = list(reversed(self._wanted))[:JOBS_AT_ONCE]
         self._wanted.clear()
         self._taken = keys
-        return [Job(key, files[key.file].path, files[key.file].hunks[key.hunk].lines) for key in keys]
+        return [
+            HighlightJob(key, files[key.file].path, files[key.file].hunks[key.hunk].lines) for key in keys
+        ]
 
     def add(self, generation: int, result: Result) -> bool:
         """Keep a result; False when it is about an earlier diff."""

@@ -25,7 +25,7 @@ CONTEXT = 3
 _CHANGES = patterns.compile(r"( +)|(-*)(\+*)")
 
 
-class Kind(IntEnum):
+class RowKind(IntEnum):
     """What a row shows."""
 
     FILE = 0
@@ -37,45 +37,45 @@ class Kind(IntEnum):
     TEXT = 6
 
 
-class Row(NamedTuple):
+class DiffRow(NamedTuple):
     """One row. `file` and `hunk` are indices, -1 where there is none.
 
     `a` and `b` depend on the kind. LINE: a is the line in the hunk. PAIR: a is the line on the left, b on the right, -1
     where that half is empty. BOX: a is the annotation. GAP: the lines after the last hunk, not shown.
     """
 
-    kind: Kind
+    kind: RowKind
     file: int
     hunk: int = -1
     a: int = -1
     b: int = -1
 
 
-class Run(NamedTuple):
+class RowRun(NamedTuple):
     """`size` rows of one kind, one after the other: in each next row, `a` and `b` are one more where they are not -1."""
 
-    kind: Kind
+    kind: RowKind
     file: int
     hunk: int = -1
     a: int = -1
     b: int = -1
     size: int = 1
 
-    def row(self, place: int) -> Row:
+    def row(self, place: int) -> DiffRow:
         """Row number `place` of the run."""
         a = self.a + place if self.a >= 0 else -1
         b = self.b + place if self.b >= 0 else -1
-        return Row(self.kind, self.file, self.hunk, a, b)
+        return DiffRow(self.kind, self.file, self.hunk, a, b)
 
-    def part(self, first: int, last: int) -> Run:
+    def part(self, first: int, last: int) -> RowRun:
         """Rows `first` up to `last` as a run."""
-        return Run(*self.row(first), last - first)
+        return RowRun(*self.row(first), last - first)
 
 
-class Rows(Sequence[Row]):
+class Rows(Sequence[DiffRow]):
     """Runs as the flat list they represent."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[RowRun]) -> None:
         self.runs = runs
         self.firsts = list(accumulate((run.size for run in runs), initial=0))
         self._length = self.firsts.pop()
@@ -84,10 +84,10 @@ class Rows(Sequence[Row]):
         return self._length
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> DiffRow: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+    def __getitem__(self, index: slice) -> list[DiffRow]: ...
+    def __getitem__(self, index: int | slice) -> DiffRow | list[DiffRow]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(self._length))]
         if not -self._length <= index < self._length:
@@ -96,7 +96,7 @@ class Rows(Sequence[Row]):
         at = self.run_of(index)
         return self.runs[at].row(index - self.firsts[at])
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[DiffRow]:
         return (run.row(place) for run in self.runs for place in range(run.size))
 
     def run_of(self, index: int) -> int:
@@ -104,28 +104,28 @@ class Rows(Sequence[Row]):
         return bisect_right(self.firsts, index) - 1
 
 
-def pair_runs(f: int, h: int, lines: Sequence[DiffLine]) -> list[Run]:
+def pair_runs(f: int, h: int, lines: Sequence[DiffLine]) -> list[RowRun]:
     """Lines side by side: context with itself, and in each change the removed with the added, in order."""
-    runs: list[Run] = []
+    runs: list[RowRun] = []
     add = runs.append
     # As `Run(…)`, at a third of its price: a long diff has a run or three for every change.
     new = tuple.__new__
-    pair = Kind.PAIR
+    pair = RowKind.PAIR
     # An addition before a removal, which git never writes, opens a change of its own: order within a side is kept.
     for found in _CHANGES.finditer("".join([line.kind for line in lines])):
         start, end = found.span()
         middle = found.end(2)
         if middle < 0:
-            add(new(Run, (pair, f, h, start, start, end - start)))
+            add(new(RowRun, (pair, f, h, start, start, end - start)))
             continue
         removed, added = middle - start, end - middle
         both = min(removed, added)
         if both:
-            add(new(Run, (pair, f, h, start, middle, both)))
+            add(new(RowRun, (pair, f, h, start, middle, both)))
         if removed > both:
-            add(new(Run, (pair, f, h, start + both, -1, removed - both)))
+            add(new(RowRun, (pair, f, h, start + both, -1, removed - both)))
         if added > both:
-            add(new(Run, (pair, f, h, -1, middle + both, added - both)))
+            add(new(RowRun, (pair, f, h, -1, middle + both, added - both)))
     return runs
 
 
@@ -168,38 +168,38 @@ def build_rows(
 
     `folded` are the files shown as their header alone; `ended` those known to have no lines after their last hunk.
     """
-    runs = [Run(Kind.BOX, -1, -1, index) for index in placement.top]
+    runs = [RowRun(RowKind.BOX, -1, -1, index) for index in placement.top]
     notes: dict[tuple[int, int], dict[int, list[int]]] = {}
     for ref, boxes in placement.lines.items():
         notes.setdefault((ref.file, ref.hunk), {})[ref.line] = boxes
     for f, file in enumerate(files):
-        runs.append(Run(Kind.FILE, f))
-        runs.extend(Run(Kind.BOX, f, -1, index) for index in placement.files.get(f, ()))
+        runs.append(RowRun(RowKind.FILE, f))
+        runs.extend(RowRun(RowKind.BOX, f, -1, index) for index in placement.files.get(f, ()))
         if f in folded:
             continue
         if not file.hunks:
-            runs.append(Run(Kind.TEXT, f))
+            runs.append(RowRun(RowKind.TEXT, f))
             continue
         for h, hunk in enumerate(file.hunks):
-            runs.append(Run(Kind.HUNK, f, h))
-            runs.extend(Run(Kind.BOX, f, h, index) for index in placement.hunks.get((f, h), ()))
+            runs.append(RowRun(RowKind.HUNK, f, h))
+            runs.extend(RowRun(RowKind.BOX, f, h, index) for index in placement.hunks.get((f, h), ()))
             lines = _hunk_runs(f, h, hunk, mode)
             here = notes.get((f, h))
             runs.extend(lines if here is None else _with_boxes(lines, here))
         if f not in ended and may_continue(file):
-            runs.append(Run(Kind.GAP, f, len(file.hunks) - 1))
+            runs.append(RowRun(RowKind.GAP, f, len(file.hunks) - 1))
     return Rows(runs)
 
 
-def _hunk_runs(f: int, h: int, hunk: Hunk, mode: Mode) -> list[Run]:
+def _hunk_runs(f: int, h: int, hunk: Hunk, mode: Mode) -> list[RowRun]:
     if mode == "split":
         return pair_runs(f, h, hunk.lines)
-    return [Run(Kind.LINE, f, h, 0, -1, len(hunk.lines))] if hunk.lines else []
+    return [RowRun(RowKind.LINE, f, h, 0, -1, len(hunk.lines))] if hunk.lines else []
 
 
-def _with_boxes(lines: Sequence[Run], notes: Mapping[int, Sequence[int]]) -> list[Run]:
+def _with_boxes(lines: Sequence[RowRun], notes: Mapping[int, Sequence[int]]) -> list[RowRun]:
     """Runs cut after every line that has notes, with the boxes put in."""
-    runs: list[Run] = []
+    runs: list[RowRun] = []
     for run in lines:
         starts = [start for start in dict.fromkeys((run.a, run.b)) if start >= 0]
         noted = sorted({line - start for start in starts for line in notes if 0 <= line - start < run.size})
@@ -209,7 +209,7 @@ def _with_boxes(lines: Sequence[Run], notes: Mapping[int, Sequence[int]]) -> lis
             done = place + 1
             for start in starts:
                 boxes = notes.get(start + place, ())
-                runs.extend(Run(Kind.BOX, run.file, run.hunk, box) for box in boxes)
+                runs.extend(RowRun(RowKind.BOX, run.file, run.hunk, box) for box in boxes)
         if done < run.size:
             runs.append(run.part(done, run.size))
     return runs
@@ -224,7 +224,7 @@ class Layout:
         self.file_rows: list[int] = []
         self.hunk_rows: list[int] = []
         self.box_rows: list[int] = []
-        jumps = {Kind.FILE: self.file_rows, Kind.HUNK: self.hunk_rows, Kind.BOX: self.box_rows}
+        jumps = {RowKind.FILE: self.file_rows, RowKind.HUNK: self.hunk_rows, RowKind.BOX: self.box_rows}
         for first, run in zip(rows.firsts, rows.runs, strict=True):
             if (jump := jumps.get(run.kind)) is not None:
                 jump.append(first)
@@ -236,7 +236,7 @@ class Layout:
         self,
         files: Sequence[FileDiff],
         widths: tuple[int, int] | None,
-        box_height: Callable[[Row], int],
+        box_height: Callable[[DiffRow], int],
     ) -> None:
         """Stack the rows. `widths` are the cells for text on the left and right (equal when unified), None: no wrap."""
         if widths is None:
@@ -246,7 +246,7 @@ class Layout:
             heights = self._wrapped(files, widths)
             place_of = int
         opening = self.rows[0].kind if self.rows else None
-        for index in self.file_rows[1:] if opening == Kind.FILE else self.file_rows:
+        for index in self.file_rows[1:] if opening == RowKind.FILE else self.file_rows:
             heights[place_of(index)] = 2
         for index in self.box_rows:
             heights[place_of(index)] = box_height(self.rows[index])
@@ -261,12 +261,12 @@ class Layout:
         left, right = widths
         heights: list[int] = []
         for run in self.rows.runs:
-            if run.kind not in (Kind.LINE, Kind.PAIR):
+            if run.kind not in (RowKind.LINE, RowKind.PAIR):
                 heights.append(1)
                 continue
             lines = files[run.file].hunks[run.hunk].lines
             # A unified line is measured as the right half of a row, whose width is all there is.
-            sides = [(run.a, right)] if run.kind == Kind.LINE else [(run.a, left), (run.b, right)]
+            sides = [(run.a, right)] if run.kind == RowKind.LINE else [(run.a, left), (run.b, right)]
             columns = [
                 [rows_needed(line.text, width) for line in lines[start : start + run.size]]
                 for start, width in sides

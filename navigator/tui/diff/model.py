@@ -33,7 +33,7 @@ class FindingNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Comment:
+class LineComment:
     """The user's word on one line. `line` is 1-based on `side`; None means the whole file."""
 
     key: str
@@ -45,7 +45,7 @@ class Comment:
     author: str = "you"
 
 
-Annotation = FindingNote | Comment
+Annotation = FindingNote | LineComment
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Place
     labels = {hunk.label: (f, h) for f, file in enumerate(files) for h, hunk in enumerate(file.hunks)}
     ordered = sorted(enumerate(annotations), key=lambda item: _rank(item[1]))
     for index, annotation in ordered:
-        if isinstance(annotation, Comment):
+        if isinstance(annotation, LineComment):
             _place_at(placement, files, index, annotation.path, annotation.side, annotation.line, None)
             continue
         finding = annotation.finding
@@ -141,7 +141,7 @@ def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Place
 
 
 def _rank(annotation: Annotation) -> int:
-    if isinstance(annotation, Comment):
+    if isinstance(annotation, LineComment):
         return len(SEVERITY_ORDER)
     return SEVERITY_ORDER.index(annotation.finding.severity)
 

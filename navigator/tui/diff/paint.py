@@ -17,7 +17,7 @@ from navigator.model.diff import DiffLine, FileDiff, choices
 from navigator.tui.diff.cells import BoxLine, box_lines, display, display_enough, fit, fit_left, window, wrap
 from navigator.tui.diff.highlight import Spans
 from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words, partner
-from navigator.tui.diff.layout import Kind, Row, hidden_above
+from navigator.tui.diff.layout import DiffRow, RowKind, hidden_above
 from navigator.tui.diff.model import Annotation, Mode
 from navigator.tui.theme import DiffPalette
 
@@ -73,14 +73,14 @@ class Scene:
         labels = choices(self.files[file], file + 1)
         return sum(label in self.chosen for label in labels), len(labels)
 
-    def is_chosen(self, row: Row) -> bool:
+    def is_chosen(self, row: DiffRow) -> bool:
         """Whether the row belongs to a chosen hunk, or to a file without lines that is chosen."""
-        if not self.chosen or row.file < 0 or row.kind in (Kind.FILE, Kind.GAP):
+        if not self.chosen or row.file < 0 or row.kind in (RowKind.FILE, RowKind.GAP):
             return False
         labels = choices(self.files[row.file], row.file + 1)
         return labels[max(0, row.hunk)] in self.chosen if row.hunk >= 0 or len(labels) == 1 else False
 
-    def line(self, row: Row, index: int) -> DiffLine:
+    def line(self, row: DiffRow, index: int) -> DiffLine:
         """The diff line `index` of the row's hunk."""
         return self.files[row.file].hunks[row.hunk].lines[index]
 
@@ -117,13 +117,13 @@ class Painter:
         right = max(1, self.width - self.left - self.gutter)
         return (max(1, self.left - self.gutter), right) if self.mode == "split" else (right, right)
 
-    def box_height(self, row: Row) -> int:
+    def box_height(self, row: DiffRow) -> int:
         """How many lines the box of a BOX row takes."""
         return len(self._box(row.a))
 
     def strip(
         self,
-        row: Row,
+        row: DiffRow,
         sub: int,
         height: int,
         cursor: Cursor = Cursor.AWAY,
@@ -132,26 +132,26 @@ class Painter:
         """Line `sub` of `height` of a row, exactly `width` cells. `syntax` is that of its lines a and b."""
         self._in_choice = self.scene.is_chosen(row)
         match row.kind:
-            case Kind.LINE:
+            case RowKind.LINE:
                 segments = self._unified(row, sub, cursor, syntax[0])
-            case Kind.PAIR:
+            case RowKind.PAIR:
                 segments = self._pair(row, sub, cursor, syntax)
-            case Kind.BOX:
+            case RowKind.BOX:
                 segments = self._box_line(row, sub, cursor)
-            case Kind.FILE:
+            case RowKind.FILE:
                 segments = self._file(row, cursor) if sub == height - 1 else []
-            case Kind.HUNK:
+            case RowKind.HUNK:
                 segments = self._hunk(row, cursor)
-            case Kind.GAP:
+            case RowKind.GAP:
                 segments = self._aside("⋯", "lines below are not shown", cursor)
-            case Kind.TEXT:
+            case RowKind.TEXT:
                 chosen = f"{CHOSEN}  " if self._in_choice else ""
                 segments = self._aside(" ", chosen + _without_lines(self.scene.files[row.file]), cursor)
         return Strip(segments).adjust_cell_length(self.width, self.palette.base)
 
     # Headers
 
-    def _file(self, row: Row, cursor: Cursor) -> list[Segment]:
+    def _file(self, row: DiffRow, cursor: Cursor) -> list[Segment]:
         file = self.scene.files[row.file]
         style, muted = self.palette.file, self.palette.file_muted
         folded = row.file in self.scene.folded
@@ -182,7 +182,7 @@ class Painter:
         segments.append(Segment(tail, muted))
         return segments
 
-    def _hunk(self, row: Row, cursor: Cursor) -> list[Segment]:
+    def _hunk(self, row: DiffRow, cursor: Cursor) -> list[Segment]:
         file = self.scene.files[row.file]
         hunk = file.hunks[row.hunk]
         hidden = hidden_above(file, row.hunk)
@@ -224,7 +224,7 @@ class Painter:
 
     # Lines
 
-    def _unified(self, row: Row, sub: int, cursor: Cursor, syntax: Spans) -> list[Segment]:
+    def _unified(self, row: DiffRow, sub: int, cursor: Cursor, syntax: Spans) -> list[Segment]:
         line = self.scene.line(row, row.a)
         base = self._line_style(line.kind, cursor)
         if self.both_numbers:
@@ -235,14 +235,14 @@ class Painter:
         segments += self._code(row, row.a, sub, numbers, base, syntax, self.text_widths[1])
         return segments
 
-    def _pair(self, row: Row, sub: int, cursor: Cursor, syntax: tuple[Spans, Spans]) -> list[Segment]:
+    def _pair(self, row: DiffRow, sub: int, cursor: Cursor, syntax: tuple[Spans, Spans]) -> list[Segment]:
         left_width, right_width = self.text_widths
         segments = self._half(row, row.a, "old", sub, cursor, syntax[0], left_width)
         right = self._half(row, row.b, "new", sub, cursor, syntax[1], right_width)
         return segments + right
 
     def _half(
-        self, row: Row, index: int, side: str, sub: int, cursor: Cursor, syntax: Spans, width: int
+        self, row: DiffRow, index: int, side: str, sub: int, cursor: Cursor, syntax: Spans, width: int
     ) -> list[Segment]:
         kind = self.scene.line(row, index).kind if index >= 0 else " "
         base = self._line_style(kind, cursor)
@@ -259,7 +259,7 @@ class Painter:
         return [edge, *self._code(row, index, sub, f"{_number(number):>{self.digits}}", base, syntax, width)]
 
     def _code(
-        self, row: Row, index: int, sub: int, numbers: str, base: Style, syntax: Spans, width: int
+        self, row: DiffRow, index: int, sub: int, numbers: str, base: Style, syntax: Spans, width: int
     ) -> list[Segment]:
         """Numbers, sign and the visible part of one line, filled up to its width."""
         line = self.scene.line(row, index)
@@ -306,7 +306,9 @@ class Painter:
             return _mark_end(segments, faint)
         return segments
 
-    def _layers(self, row: Row, index: int, text: str, seen: tuple[int, int], syntax: Spans) -> list[Layer]:
+    def _layers(
+        self, row: DiffRow, index: int, text: str, seen: tuple[int, int], syntax: Spans
+    ) -> list[Layer]:
         line = self.scene.line(row, index)
         layers: list[Layer] = []
         if syntax and (line.kind == " " or self.palette.syntax_on_changes):
@@ -324,7 +326,7 @@ class Painter:
             )
         return layers
 
-    def _changed(self, row: Row, index: int) -> Sequence[tuple[int, int]]:
+    def _changed(self, row: DiffRow, index: int) -> Sequence[tuple[int, int]]:
         lines = self.scene.files[row.file].hunks[row.hunk].lines
         other = partner(lines, index)
         if other is None:
@@ -354,7 +356,7 @@ class Painter:
         """Cells before a box's bar: boxes hang in the sign column, so that code and remarks read as one text."""
         return min(self.gutter - 2, max(1, self.width - 24))
 
-    def _box_line(self, row: Row, sub: int, cursor: Cursor) -> list[Segment]:
+    def _box_line(self, row: DiffRow, sub: int, cursor: Cursor) -> list[Segment]:
         styles = self.palette.box
         body = styles["body"]
         base = self.palette.base

@@ -11,8 +11,8 @@ from textual.binding import BindingType
 from navigator.model.diff import FileDiff, choices
 from navigator.tui.diff import messages
 from navigator.tui.diff.layout import (
-    Kind,
-    Row,
+    DiffRow,
+    RowKind,
     build_rows,
     first_line,
     hidden_above,
@@ -21,8 +21,8 @@ from navigator.tui.diff.layout import (
 )
 from navigator.tui.diff.model import (
     Annotation,
-    Comment,
     FindingNote,
+    LineComment,
     Mode,
     Side,
     find_file,
@@ -62,7 +62,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self,
         files: Sequence[FileDiff] = (),
         findings: Sequence[FindingNote] = (),
-        comments: Sequence[Comment] = (),
+        comments: Sequence[LineComment] = (),
         *,
         mode: Mode = "unified",
         wrap: bool = False,
@@ -85,7 +85,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self,
         files: Sequence[FileDiff],
         findings: Sequence[FindingNote] = (),
-        comments: Sequence[Comment] = (),
+        comments: Sequence[LineComment] = (),
     ) -> None:
         """Show another diff, from its top. Keys of findings and comments are unique among both."""
         self._files = list(files)
@@ -112,7 +112,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
 
         self._keeping_place(change)
 
-    def set_comments(self, comments: Sequence[Comment]) -> None:
+    def set_comments(self, comments: Sequence[LineComment]) -> None:
         """Other comments on the same diff; the cursor stays where it is."""
 
         def change() -> None:
@@ -194,7 +194,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
     def current_key(self) -> str:
         """The key of the finding or comment under the cursor, or empty."""
         row = self._row
-        return self._scene.annotations[row.a].key if row is not None and row.kind == Kind.BOX else ""
+        return self._scene.annotations[row.a].key if row is not None and row.kind == RowKind.BOX else ""
 
     # Rows
 
@@ -296,16 +296,16 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         if row is None:
             return
         match row.kind:
-            case Kind.BOX:
+            case RowKind.BOX:
                 self._toggle(self.current_key)
-            case Kind.FILE:
+            case RowKind.FILE:
                 path = self._files[row.file].path
                 self._fold(path, path not in self._folded)
-            case Kind.HUNK | Kind.GAP:
+            case RowKind.HUNK | RowKind.GAP:
                 self._ask_for_context(row)
-            case Kind.LINE | Kind.PAIR:
+            case RowKind.LINE | RowKind.PAIR:
                 following = self._cursor + 1
-                if following < len(self._layout.rows) and self._layout.rows[following].kind == Kind.BOX:
+                if following < len(self._layout.rows) and self._layout.rows[following].kind == RowKind.BOX:
                     self._toggle(self._scene.annotations[self._layout.rows[following].a].key)
 
     def action_expand_context(self) -> None:
@@ -331,11 +331,11 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
 
         self._keeping_place(change)
 
-    def _ask_for_context(self, row: Row) -> None:
+    def _ask_for_context(self, row: DiffRow) -> None:
         file = self._files[row.file]
         hunk = file.hunks[row.hunk]
         first = first_line(hunk.new_start, hunk.new_count)
-        if row.kind == Kind.GAP:
+        if row.kind == RowKind.GAP:
             below = first + hunk.new_count
             self.post_message(self.ContextRequested(file.path, hunk.label, "below", below, CONTEXT_STEP))
             return

@@ -10,7 +10,7 @@ from textual import events
 
 from navigator.model.diff import FileDiff
 from navigator.tui.diff.canvas import DiffCanvas
-from navigator.tui.diff.layout import Kind, Layout, Row
+from navigator.tui.diff.layout import DiffRow, Layout, RowKind
 from navigator.tui.diff.model import Anchor, Annotation, LineRef, Mode, Side, find_file, find_line
 
 PAN_STEP = 8
@@ -36,7 +36,7 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         self._side: Side = "new"
 
     @property
-    def _row(self) -> Row | None:
+    def _row(self) -> DiffRow | None:
         rows = self._layout.rows
         return rows[self._cursor] if self._cursor < len(rows) else None
 
@@ -78,10 +78,10 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         """What the cursor is on: where a comment would go."""
         return anchor_of(self._scene.files, self._layout, self._cursor, self._side)
 
-    def _mark(self, index: int) -> Mark | None:
+    def _mark(self, index: int) -> RowPlace | None:
         return mark_of(self._scene.files, self._layout, self._scene.annotations, index, self._side)
 
-    def _find(self, mark: Mark | None) -> int:
+    def _find(self, mark: RowPlace | None) -> int:
         if mark is None:
             return 0
         return row_of_mark(self._scene.files, self._layout, self._scene.annotations, mark) or 0
@@ -134,12 +134,12 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
             return
         index = places[at]
         row = self._layout.rows[index]
-        start = self._layout.top(index) + (self._layout.height(index) - 1 if row.kind == Kind.FILE else 0)
+        start = self._layout.top(index) + (self._layout.height(index) - 1 if row.kind == RowKind.FILE else 0)
         following = places[at + 1] if at + 1 < len(places) else len(self._layout.rows)
         end = self._layout.top(following)
         top = round(self.scroll_y)
         if not (top + MARGIN <= start and end <= top + self._page):
-            self._scroll_now(start - (0 if row.kind == Kind.FILE else MARGIN))
+            self._scroll_now(start - (0 if row.kind == RowKind.FILE else MARGIN))
         self._move(index)
 
     # Actions
@@ -229,10 +229,10 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
 # From rows to places in the diff and back: what the cursor is on, and where that moved when the rows changed.
 
 
-class Mark(NamedTuple):
+class RowPlace(NamedTuple):
     """A place that survives a change of rows: what kind of row, the anchor, and the annotation's key in a box."""
 
-    kind: Kind
+    kind: RowKind
     anchor: Anchor
     key: str = ""
 
@@ -242,7 +242,7 @@ def anchor_of(files: Sequence[FileDiff], layout: Layout, index: int, side: Side)
     rows = layout.rows
     if not 0 <= index < len(rows):
         return Anchor()
-    while index and rows[index].kind == Kind.BOX:
+    while index and rows[index].kind == RowKind.BOX:
         index -= 1
     row = rows[index]
     if row.file < 0:
@@ -251,9 +251,9 @@ def anchor_of(files: Sequence[FileDiff], layout: Layout, index: int, side: Side)
     if row.hunk < 0:
         return Anchor(file.path)
     hunk = file.hunks[row.hunk]
-    if row.kind not in (Kind.LINE, Kind.PAIR):
+    if row.kind not in (RowKind.LINE, RowKind.PAIR):
         return Anchor(file.path, "new", None, hunk.label)
-    if row.kind == Kind.LINE:
+    if row.kind == RowKind.LINE:
         line = hunk.lines[row.a]
         where: Side = "old" if line.kind == "-" else "new"
     else:
@@ -266,17 +266,17 @@ def anchor_of(files: Sequence[FileDiff], layout: Layout, index: int, side: Side)
 
 def mark_of(
     files: Sequence[FileDiff], layout: Layout, annotations: Sequence[Annotation], index: int, side: Side
-) -> Mark | None:
+) -> RowPlace | None:
     """A mark for row `index`; None when there are no rows."""
     if not 0 <= index < len(layout.rows):
         return None
     row = layout.rows[index]
-    key = annotations[row.a].key if row.kind == Kind.BOX else ""
-    return Mark(row.kind, anchor_of(files, layout, index, side), key)
+    key = annotations[row.a].key if row.kind == RowKind.BOX else ""
+    return RowPlace(row.kind, anchor_of(files, layout, index, side), key)
 
 
 def row_of_mark(
-    files: Sequence[FileDiff], layout: Layout, annotations: Sequence[Annotation], mark: Mark
+    files: Sequence[FileDiff], layout: Layout, annotations: Sequence[Annotation], mark: RowPlace
 ) -> int | None:
     """The row a mark is about now: the same box, line or header, or the nearest header above; None when all is gone."""
     if mark.key and (box := row_of_key(layout, annotations, mark.key)) is not None:
@@ -289,9 +289,9 @@ def row_of_mark(
     file = find_file(files, anchor.path) if anchor.path else None
     if file is None:
         return 0 if layout.rows else None
-    if mark.kind == Kind.GAP:
+    if mark.kind == RowKind.GAP:
         gap = next(
-            (i for i, row in enumerate(layout.rows) if row.kind == Kind.GAP and row.file == file), None
+            (i for i, row in enumerate(layout.rows) if row.kind == RowKind.GAP and row.file == file), None
         )
         if gap is not None:
             return gap
@@ -317,7 +317,7 @@ def row_of_line(layout: Layout, ref: LineRef) -> int | None:
         run = rows.runs[place]
         if run[1:3] != ref[:2]:
             return None
-        if run.kind not in (Kind.LINE, Kind.PAIR):
+        if run.kind not in (RowKind.LINE, RowKind.PAIR):
             continue
         for start in (run.a, run.b):
             if 0 <= start <= ref.line < start + run.size:

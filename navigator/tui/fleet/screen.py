@@ -191,13 +191,13 @@ def log_sources(settings: Settings, paths: StatePaths) -> tuple[LogSource, ...]:
         if log.path is not None:
             name, read = log.path.name, LogTail(log.path).read
         else:
-            name, read = log.unit, Journal(settings, log.scope, log.unit).read
+            name, read = log.unit, UnitJournal(settings, log.scope, log.unit).read
             name += f" on {log.host}" if log.host else ""
         found.append(LogSource(f"the {log.role.value}'s server, {name}", read))
     return tuple(found)
 
 
-class Journal:
+class UnitJournal:
     """The end of a unit's journal, on the servers' machine.
 
     Args:

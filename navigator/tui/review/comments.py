@@ -15,7 +15,7 @@ from navigator.model.models import Project
 from navigator.model.states import ProposalState
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.diff.model import Comment, FindingNote, Side, find_file, find_line
+from navigator.tui.diff.model import FindingNote, LineComment, Side, find_file, find_line
 from navigator.tui.diff.view import DiffView
 from navigator.tui.review.context import ReviewContext, SavedComment, comment_key
 from navigator.tui.verbs import send
@@ -119,7 +119,7 @@ def copy_text(diff: DiffView) -> str:
     for annotation in diff.annotations if key else ():
         if annotation.key != key:
             continue
-        if isinstance(annotation, Comment):
+        if isinstance(annotation, LineComment):
             return annotation.text
         return _finding_text(annotation)
     place = diff.location

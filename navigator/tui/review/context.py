@@ -11,10 +11,10 @@ from navigator.model.models import Finding, Project, Proposal, Review, Task
 from navigator.model.records import JudgementCount, Look
 from navigator.model.states import ProposalState, Role, TaskState, Verdict
 from navigator.sheet.marks import Facts, facts_of
-from navigator.sheet.variants import Standing, standings
+from navigator.sheet.variants import VariantStanding, standings
 from navigator.sheet.writing import lines_below, record_words
 from navigator.tui.data.deck_snapshot import short_model
-from navigator.tui.diff.model import Comment, FindingNote, Side
+from navigator.tui.diff.model import FindingNote, LineComment, Side
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
@@ -81,7 +81,7 @@ class ReviewContext:
     mended: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Sequence[Look]] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
-    variants: tuple[Standing, ...] = ()
+    variants: tuple[VariantStanding, ...] = ()
     agents: Mapping[str, str] = field(default_factory=dict)
     judged: tuple[JudgementCount, ...] = ()
 
@@ -303,7 +303,7 @@ def carried(
     new_lines: Mapping[str, Sequence[str]],
     *,
     old_is_base: bool = True,
-) -> list[Comment]:
+) -> list[LineComment]:
     """Every comment of the task, placed on the version shown.
 
     Args:
@@ -312,7 +312,7 @@ def carried(
             are shown on the file as a whole.
     """
     comments = [
-        Comment(
+        LineComment(
             f"c{saved.number}",
             saved.path,
             _line(saved, shown, new_lines, old_is_base),
@@ -323,7 +323,7 @@ def carried(
         for saved in context.comments
     ]
     comments += [
-        Comment(
+        LineComment(
             f"d{index}",
             draft.path,
             draft.line or None,

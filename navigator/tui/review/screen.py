@@ -31,7 +31,7 @@ from navigator.store.reads.cards import Card
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.diff.messages import ChoiceAsked, ContextRequested
-from navigator.tui.diff.model import Comment, Mode
+from navigator.tui.diff.model import LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.registry import Action
 from navigator.tui.messages import DecideAll, OpenProposal
@@ -214,7 +214,7 @@ class ReviewScreen(NavScreen):
 
     def _read(
         self, context: ReviewContext, shown: Proposal, pair: tuple[str, str], changed: bool, between: bool
-    ) -> tuple[list[FileDiff] | None, list[Comment]]:
+    ) -> tuple[list[FileDiff] | None, list[LineComment]]:
         """The diff, if it is another one, and the comments placed on it. Runs in a thread."""
         files = self.trees.diff(context.project, *pair) if changed else None
         commented = {

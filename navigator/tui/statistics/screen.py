@@ -24,7 +24,7 @@ from navigator.model.errors import NavigatorError, NotFound
 from navigator.model.text import SIMULATED
 from navigator.sheet.account import account, folded, newest_night
 from navigator.sheet.statistics.comparison import RateComparison, compare_rates, comparison_table
-from navigator.sheet.statistics.page import Question, StatisticsPage, Table, utc_text
+from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, utc_text
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
 from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.store.reads.reader import Reader
@@ -312,23 +312,23 @@ class StatsScreen(NavScreen):
         return report_page(self.app.paths, reader, _question("", self._days).since)
 
 
-def _question(by: str, days: int) -> Question:
-    return Question(by, utc_text(clock.now() - timedelta(days=days)) if days else "")
+def _question(by: str, days: int) -> PageQuestion:
+    return PageQuestion(by, utc_text(clock.now() - timedelta(days=days)) if days else "")
 
 
-def _read(page: StatisticsPage[Any], question: Question, reader: Reader) -> Any:
+def _read(page: StatisticsPage[Any], question: PageQuestion, reader: Reader) -> Any:
     with reader.snapshot():
         return page.read(reader, question)
 
 
-def _told(question: Question, height: int, reader: Reader) -> Table:
+def _told(question: PageQuestion, height: int, reader: Reader) -> Table:
     """The account of the time in question, in so many lines; of all time: of the newest night."""
     with reader.snapshot():
         return folded(account(reader, question.since or newest_night(reader, clock.now())), height)
 
 
 def _compare(
-    pair: tuple[str, str, str] | None, question: Question, reader: Reader
+    pair: tuple[str, str, str] | None, question: PageQuestion, reader: Reader
 ) -> RateComparison | str | None:
     """The comparison of a property's two groups, or why there is none; None where none was asked for."""
     if pair is None or pair[0] != question.by:

@@ -23,7 +23,7 @@ from navigator.exam.faults import (
     misspelt,
     mutants,
 )
-from tests.scripted.samples.repositories import sample_projects
+from navigator.rehearsal.samples import sample_projects
 
 GO = """package main
 
@@ -84,7 +84,7 @@ MARKDOWN_TEXT = "# Title\n\nSee https://example.org/page for 12 of them.\nOne mo
 SOURCES = {"a.go": GO, "a.js": JAVASCRIPT, "a.ts": TYPESCRIPT, "a.md": MARKDOWN_TEXT}
 SOURCES |= {
     f"{project.name}/{path}": text.decode()
-    for project in sample_projects(6, 1)
+    for project in sample_projects()[:6]
     for path, text in project.files.items()
     if path.endswith(".py") and b"latin-1" not in text and b"\r" not in text and text
 }

@@ -10,7 +10,7 @@ from textual.message import Message
 
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import Finding
-from navigator.tui.diff.model import Comment, FindingNote
+from navigator.tui.diff.model import FindingNote, LineComment
 from navigator.tui.diff.view import DiffView
 from tests.tui.diff.preview import PreviewApp, parse_diff
 
@@ -130,8 +130,8 @@ FINDINGS = (
 )
 
 COMMENTS = (
-    Comment("draft", "billing/totals.py", 26, "also fix net() please"),
-    Comment("sent", "config.json", 3, "why not half-down?", "old", "sent"),
+    LineComment("draft", "billing/totals.py", 26, "also fix net() please"),
+    LineComment("sent", "config.json", 3, "why not half-down?", "old", "sent"),
 )
 
 
@@ -218,12 +218,12 @@ def diffs(draw: st.DrawFn) -> list[FileDiff]:
 
 
 @st.composite
-def comments_on(draw: st.DrawFn, files: list[FileDiff]) -> list[Comment]:
+def comments_on(draw: st.DrawFn, files: list[FileDiff]) -> list[LineComment]:
     """Comments on lines that exist, that do not, and on files that do not."""
-    made: list[Comment] = []
+    made: list[LineComment] = []
     for place in range(draw(st.integers(0, 4))):
         path = draw(st.sampled_from([file.path for file in files] + ["absent.py"]))
         line = draw(st.one_of(st.none(), st.integers(1, 60)))
         side = draw(st.sampled_from(["new", "old"]))
-        made.append(Comment(f"c{place}", path, line, draw(TEXT), side))  # type: ignore[arg-type]
+        made.append(LineComment(f"c{place}", path, line, draw(TEXT), side))  # type: ignore[arg-type]
     return made

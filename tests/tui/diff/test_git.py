@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from navigator.tui.diff.cells import display
-from navigator.tui.diff.layout import Kind
+from navigator.tui.diff.layout import RowKind
 from navigator.tui.diff.model import Mode
 from navigator.tui.diff.paint import NO_NEWLINE, SIGNS
 from tests.tui.diff.preview import parse_diff
@@ -80,9 +80,9 @@ async def test_the_view_shows_the_lines_git_shows(patch: str, mode: Mode) -> Non
         removed: list[str] = []
         for index, row in enumerate(layout.rows):
             text = painter.strip(row, 0, layout.height(index)).text
-            if row.kind == Kind.LINE:
+            if row.kind == RowKind.LINE:
                 shown.append(text[painter.gutter - 2 :].rstrip())
-            elif row.kind == Kind.PAIR:
+            elif row.kind == RowKind.PAIR:
                 # Wide characters make text shorter than its cells: the middle is where the line of the middle is.
                 left, right = text.split("│", 1)
                 removed.append(left[painter.gutter - 2 :].rstrip())

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.diff import DiffLine, FileDiff
-from navigator.tui.diff.layout import Kind, Layout, Row, Rows, build_rows, hidden_above, may_continue
-from navigator.tui.diff.model import Comment, FindingNote, LineRef, Mode, place
+from navigator.tui.diff.layout import DiffRow, Layout, RowKind, Rows, build_rows, hidden_above, may_continue
+from navigator.tui.diff.model import FindingNote, LineComment, LineRef, Mode, place
 from navigator.tui.diff.paint import Painter, Scene
 from navigator.tui.diff.walk import row_of_line
 from navigator.tui.theme import THEMES, palette_for
@@ -18,7 +18,7 @@ from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, comments_on, diffs
 MODES = st.sampled_from(["unified", "split"])
 
 
-def rows_for(files: list[FileDiff], comments: list[Comment], mode: Mode) -> Rows:
+def rows_for(files: list[FileDiff], comments: list[LineComment], mode: Mode) -> Rows:
     return build_rows(files, place(files, comments), mode)
 
 
@@ -32,9 +32,9 @@ def test_every_line_is_there_once_and_in_order(
         for h, hunk in enumerate(file.hunks):
             here = [row for row in rows if row[1:3] == (f, h)]
             if mode == "unified":
-                assert [row.a for row in here if row.kind == Kind.LINE] == list(range(len(hunk.lines)))
+                assert [row.a for row in here if row.kind == RowKind.LINE] == list(range(len(hunk.lines)))
                 continue
-            pairs = [row for row in here if row.kind == Kind.PAIR]
+            pairs = [row for row in here if row.kind == RowKind.PAIR]
             left = [row.a for row in pairs if row.a >= 0]
             right = [row.b for row in pairs if row.b >= 0]
             assert left == [i for i, line in enumerate(hunk.lines) if line.kind != "+"]
@@ -44,8 +44,8 @@ def test_every_line_is_there_once_and_in_order(
                 for r in pairs
                 if r.a != r.b and min(r.a, r.b) >= 0
             )
-    assert Counter(row.a for row in rows if row.kind == Kind.BOX) == Counter(range(len(comments)))
-    assert [row.file for row in rows if row.kind == Kind.FILE] == list(range(len(files)))
+    assert Counter(row.a for row in rows if row.kind == RowKind.BOX) == Counter(range(len(comments)))
+    assert [row.file for row in rows if row.kind == RowKind.FILE] == list(range(len(files)))
 
 
 @given(st.data(), diffs(), MODES, st.integers(1, 120), st.booleans())
@@ -83,7 +83,7 @@ def test_rows_by_number_are_the_rows_in_order(files: list[FileDiff], mode: Mode)
 
 
 def test_removed_and_added_lines_of_a_change_stand_side_by_side() -> None:
-    rows = [row for row in rows_for(FILES, [], "split") if row[1:3] == (2, 0) and row.kind == Kind.PAIR]
+    rows = [row for row in rows_for(FILES, [], "split") if row[1:3] == (2, 0) and row.kind == RowKind.PAIR]
     assert [(row.a, row.b) for row in rows] == [(0, 0), (1, 1), (2, 4), (3, 5), (-1, 6)]
 
 
@@ -102,7 +102,7 @@ def test_a_file_continues_only_after_full_context() -> None:
 
 def test_a_folded_file_shows_its_header_alone() -> None:
     rows = build_rows(FILES, place(FILES, COMMENTS), "unified", folded={1})
-    assert [row for row in rows if row.file == 1] == [Row(Kind.FILE, 1)]
+    assert [row for row in rows if row.file == 1] == [DiffRow(RowKind.FILE, 1)]
 
 
 def test_findings_go_to_their_line_their_hunk_their_file_or_the_top() -> None:
@@ -125,7 +125,7 @@ def test_findings_go_to_their_line_their_hunk_their_file_or_the_top() -> None:
 
 def test_the_heaviest_finding_is_first_and_comments_last() -> None:
     notes = [
-        Comment("c", "billing/totals.py", 23, "hm"),
+        LineComment("c", "billing/totals.py", 23, "hm"),
         FindingNote("nit", finding(severity="nit")),
         FindingNote("blocker", finding(severity="blocker")),
         FindingNote("minor", finding(severity="minor")),
@@ -138,7 +138,7 @@ def test_a_renamed_file_is_found_by_either_name() -> None:
     hunk = FILES[0].hunks[0]
     renamed = FileDiff("R100", "before.py", "after.py", hunks=(hunk,))
     assert line.old == 1
-    comments = [Comment("a", "before.py", 1, "?", "old"), Comment("b", "after.py", 1, "?", "old")]
+    comments = [LineComment("a", "before.py", 1, "?", "old"), LineComment("b", "after.py", 1, "?", "old")]
     assert place([renamed], comments).lines == {LineRef(0, 0, 0): [0, 1]}
 
 

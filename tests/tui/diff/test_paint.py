@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.text import is_unsafe
 from navigator.tui.diff.cells import display
-from navigator.tui.diff.layout import Kind, Layout, Row, build_rows
+from navigator.tui.diff.layout import DiffRow, Layout, RowKind, build_rows
 from navigator.tui.diff.model import Annotation, FindingNote, Mode, place
 from navigator.tui.diff.paint import NO_NEWLINE, SIGNS, Cursor, Painter, Scene
 from navigator.tui.theme import THEMES, palette_for
@@ -79,7 +79,7 @@ def test_every_strip_is_safe_and_as_wide_as_the_view(
 def test_a_wrapped_diff_shows_every_character(files: list[FileDiff], width: int) -> None:
     painter, layout = painted(files, width=width, wrap=True)
     for index, row in enumerate(layout.rows):
-        if row.kind != Kind.LINE:
+        if row.kind != RowKind.LINE:
             continue
         line = files[row.file].hunks[row.hunk].lines[row.a]
         height = layout.height(index)
@@ -173,10 +173,10 @@ def test_a_line_of_a_hundred_thousand_wide_characters_can_be_looked_at_anywhere(
     assert "日本語" in painter.strip(layout.rows[2], 2_000, layout.height(2)).text
 
 
-def line_with(text: str) -> Row:
+def line_with(text: str) -> DiffRow:
     """The row of the sample's line that holds `text`."""
     _, layout = painted(FILES)
-    lines = (row for row in layout.rows if row.kind == Kind.LINE)
+    lines = (row for row in layout.rows if row.kind == RowKind.LINE)
     return next(row for row in lines if text in FILES[row.file].hunks[row.hunk].lines[row.a].text)
 
 

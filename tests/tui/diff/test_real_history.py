@@ -15,7 +15,7 @@ from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.model.models import Project
 from navigator.tui.diff.cells import display
-from navigator.tui.diff.layout import Kind
+from navigator.tui.diff.layout import RowKind
 from navigator.tui.diff.paint import NO_NEWLINE, SIGNS
 from tests.tui.diff.samples import ViewApp
 
@@ -79,7 +79,7 @@ def lines_of_view(app: ViewApp) -> list[str]:
     return [
         painter.strip(row, 0, layout.height(index)).text[painter.gutter - 2 :]
         for index, row in enumerate(layout.rows)
-        if row.kind == Kind.LINE
+        if row.kind == RowKind.LINE
     ]
 
 

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.text import is_unsafe
 from navigator.tui.diff.canvas import EMPTY
-from navigator.tui.diff.layout import Kind
-from navigator.tui.diff.model import Anchor, Comment, FindingNote
+from navigator.tui.diff.layout import RowKind
+from navigator.tui.diff.model import Anchor, FindingNote, LineComment
 from navigator.tui.diff.view import DiffView
 from navigator.tui.theme import THEMES
 from tests.tui.diff.samples import (
@@ -38,7 +38,7 @@ async def settle(pilot: Pilot[None]) -> DiffView:
     return app.view
 
 
-def kind_at_cursor(view: DiffView) -> Kind:
+def kind_at_cursor(view: DiffView) -> RowKind:
     return view._layout.rows[view._cursor].kind
 
 
@@ -94,7 +94,7 @@ async def test_hunks_and_files() -> None:
         for _ in range(7):
             await pilot.press("]")
             hunks.append(view.location.hunk)
-            assert kind_at_cursor(view) == Kind.HUNK
+            assert kind_at_cursor(view) == RowKind.HUNK
         assert hunks == ["H1", "H2", "H3", "H4", "H5", "H6", "H6"]
         await pilot.press("[")
         assert view.location.hunk == "H5"
@@ -284,14 +284,14 @@ async def test_lines_below_the_last_hunk_are_asked_for_until_the_file_ends() -> 
     async with app.run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
         await pilot.press("G")
-        assert kind_at_cursor(view) == Kind.GAP
+        assert kind_at_cursor(view) == RowKind.GAP
         await pilot.press("enter")
         asked = app.heard(DiffView.ContextRequested)[-1]
         assert (asked.where, asked.first, asked.count) == ("below", 10, 20)
         view.insert_context("a.py", "H2", ["ten", "eleven", "twelve"], "below")
-        assert view._layout.rows[-1].kind == Kind.GAP
+        assert view._layout.rows[-1].kind == RowKind.GAP
         view.insert_context("a.py", "H2", ["last"], "below", ended=True, no_newline=True)
-        assert view._layout.rows[-1].kind == Kind.LINE
+        assert view._layout.rows[-1].kind == RowKind.LINE
         assert view.files[0].hunks[0].lines[-1] == DiffLine(" ", "last", 13, 13, no_newline=True)
 
 
@@ -301,7 +301,7 @@ async def test_other_comments_leave_the_cursor_and_the_screen_where_they_were() 
         view.move_to(TOTALS, "new", 25)
         await pilot.pause()
         where, height = view.location, row_on_screen(view)
-        more = [Comment(f"c{n}", TOTALS, 13, "one more\nand another line") for n in range(3)]
+        more = [LineComment(f"c{n}", TOTALS, 13, "one more\nand another line") for n in range(3)]
         view.set_comments([*COMMENTS, *more])
         assert (view.location, row_on_screen(view)) == (where, height)
         view.set_findings([])
@@ -315,7 +315,7 @@ async def test_the_wheel_leaves_the_cursor_and_the_next_step_brings_it_back() ->
         view.scroll_to(y=200, animate=False)
         await pilot.pause()
         assert view.location == Anchor("long.txt")
-        view.set_comments([Comment("c", "long.txt", 450, "far away")])
+        view.set_comments([LineComment("c", "long.txt", 450, "far away")])
         assert view.scroll_y == 200
         await pilot.press("j")
         assert view.scroll_y == 200

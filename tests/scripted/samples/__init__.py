@@ -1,1 +1,0 @@
-"""The parts that sample repositories are put together from. All of it was written for Navigator."""
