@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tools.mkdir()
     monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
     monkeypatch.setenv("KEY", "ordinary")
-    monkeypatch.setattr(read_ahead, "Limits", lambda: ReadLimits(0, 0, 0))
+    monkeypatch.setattr(read_ahead, "ReadLimits", lambda: ReadLimits(0, 0, 0))
     return tmp_path
 
 

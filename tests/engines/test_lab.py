@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from navigator.lab.speculation.checks import TableFacts, findings
-from navigator.lab.speculation.estimates import MethodEstimate, estimates
+from navigator.lab.speculation.estimates import Guess, estimates
 from navigator.lab.speculation.fit import fits
 from navigator.lab.speculation.plan import prompt_texts, read_plan
 from navigator.lab.speculation.rule import rules
@@ -62,7 +62,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     return read_runs(folder / "runs.jsonl").runs
 
 
-def estimate(runs: list[Run], method: str, gamma: int) -> MethodEstimate:
+def estimate(runs: list[Run], method: str, gamma: int) -> Guess:
     (found,) = (each for each in estimates(runs) if (each.draft, each.gamma) == (method, gamma))
     return found
 

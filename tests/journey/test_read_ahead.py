@@ -58,7 +58,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         pytest.skip("page cache: this file system does not empty it when asked")
     config = tmp_path / "config.toml"
     config.write_text(f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n')
-    monkeypatch.setattr(read_ahead, "Limits", lambda: ReadLimits(0, 0, 0))
+    monkeypatch.setattr(read_ahead, "ReadLimits", lambda: ReadLimits(0, 0, 0))
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
     return files
 
@@ -81,7 +81,7 @@ async def test_a_resident_reviewer_does_not_warm_itself(weights: list[Path]) -> 
 async def test_a_swap_stops_the_reading_before_it_begins(
     weights: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_ahead, "Limits", lambda: ReadLimits(0, MIB, 0))
+    monkeypatch.setattr(read_ahead, "ReadLimits", lambda: ReadLimits(0, MIB, 0))
     warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
     measuring = await warmth.before(Role.REVIEWER)
