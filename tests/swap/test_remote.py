@@ -219,8 +219,8 @@ async def test_two_processes_share_one_connection(desk: Desk, box: SshServer) ->
 def test_nothing_is_left_of_a_client_that_is_killed(box: SshServer) -> None:
     """Its end of the connection lives as long as its input is open, and so does ours."""
     program = (
-        "import sys, time\nfrom navigator.swap.remote.ssh import Connection\n"
-        f"connection = Connection({HOST!r}, ())\nconnection.open()\nprint('open', flush=True)\ntime.sleep(600)\n"
+        "import sys, time\nfrom navigator.swap.remote.ssh import SshConnection\n"
+        f"connection = SshConnection({HOST!r}, ())\nconnection.open()\nprint('open', flush=True)\ntime.sleep(600)\n"
     )
     client = subprocess.Popen(
         [sys.executable, "-c", program],
