@@ -181,7 +181,7 @@ class _Reading:
             elif self._left_out(path):
                 self.problems.append((path, "It is a file that models may not see: leave it alone."))
             elif not self._same(base, folder, name):
-                self._take(path, _read(folder, name))
+                self._take(path, _read_file(folder, name))
         for path, entry in self._entries.items():
             if path not in seen and entry.mode != _SUBMODULE and not self._left_out(path):
                 self.changes[path] = FileChange(None)
@@ -195,14 +195,14 @@ class _Reading:
         for path in paths:
             try:
                 with holding(top, path) as (folder, name):
-                    held = _read(folder, name)
+                    held = _read_file(folder, name)
             except OSError:
                 continue  # its folder went away
             self._take(path, held)
 
     def _note_ignores(self, path: str, folder: int, name: str) -> None:
         """A `.gitignore` that is no plain file, or a very large one, ignores nothing."""
-        held = _read(folder, name, _LARGEST_IGNORE)
+        held = _read_file(folder, name, _LARGEST_IGNORE)
         if isinstance(held, FileChange) and held.mode != _LINK and len(self.ignores) < _MOST_IGNORES:
             self.ignores[path] = held.content or b""
 
@@ -213,14 +213,14 @@ class _Reading:
             self.changes[path] = held
 
     def _same(self, base: TreeEntry, folder: int, name: str) -> bool:
-        held = _read(folder, name, most=base.size)
+        held = _read_file(folder, name, most=base.size)
         if isinstance(held, str) or held.mode != base.mode:
             return False
         content = held.content or b""
         return hashlib.new(self._format, b"blob %d\0" % len(content) + content).hexdigest() == base.sha
 
 
-def _read(folder: int, name: str, most: int = MAX_RESULT) -> FileChange | str:
+def _read_file(folder: int, name: str, most: int = MAX_RESULT) -> FileChange | str:
     """A file's bytes and git's mode for it, or why it cannot be taken."""
     try:
         if kind_of(folder, name) == "a link":

@@ -37,15 +37,15 @@ def texts_of(
     return [
         FileText(
             change.path,
-            _text(change.old_mode, change.old_sha, read_blob),
-            _text(change.new_mode, change.new_sha, read_blob),
+            _decoded_blob(change.old_mode, change.old_sha, read_blob),
+            _decoded_blob(change.new_mode, change.new_sha, read_blob),
         )
         for change in raw
         if change.path not in without
     ]
 
 
-def _text(mode: str, sha: str, read_blob: Callable[[str], bytes]) -> str | None:
+def _decoded_blob(mode: str, sha: str, read_blob: Callable[[str], bytes]) -> str | None:
     if mode == ABSENT or not mode.startswith(_FILE):
         return None
     try:
@@ -67,7 +67,7 @@ def content_items(
     """
     files = texts_of(raw, read_blob, without=without)
     try:
-        return run_bounded(text_items, files, size=_size(files), seconds=_SECONDS)
+        return run_bounded(text_items, files, size=_characters(files), seconds=_SECONDS)
     except WorkerLost:
         words = "could not be examined within the limits of time and memory: read the change itself"
         return [_confirm(UNEXAMINED, file.path, words) for file in files]
@@ -84,7 +84,7 @@ def text_items(files: Sequence[FileText]) -> list[PolicyItem]:
     return items
 
 
-def _size(files: Sequence[FileText]) -> int:
+def _characters(files: Sequence[FileText]) -> int:
     return sum(len(text) for file in files for text in (file.old, file.new) if text is not None)
 
 
@@ -96,7 +96,7 @@ def no_functional_change(raw: Sequence[RawChange], read_blob: Callable[[str], by
     """Whether the change is of Python alone and leaves what it does as it was."""
     files = texts_of(raw, read_blob)
     try:
-        return run_bounded(changes_nothing, files, size=_size(files), seconds=_SECONDS)
+        return run_bounded(changes_nothing, files, size=_characters(files), seconds=_SECONDS)
     except WorkerLost:
         return False
 

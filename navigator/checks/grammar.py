@@ -79,7 +79,7 @@ class GrammarGate:
         # One great fault can take the place of several small ones, so their count says nothing; and a grammar may have met
         # what it does not know. Then a bracket that lost its other half has to bear it out.
         broken = odd or (language in _WHOLE and not was["faults"])
-        return _said(was, now, _changed(before or b"", after)) if broken else None
+        return _fault_words(was, now, _changed(before or b"", after)) if broken else None
 
     def _faults(self, language: str, data: bytes) -> dict[str, Any] | None:
         """None: too large, or the process did not survive it, or others before it."""
@@ -93,7 +93,7 @@ class GrammarGate:
         return found if found.get("judged") else None
 
 
-def _said(was: dict[str, Any], now: dict[str, Any], changed: tuple[int, int]) -> str:
+def _fault_words(was: dict[str, Any], now: dict[str, Any], changed: tuple[int, int]) -> str:
     """The new fault, or the bracket without its other half, that is nearest to what changed; the other one beside it.
 
     Grammars often lose their way only far behind what is wrong.

@@ -66,7 +66,7 @@ def removed_tests(files: Sequence[FileText]) -> dict[str, str]:
     A test that is in another file of the same change afterwards, or under another name with the same body, is not
     gone.
     """
-    pairs = [(file, _read(file.path, file.old), _read(file.path, file.new)) for file in files]
+    pairs = [(file, _find_tests(file.path, file.old), _find_tests(file.path, file.new)) for file in files]
     names = Counter(name for _, _, after in pairs for name in after.tests)
     bodies = sum((after.bodies for _, _, after in pairs), Counter[str]())
     for _, before, _ in pairs:
@@ -92,7 +92,7 @@ def _compared(before: Tests, after: Tests, names: Counter[str], bodies: Counter[
             continue
         gone.append(name)
     if gone:
-        yield f"removes {_number(gone, 'test')}: {_list(gone)}"
+        yield f"removes {_counted(gone, 'test')}: {_list(gone)}"
     fewer = [name for name, count in before.tests.items() if after.tests.get(name, count) < count]
     if fewer:
         yield f"takes assertions out of {_list(fewer)}"
@@ -104,7 +104,7 @@ def _compared(before: Tests, after: Tests, names: Counter[str], bodies: Counter[
         yield f"switches tests off: {_list(sorted(set(off)))}"
 
 
-def _number(items: Sequence[str], word: str) -> str:
+def _counted(items: Sequence[str], word: str) -> str:
     return f"1 {word}" if len(items) == 1 else f"{len(items)} {word}s"
 
 
@@ -113,12 +113,12 @@ def _list(items: Sequence[str]) -> str:
     return ", ".join(items[:_SHOWN]) + more
 
 
-def _read(path: str, text: str | None) -> Tests:
+def _find_tests(path: str, text: str | None) -> Tests:
     if text is None or len(text) > MOST_BYTES:
         return Tests()
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in {".py", ".pyi"}:
-        return _python(path, text) if is_test_file(path) else Tests()
+        return _python_tests(path, text) if is_test_file(path) else Tests()
     rules = _RULES.get(suffix)
     if rules is None or not (is_test_file(path) or suffix == ".rs"):
         return Tests()
@@ -136,7 +136,7 @@ _OFF_PYTHON = patterns.compile(
 )
 
 
-def _python(path: str, text: str) -> Tests:
+def _python_tests(path: str, text: str) -> Tests:
     found = Tests(off=Counter(match[0].strip("( ") for match in _OFF_PYTHON.finditer(_without_strings(text))))
     try:
         tree = parse_python(text)

@@ -240,7 +240,7 @@ def omission_in(old: str, new: str) -> str | None:
     Returns:
         The line, stripped, or None.
     """
-    shorter = _filled(new) < _filled(old)
+    shorter = _filled_lines(new) < _filled_lines(old)
     suspects = [line for line in new.split("\n") if _is_placeholder(line, shorter=shorter)]
     if not suspects:
         return None
@@ -252,7 +252,7 @@ def omission_in(old: str, new: str) -> str | None:
     return None
 
 
-def _filled(text: str) -> int:
+def _filled_lines(text: str) -> int:
     return sum(1 for line in text.split("\n") if line.strip())
 
 

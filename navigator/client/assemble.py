@@ -102,25 +102,25 @@ def mended(text: str) -> str:
 
 def server_words(payload: Any, limit: int = _WORDS) -> str:
     """What a server says in an error body, in one safe line of at most `limit` characters."""
-    found = _words(payload)
+    found = _error_words(payload)
     line = safe_line(" ".join(mended(found).split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def _words(payload: Any) -> str:
+def _error_words(payload: Any) -> str:
     if isinstance(payload, str):
         return payload
     if isinstance(payload, list):
-        return "; ".join(_words(item) for item in payload[:5])
+        return "; ".join(_error_words(item) for item in payload[:5])
     if not isinstance(payload, dict):
         return ""
     if "loc" in payload:  # a validation error of pydantic or FastAPI
         place = payload["loc"] if isinstance(payload["loc"], list) else []
-        words = f"{'.'.join(str(part) for part in place)}: {_words(payload.get('msg', ''))}"
-        return f"{words} ({_words(payload.get('type', ''))})"
+        words = f"{'.'.join(str(part) for part in place)}: {_error_words(payload.get('msg', ''))}"
+        return f"{words} ({_error_words(payload.get('type', ''))})"
     for key in ("error", "message", "detail", "error_msg"):
         if payload.get(key):
-            return _words(payload[key])
+            return _error_words(payload[key])
     return ""
 
 
@@ -234,9 +234,9 @@ class Assembly:
         details = usage.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, dict) else 0
         self._tokens = (
-            _count(usage.get("prompt_tokens")),
-            _count(usage.get("completion_tokens")),
-            _count(cached),
+            _amount(usage.get("prompt_tokens")),
+            _amount(usage.get("completion_tokens")),
+            _amount(cached),
         )
 
     def result(self) -> tuple[str, str]:
@@ -329,7 +329,7 @@ def error_for_status(
     )
 
 
-def _count(value: Any) -> int:
+def _amount(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0 or value > 10**12:
         return 0
     return value

@@ -59,7 +59,7 @@ def describe_models(kind: ServerKind, models: list[dict[str, Any]], path: str) -
             entry.get("context_length"),
             meta.get("n_ctx_train") if isinstance(meta, dict) else None,
         ]
-        context = next((value for value in candidates if _whole(value)), None)
+        context = next((value for value in candidates if _is_count(value)), None)
     return ModelInfo(kind, tuple(entry["id"] for entry in models), path, context)
 
 
@@ -95,8 +95,8 @@ def _loads(payload: Any) -> Load | None:
     rows = [rank for rank in ranks if isinstance(rank, dict)]
     if not rows:
         return None
-    usages = [float(row["token_usage"]) for row in rows if _number(row.get("token_usage"))]
-    speeds = [float(row["gen_throughput"]) for row in rows if _number(row.get("gen_throughput"))]
+    usages = [float(row["token_usage"]) for row in rows if _is_amount(row.get("token_usage"))]
+    speeds = [float(row["gen_throughput"]) for row in rows if _is_amount(row.get("gen_throughput"))]
     return Load(
         running=sum(_int(row.get("num_running_reqs")) for row in rows),
         waiting=sum(_int(row.get("num_waiting_reqs")) + _grammar(row) for row in rows),
@@ -129,12 +129,12 @@ def _slots(payload: Any) -> Load | None:
 
 
 def _int(value: Any) -> int:
-    return value if _whole(value) else 0
+    return value if _is_count(value) else 0
 
 
-def _whole(value: Any) -> bool:
+def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
 
 
-def _number(value: Any) -> bool:
+def _is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12

@@ -77,7 +77,7 @@ async def look_at(role: Role, server: ServerSettings) -> ServerLook:
     """Ask one server what it serves and how busy it is. What goes wrong is in the result, never raised."""
     blank = ServerLook(role, server.model, server.base_url, "silent")
     try:
-        return await _ask(server, blank)
+        return await _ask_server(server, blank)
     except NavigatorError as error:
         return failed_look(blank, error)
 
@@ -97,7 +97,7 @@ def failed_look(blank: ServerLook, error: NavigatorError) -> ServerLook:
     return replace(blank, state=state, problem=error.message, remedy=error.hint, down=down)
 
 
-async def _ask(server: ServerSettings, blank: ServerLook) -> ServerLook:
+async def _ask_server(server: ServerSettings, blank: ServerLook) -> ServerLook:
     patience = Timeouts(connect=1.0, probe=_PATIENCE, health=_PATIENCE)
     async with ModelClient(server, timeouts=patience) as client:
         began = time.monotonic()

@@ -84,7 +84,7 @@ def kind_of(top: Path | int, name: str) -> str:
             mode = os.stat(last, dir_fd=at, follow_symlinks=False).st_mode
     except FileNotFoundError:
         return ""
-    return _named(mode)
+    return _kind_of_file(mode)
 
 
 def read_file(top: Path | int, name: str, most: int) -> bytes:
@@ -108,7 +108,7 @@ def read_with_mode(top: Path | int, name: str, most: int) -> tuple[bytes, int]:
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                raise NotPlain(errno.EINVAL, f"it is {_named(found.st_mode)}", name)
+                raise NotPlain(errno.EINVAL, f"it is {_kind_of_file(found.st_mode)}", name)
             with open(descriptor, "rb", closefd=False) as file:
                 content = file.read(most + 1) if found.st_size <= most else b""
             if max(found.st_size, len(content)) > most:
@@ -118,7 +118,7 @@ def read_with_mode(top: Path | int, name: str, most: int) -> tuple[bytes, int]:
             os.close(descriptor)
 
 
-def _named(mode: int) -> str:
+def _kind_of_file(mode: int) -> str:
     return _KINDS.get(stat.S_IFMT(mode), "a device")
 
 
@@ -169,7 +169,7 @@ def walk(top: Path | int, *, most: int, deepest: int) -> Iterator[tuple[str, int
             above, folder, names = way.pop()
             if names is None:
                 way.append((above, folder, iter(())))  # closed even where it cannot be read
-                found = _names(folder, most - count)
+                found = _names_in(folder, most - count)
                 count += len(found)
                 way[-1] = (above, folder, iter(found))
                 continue
@@ -199,7 +199,7 @@ def _folder_or_none(at: int, name: str) -> int | None:
         raise
 
 
-def _names(folder: int, most: int) -> list[str]:
+def _names_in(folder: int, most: int) -> list[str]:
     found: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:

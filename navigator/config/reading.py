@@ -72,7 +72,7 @@ def line_of(text: str, location: Location) -> int | None:
     for number, line in enumerate(text.splitlines(), start=1):
         header = _HEADER.fullmatch(line)
         if header:
-            table = _plain(header[1])
+            table = _unquoted(header[1])
             seen += table == "project"
             if wanted == table or wanted.startswith(f"{table}."):
                 header_line = number if table != "project" or seen == index else header_line
@@ -80,13 +80,13 @@ def line_of(text: str, location: Location) -> int | None:
         key = _KEY.match(line)
         if key is None or (table == "project" and seen != index):
             continue
-        full = f"{table}.{_plain(key[1])}" if table else _plain(key[1])
+        full = f"{table}.{_unquoted(key[1])}" if table else _unquoted(key[1])
         if full == wanted or wanted.startswith(f"{full}."):
             return number
     return header_line
 
 
-def _plain(key: str) -> str:
+def _unquoted(key: str) -> str:
     return patterns.sub(r"[\"'\s]", "", key)
 
 
@@ -106,7 +106,7 @@ def _refuse_unknown(
     known = [name for name, field in model.model_fields.items() if not field.exclude]
     for key, value in table.items():
         if key not in known:
-            raise _unknown(file, text, (*place, key), known)
+            raise _unknown_key(file, text, (*place, key), known)
         inner = inner_model(model.model_fields[key].annotation)
         if inner is None:
             continue
@@ -118,11 +118,13 @@ def _refuse_unknown(
                 _refuse_unknown(file, text, item, inner, where)
 
 
-def _unknown(file: Path, text: str, location: Location, known: list[str]) -> ConfigError:
+def _unknown_key(file: Path, text: str, location: Location, known: list[str]) -> ConfigError:
     name = str(location[-1])
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}."
-    return ConfigError(f"{_where(file, text, location)}: unknown key {_dotted(location)!r}.", hint=hint)
+    return ConfigError(
+        f"{_file_and_line(file, text, location)}: unknown key {_dotted(location)!r}.", hint=hint
+    )
 
 
 def _explain(file: Path, text: str, error: ValidationError) -> str:
@@ -132,11 +134,11 @@ def _explain(file: Path, text: str, error: ValidationError) -> str:
         location: Location = item["loc"]
         message = item["msg"].removeprefix("Value error, ")
         key = f"{_dotted(location)}: " if location else ""
-        lines.append(f"{_where(file, text, location)}: {key}{message[:1].lower()}{message[1:]}.")
+        lines.append(f"{_file_and_line(file, text, location)}: {key}{message[:1].lower()}{message[1:]}.")
     return "\n".join(lines)
 
 
-def _where(file: Path, text: str, location: Location) -> str:
+def _file_and_line(file: Path, text: str, location: Location) -> str:
     line = line_of(text, location) if location else None
     return f"{file}:{line}" if line else str(file)
 

@@ -144,7 +144,7 @@ def build_context(
     """
     repo = repo or RepoMap(source)
     wished = shared_budget or budget_tokens
-    shared = _share(repo, project, wished if 2 * budget_tokens >= wished else budget_tokens, count)
+    shared = _shared_context(repo, project, wished if 2 * budget_tokens >= wished else budget_tokens, count)
     left_out = list(shared.left_out)
     shown, nearby, nearby_tokens = _for_task(
         repo, task_text, files, budget_tokens, shared, count, left_out, sizes
@@ -182,7 +182,7 @@ def _for_task(
     query = read_task(task_text, repo.number)
     conventions = shared.conventions.path if shared.conventions else ""
     wanted = [path for path in dict.fromkeys(files) if path != conventions]
-    shown = _named(repo, wanted, query, left, count, left_out)
+    shown = _named_files(repo, wanted, query, left, count, left_out)
     ranking = rank_files(repo, query, files)
     best = [repo.files[number] for number in ranking.order(sizes.least_score)[:_MOST_RANKED]]
     ranked = [file for file in best if file.path not in {conventions, *wanted}]
@@ -228,7 +228,7 @@ def readable(source: TreeSource, path: str, most: int = MAX_FILE_BYTES) -> tuple
     return (None, secret) if secret else (text, "")
 
 
-def _share(repo: RepoMap, project: Project, budget: int, count: Count) -> _Shared:
+def _shared_context(repo: RepoMap, project: Project, budget: int, count: Count) -> _Shared:
     """What every task of this base is shown."""
     left_out: list[LeftOut] = []
     conventions = _conventions(repo.source, project, int(budget * CONVENTIONS_SHARE), count, left_out)
@@ -239,7 +239,7 @@ def _share(repo: RepoMap, project: Project, budget: int, count: Count) -> _Share
     return _Shared(conventions, tree, tree_tokens, drawn, map_tokens, tuple(left_out))
 
 
-def _named(
+def _named_files(
     repo: RepoMap, wanted: Sequence[str], query: TaskTerms, budget: int, count: Count, left_out: list[LeftOut]
 ) -> list[ContextFile]:
     """The files that the task names, whole where they fit, else the parts that speak of the task."""

@@ -369,7 +369,7 @@ class Looker:
             self._count,
         )
         total = sum(len(numbers) for numbers in hits.values())
-        note = f"{_counted(total, 'line')} in {_counted(len(hits), 'file')}{drawn.note}{skipped}"
+        note = f"{_plural(total, 'line')} in {_plural(len(hits), 'file')}{drawn.note}{skipped}"
         return self._showing(request, [drawn.piece], note, cut=bool(drawn.left or unread))
 
     def _candidates(self, literal: str, glob: str) -> list[str]:
@@ -384,7 +384,7 @@ class Looker:
         return sorted(paths, key=self._by_rank)
 
 
-def _counted(number: int, what: str) -> str:
+def _plural(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 

@@ -394,7 +394,7 @@ class Counterparts:
 
     def of(self, path: str) -> list[str]:
         """At most two other files of the same name in the same place, one folder more or less aside."""
-        others = [other for other in self._named[_subject(path)] if other != path and _beside(path, other)]
+        others = [other for other in self._named[_subject(path)] if other != path and _test_of(path, other)]
         return others[:_MOST_COUNTERPARTS]
 
 
@@ -403,7 +403,7 @@ def _subject(path: str) -> str:
     return _OF_TESTS.sub("", path.rsplit("/", 1)[-1].rsplit(".", 1)[0].casefold())
 
 
-def _beside(path: str, other: str) -> bool:
+def _test_of(path: str, other: str) -> bool:
     if path.rpartition("/")[0] == other.rpartition("/")[0]:
         return True
     a, b = ([part for part in each.split("/")[:-1] if part not in _FOLDERS] for each in (path, other))

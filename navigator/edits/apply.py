@@ -220,7 +220,7 @@ class _Application:
                 EditCode.MARKER,
                 f"The block holds {len(dividers)} divider lines. Write it with nine-character markers.",
             )
-        if (entry.text is None or entry.text.blank) and not _filled(block.body[: dividers[0]]):
+        if (entry.text is None or entry.text.blank) and not _has_words(block.body[: dividers[0]]):
             self._create(block, entry, block.body[dividers[0] + 1 :])
             return
         text = self._require_file(entry)
@@ -260,14 +260,14 @@ class _Application:
     ) -> tuple[tuple[str, ...], tuple[str, ...], SearchMatch]:
         """The divider whose upper part is in the file, and where it is."""
         parts = [(block.body[:at], block.body[at + 1 :]) for at in dividers]
-        if len(parts) == 1 and _filled(parts[0][0]) and parts[0][0] == parts[0][1]:
+        if len(parts) == 1 and _has_words(parts[0][0]) and parts[0][0] == parts[0][1]:
             raise BlockRefused(
                 EditCode.NO_OP, "SEARCH and REPLACE are the same. Drop this block, or write the change."
             )
         found = [
             (upper, lower, match)
             for upper, lower in parts
-            if _filled(upper) and (match := locate(text.lines, upper)) is not None
+            if _has_words(upper) and (match := locate(text.lines, upper)) is not None
         ]
         if len(found) == 1:
             return found[0]
@@ -277,7 +277,7 @@ class _Application:
                 f"The block holds {len(dividers)} divider lines, and the lines above more than one of them are in the "
                 "file. Write this block with nine-character markers.",
             )
-        if not _filled(parts[0][0]):
+        if not _has_words(parts[0][0]):
             self._refuse_existing(entry, text, parts[0][1])
         gates.refuse_applied(entry, text.lines, parts)
         self.no_matches += 1
@@ -327,7 +327,7 @@ def whole_text(old: TextFile, content: Sequence[str]) -> TextFile:
     return old.splice(0, len(old.lines), align(old.lines, kept))
 
 
-def _filled(lines: Sequence[str]) -> bool:
+def _has_words(lines: Sequence[str]) -> bool:
     """Whether a line holds more than whitespace. Blank lines alone name no place in a file."""
     return any(line.strip() for line in lines)
 

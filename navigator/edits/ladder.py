@@ -108,10 +108,12 @@ def _find_all(
     lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], str] | None
 ) -> tuple[int, ...]:
     """Where `wanted` is among `lines`, both in that form, overlaps included; at most `_MOST` places."""
-    return tuple(islice(_places(lines, wanted, form), _MOST))
+    return tuple(islice(_find_places(lines, wanted, form), _MOST))
 
 
-def _places(lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], str] | None) -> Iterator[int]:
+def _find_places(
+    lines: Sequence[str], wanted: Sequence[str], form: Callable[[str], str] | None
+) -> Iterator[int]:
     """The places one by one.
 
     The search runs over one string with a newline round every line: the standard library's search is linear.
@@ -132,7 +134,7 @@ def _find_shifted(lines: Sequence[str], search: Sequence[str]) -> list[tuple[int
         return []
     found: list[tuple[int, Shift]] = []
     steps = 0
-    for start in _places(lines, search, str.strip):
+    for start in _find_places(lines, search, str.strip):
         steps += len(search)
         if steps > _MAX_STEPS:
             return []

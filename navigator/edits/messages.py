@@ -198,11 +198,11 @@ def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:
             break
     starts = [start for start, _ in votes.most_common(_MAX_CANDIDATES)]
     if len(starts) < 2:
-        starts += [start for start in _alike(lines, search, last) if start not in starts]
+        starts += [start for start in _similar_starts(lines, search, last) if start not in starts]
     return starts
 
 
-def _alike(lines: Sequence[str], search: Sequence[str], last: int) -> list[int]:
+def _similar_starts(lines: Sequence[str], search: Sequence[str], last: int) -> list[int]:
     """Starts at which the longest line of SEARCH meets lines that are like it."""
     j = max(range(len(search)), key=lambda k: len(search[k].strip()))
     matcher = SequenceMatcher(None, autojunk=False)

@@ -97,7 +97,7 @@ async def take_in(deps: Dependencies, project: Project) -> Queued:
         )
     moved = bool(project.review_branches) and branches.tips != tips
     if moved or queued.left_out or branches.skipped:
-        _record(deps, project, queued, branches)
+        _store_seen(deps, project, queued, branches)
     for sha in noted:
         (folder / sha).unlink(missing_ok=True)
     return queued
@@ -128,7 +128,7 @@ def _new_on_branches(deps: Dependencies, project: Project, seen: dict[str, str])
     return _Branches(tips, tuple(dict.fromkeys(commits)), skipped)
 
 
-def _record(deps: Dependencies, project: Project, queued: Queued, branches: _Branches) -> None:
+def _store_seen(deps: Dependencies, project: Project, queued: Queued, branches: _Branches) -> None:
     with deps.store.transaction() as tx:
         if project.review_branches:
             tx.set_meta(_SEEN + str(project.id), branches.tips)

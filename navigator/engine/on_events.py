@@ -118,10 +118,10 @@ class OnEvents:
             return
         await asyncio.to_thread(self._learn, said)
         # Redacted before it is cut: half a key is not recognised.
-        given = json.dumps(_cut(safe_data(self._deps.redact.data(said))), ensure_ascii=False).encode() + b"\n"
+        given = json.dumps(_brief(safe_data(self._deps.redact.data(said))), ensure_ascii=False).encode()
         seconds = self._settings.timeout_seconds
         try:
-            ended = await running([program, *command[1:]], seconds, given=given)
+            ended = await running([program, *command[1:]], seconds, given=given + b"\n")
         except TimeoutError:
             log.warning("%s: %s did not end within %g s and was stopped", name, program, seconds)
         except OSError as error:
@@ -209,12 +209,12 @@ def _name(event: Event) -> str:
     return "batch_ready" if event.kind == "batch_ended" else ""
 
 
-def _cut(value: Any) -> Any:
+def _brief(value: Any) -> Any:
     if isinstance(value, str):
         return value[:_CHARACTERS]
     if isinstance(value, dict):
-        return {key: _cut(item) for key, item in value.items()}
-    return [_cut(item) for item in value] if isinstance(value, list) else value
+        return {key: _brief(item) for key, item in value.items()}
+    return [_brief(item) for item in value] if isinstance(value, list) else value
 
 
 def _proposal(proposal: Proposal) -> dict[str, Any]:

@@ -107,11 +107,11 @@ async def _look_back(deps: Dependencies, project: Project, since: int) -> _Histo
             async with deps.project_lock(project.id):
                 found = await asyncio.to_thread(blame.of, fix)
         except GitError as error:
-            _say(deps, project, f"{fix.sha[:12]}: {error.message}")
+            _tell_progress(deps, project, f"{fix.sha[:12]}: {error.message}")
             found = Blamed(None, why="git cannot say who wrote its lines")
         history.guilty |= found.suspects
         if number % 100 == 0:
-            _say(deps, project, f"looked at {number} fixes")
+            _tell_progress(deps, project, f"looked at {number} fixes")
         if fix.when < since:
             continue
         history.fixes += 1
@@ -196,7 +196,7 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
             for item in pair[1:]:
                 tx.add_exam_item(item.model_copy(update={"control_of": number}))
         kept += 1
-        _say(deps, project, f"bug {kept} of {limit}: {bug.sha[:12]} {bug.subject}")
+        _tell_progress(deps, project, f"bug {kept} of {limit}: {bug.sha[:12]} {bug.subject}")
     count = SourceCount(
         found=history.fixes,
         known=before,
@@ -328,5 +328,5 @@ class _Proving:
         return FAILING
 
 
-def _say(deps: Dependencies, project: Project, said: str) -> None:
+def _tell_progress(deps: Dependencies, project: Project, said: str) -> None:
     deps.on_live({"exam": {"project": project.name, "said": said}})

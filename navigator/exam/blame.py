@@ -140,7 +140,7 @@ def repairs(commits: Iterable[Commit], since: int = 0) -> list[Commit]:
         and len(commit.code) <= _FIX_FILES
         and not commit.routine
         and (says_fix(commit.subject) or (_ISSUE.search(commit.body) and not _NO_BUG.search(commit.subject)))
-        and not (_TYPES.search(commit.subject) and all(_python(file.path) for file in commit.code))
+        and not (_TYPES.search(commit.subject) and all(_has_annotations(file.path) for file in commit.code))
     ]
 
 
@@ -149,7 +149,7 @@ def says_fix(subject: str) -> bool:
     return _FIX.search(subject) is not None and _NO_BUG.search(subject) is None
 
 
-def _python(path: str) -> bool:
+def _has_annotations(path: str) -> bool:
     """Whether types in a file are annotations, which change nothing when it runs."""
     return path.endswith((".py", ".pyi"))
 
@@ -194,7 +194,7 @@ class Blame:
             for file in self._private.diff(fix.parent, fix.sha, context=0)
             if not file.binary and is_code(file.path) and not _ASIDE.search(file.path)
         ]
-        added, removed = (set(_said(files, sign)) for sign in "+-")
+        added, removed = (set(_telling_lines(files, sign)) for sign in "+-")
         for file in files:
             wanted = self._wanted(fix, file, added) if file.old_path else {}
             asked += len(wanted)
@@ -237,7 +237,7 @@ class Blame:
         Those that say nothing are left out.
         """
         text = self._private.read_blob(self._private.tree_entries(fix.parent)[file.old_path].sha)
-        prose = _prose(text.decode("utf-8", "replace")) if _python(file.old_path) else frozenset()
+        prose = _prose(text.decode("utf-8", "replace")) if _has_annotations(file.old_path) else frozenset()
         return {
             line.old: (line.text, _changed(line.text, hunk))
             for hunk in file.hunks
@@ -265,7 +265,7 @@ class Blame:
         old = next((file.old_path for file in files if file.new_path == at.path), "")
         if before is None or before.old is None or not old or not most or _like(before.text, written) < _SAME:
             return at
-        if not all(part in _words(before.text) for part in parts):
+        if not all(part in _spaced_words(before.text) for part in parts):
             return at
         for _, place in self._blame(commit.parent, old, (before.old,)):
             return self._first(place, before.text, parts, most - 1) or at
@@ -305,23 +305,23 @@ def _like(one: str, other: str) -> float:
     return SequenceMatcher(None, one.strip()[:_LONGEST], other.strip()[:_LONGEST], autojunk=False).ratio()
 
 
-def _words(text: str) -> str:
+def _spaced_words(text: str) -> str:
     """The words and signs of a line, each between spaces."""
     return f" {' '.join(_WORD.findall(text[:_LONGEST]))} "
 
 
 def _changed(text: str, hunk: Hunk) -> list[str]:
-    """The parts of a line that the fix changed, in the form of `_words`; where it put something in, what is around that."""
+    """The parts of a line that the fix changed, as `_spaced_words`; where it put something in, what is around that."""
     after = max(_side(hunk, "+"), key=lambda one: _like(one.text, text), default=None)
     if after is None or _like(after.text, text) < _SAME:
-        return [_words(text)]
-    mine, new = _words(text).split(), _words(after.text).split()
+        return [_spaced_words(text)]
+    mine, new = _spaced_words(text).split(), _spaced_words(after.text).split()
     steps = SequenceMatcher(None, mine, new, autojunk=False).get_opcodes()
     spans = [(a, b) if a < b else (max(0, a - 1), a + 1) for kind, a, b, _, _ in steps if kind != "equal"]
     return [f" {' '.join(mine[a:b])} " for a, b in spans]
 
 
-def _said(files: Iterable[FileDiff], sign: str) -> Iterable[str]:
+def _telling_lines(files: Iterable[FileDiff], sign: str) -> Iterable[str]:
     """The lines of one sign, without what is only looks; those that say nothing are left out."""
     for file in files:
         for hunk in file.hunks:

@@ -34,7 +34,7 @@ async def prepare_bundled(deps: Dependencies, project: Project) -> PreparedProje
     try:
         async with deps.exam_lock, deps.project_lock(project.id):
             private = await asyncio.to_thread(deps.private, project)
-            made = await asyncio.to_thread(_made, private, project)
+            made = await asyncio.to_thread(_make_pairs, private, project)
         with deps.store.transaction() as tx:
             kept = 0
             for wrong, right in made:
@@ -59,7 +59,7 @@ async def prepare_bundled(deps: Dependencies, project: Project) -> PreparedProje
     )
 
 
-def _made(private: PrivateRepo, project: Project) -> list[tuple[ExamItem, ExamItem]]:
+def _make_pairs(private: PrivateRepo, project: Project) -> list[tuple[ExamItem, ExamItem]]:
     """The pairs, their trees kept. Runs git."""
     head = read_base(project.path, "" if project.base == WORKTREE else project.base)
     private.pin_base(head)

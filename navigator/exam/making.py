@@ -106,7 +106,7 @@ class Maker:
         tree = await self.take_back(commit)
         failing = await self.trials.failing(tree, self.passed)
         files = await asyncio.to_thread(self.private.diff, self.head, tree, 0)
-        path, line, end_line = _place(files)
+        path, line, end_line = _largest_change(files)
         faulty = self._item(
             ExamSource.REVERSED_FIX,
             commit.sha,
@@ -313,7 +313,7 @@ def places(files: Sequence[FileDiff]) -> list[list[Any]]:
     ]
 
 
-def _place(files: Sequence[FileDiff]) -> tuple[str, int, int]:
+def _largest_change(files: Sequence[FileDiff]) -> tuple[str, int, int]:
     """The file with the most changed lines, and the lines from its first change to its last."""
     largest = max(files, key=lambda file: file.added + file.removed)
     found = places([largest])

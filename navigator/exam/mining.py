@@ -157,7 +157,7 @@ def read_history(facts: RepoFacts, head: str, limit: int) -> list[Commit]:
         "--",
         max_output=_MOST_OUTPUT,
     )
-    commits = (_commit(record) for record in found.stdout.split(mark.encode("ascii"))[1:])
+    commits = (_parse_commit(record) for record in found.stdout.split(mark.encode("ascii"))[1:])
     return [commit for commit in commits if commit is not None]
 
 
@@ -179,7 +179,7 @@ def named_faulty(commits: Iterable[Commit]) -> frozenset[str]:
     )
 
 
-def _commit(record: bytes) -> Commit | None:
+def _parse_commit(record: bytes) -> Commit | None:
     """One record of the log; None for a root commit, and for one that git wrote in a form that is not known."""
     fields = record.split(b"\0")
     if len(fields) < 7:
@@ -187,7 +187,7 @@ def _commit(record: bytes) -> Commit | None:
     sha, parents, author, when, subject, body = (field.decode("utf-8", "replace") for field in fields[1:7])
     if len(parents.split()) != 1:
         return None
-    counts = (_counted(field) for field in fields[7:])
+    counts = (_parse_counts(field) for field in fields[7:])
     return Commit(
         sha=sha,
         parent=parents.strip(),
@@ -199,7 +199,7 @@ def _commit(record: bytes) -> Commit | None:
     )
 
 
-def _counted(field: bytes) -> Counted | None:
+def _parse_counts(field: bytes) -> Counted | None:
     words = field.lstrip(b"\n").split(b"\t", 2)
     if len(words) != 3 or not words[2]:
         return None
@@ -246,7 +246,7 @@ def planted(private: PrivateRepo, base: str, tree: str, *seed: object) -> Iterat
     """Faults at the lines that the change adds to its code, from file to file in turns; nothing where there is no operator."""
     per_file = []
     for file in private.diff(base, tree, context=0):
-        text = _text(private, tree, file.new_path)
+        text = _read_text(private, tree, file.new_path)
         if text is None or not _changes_code(file):
             continue
         where = [
@@ -262,7 +262,7 @@ def planted(private: PrivateRepo, base: str, tree: str, *seed: object) -> Iterat
 def corrected(private: PrivateRepo, base: str, tree: str, fixes: Iterable[Commit]) -> bool:
     """Whether one of the later `fixes` removed or changed a line of code that the change added."""
     added = {
-        file.new_path: _lines(file, "+")
+        file.new_path: _telling_lines(file, "+")
         for file in private.diff(base, tree, context=0)
         if _changes_code(file)
     }
@@ -270,12 +270,12 @@ def corrected(private: PrivateRepo, base: str, tree: str, fixes: Iterable[Commit
         if not any(file.path in added for file in fix.code):
             continue
         for file in private.diff(fix.parent, fix.sha, context=0):
-            if _lines(file, "-") & added.get(file.old_path, set()):
+            if _telling_lines(file, "-") & added.get(file.old_path, set()):
                 return True
     return False
 
 
-def _lines(file: FileDiff, kind: str) -> set[str]:
+def _telling_lines(file: FileDiff, kind: str) -> set[str]:
     """The lines of one sign that are long enough to tell one place from another."""
     found = (line.text.strip() for hunk in file.hunks for line in hunk.lines if line.kind == kind)
     return {line for line in found if len(line) >= _TELLING}
@@ -291,7 +291,7 @@ def _changes_code(file: FileDiff) -> bool:
     return not file.binary and bool(file.new_path) and is_code(file.new_path)
 
 
-def _text(private: PrivateRepo, treeish: str, path: str) -> str | None:
+def _read_text(private: PrivateRepo, treeish: str, path: str) -> str | None:
     """A plain file of UTF-8 with LF; None for any other."""
     entry = private.tree_entries(treeish).get(path)
     if entry is None or not entry.mode.startswith("100") or entry.size > _LARGEST:

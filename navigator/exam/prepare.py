@@ -164,7 +164,7 @@ async def maker_of(deps: Dependencies, project: Project, seconds: float) -> Make
         tree = await asyncio.to_thread(setup.private.pin_base, head)
         commits = await asyncio.to_thread(read_history, facts, head, deps.settings.exam.history)
     doubted = named_faulty(commits)
-    _say(deps, project, f"runs the tests on {head[:12]}")
+    _tell_progress(deps, project, f"runs the tests on {head[:12]}")
     found = await baseline_of(deps, setup, tree)
     _require_passing(project, head, found)
     return Maker(
@@ -292,7 +292,7 @@ async def _try(maker: Maker, progress: _Progress, source: ExamSource, candidate:
         progress.items += [pair.faulty, pair.clean]
         maker.used.add(key)
     what = source.value.replace("_", " ")
-    _say(
+    _tell_progress(
         maker.deps,
         maker.project,
         f"{what} of {key[:12]}: {'kept' if pair else reason} ({progress.faulty()} of {progress.limit})",
@@ -311,5 +311,5 @@ async def _keep(maker: Maker, pair: Pair) -> None:
         await asyncio.to_thread(hold)
 
 
-def _say(deps: Dependencies, project: Project, said: str) -> None:
+def _tell_progress(deps: Dependencies, project: Project, said: str) -> None:
     deps.on_live({"exam": {"project": project.name, "said": said}})

@@ -181,13 +181,13 @@ def names_place(item: ExamItem, findings: Iterable[Finding], files: Sequence[Fil
         and end + past * finding.quote.count("\n") >= first - near
         for finding in findings
         if (finding.asked_for if past else finding.anchored) and finding.line
-        for begin, end in [_place(finding, files)]
+        for begin, end in [_lines_about(finding, files)]
         for path, first, last in places
         if path and first
     )
 
 
-def _place(finding: Finding, files: Sequence[FileDiff]) -> tuple[int, int]:
+def _lines_about(finding: Finding, files: Sequence[FileDiff]) -> tuple[int, int]:
     """The lines of the new file that a finding is about: of a removed line, those of its hunk's new side."""
     line = finding.line or 0
     if finding.side != "old":

@@ -67,17 +67,17 @@ def document(found: Backtest, reviewer: str) -> dict[str, Any]:
     return {
         "reviewer": reviewer,
         "sentence": backtest_words(found),
-        "caught": _share(found.caught),
-        "flagged": _share(found.flagged),
+        "caught": _share_json(found.caught),
+        "flagged": _share_json(found.flagged),
         "false_alarms_each": {"value": each.value, "low": each.low, "high": each.high} if each else None,
         "by_chance": round(by_chance(found), 2),
         "unreviewed": found.unread,
-        "by_size": [{"changed_lines": name, **_share(one)} for name, one in by_size(found)],
+        "by_size": [{"changed_lines": name, **_share_json(one)} for name, one in by_size(found)],
         "bugs": [_case(case) for case in found.bugs],
     }
 
 
-def _share(found: Share) -> dict[str, Any]:
+def _share_json(found: Share) -> dict[str, Any]:
     return {"value": found.rate, "low": found.low, "high": found.high, "n": found.n}
 
 

@@ -125,7 +125,7 @@ def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: WantedReview, b
     match = _RANGE.fullmatch(wanted.ref)
     if match is None:
         return Listed(
-            (_alone(private, facts, _commit_of(facts, wanted.ref or "HEAD", wanted.ref or "HEAD")),)
+            (_one_commit(private, facts, _commit_of(facts, wanted.ref or "HEAD", wanted.ref or "HEAD")),)
         )
     ends = [match["from"] or "HEAD", match["to"] or "HEAD"]
     start, tip = (_commit_of(facts, name, name) for name in ends)
@@ -134,7 +134,7 @@ def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: WantedReview, b
 
 def commit_changes(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) -> tuple[Existing, ...]:
     """Single commits by their full ids; merges and commits that exist no more are left out."""
-    known = [commit for commit in _read(facts, shas, walk=False) if len(commit.parents) < 2]
+    known = [commit for commit in _read_commits(facts, shas, walk=False) if len(commit.parents) < 2]
     return tuple(_single(private, commit) for commit in known)
 
 
@@ -142,7 +142,7 @@ def recent_commits(facts: RepoFacts, limit: int) -> list[tuple[str, str]]:
     """The newest commits of HEAD, merges left out: id and subject, filtered for a screen."""
     words = ("--no-merges", f"--max-count={limit}", facts.head_commit)
     shas = facts.git().run("rev-list", *words).text.split()
-    return [(commit.sha, commit.subject) for commit in _read(facts, shas, walk=False)]
+    return [(commit.sha, commit.subject) for commit in _read_commits(facts, shas, walk=False)]
 
 
 def held_commits(facts: RepoFacts, shas: Sequence[str]) -> list[str]:
@@ -150,21 +150,23 @@ def held_commits(facts: RepoFacts, shas: Sequence[str]) -> list[str]:
     if not shas:
         return []
     words = ("rev-list", "--no-walk=unsorted", "--ignore-missing", "--stdin")
-    present = facts.git().run(*words, input=_lines(shas)).text.split()
+    present = facts.git().run(*words, input=_stdin_lines(shas)).text.split()
     # `--all` counts the heads of every worktree.
-    gone = facts.git().run("rev-list", "--stdin", "--not", "--all", input=_lines(present)).text.split()
+    gone = facts.git().run("rev-list", "--stdin", "--not", "--all", input=_stdin_lines(present)).text.split()
     return [sha for sha in shas if sha in present and sha not in gone]
 
 
 def new_commits(facts: RepoFacts, tip: str, without: Sequence[str], limit: int) -> tuple[list[str], int]:
     """The commits of a branch, merges left out, that none of `without` contains: oldest first, and how many older there are."""
     words = ("--no-merges", "--ignore-missing", f"--max-count={MOST_COMMITS}", "--stdin")
-    listed = facts.git().run("rev-list", *words, input=_lines((tip, *(f"^{sha}" for sha in without if sha))))
+    listed = facts.git().run(
+        "rev-list", *words, input=_stdin_lines((tip, *(f"^{sha}" for sha in without if sha)))
+    )
     found = listed.text.split()
     return found[:limit][::-1], max(0, len(found) - limit)
 
 
-def _lines(revisions: Sequence[str]) -> bytes:
+def _stdin_lines(revisions: Sequence[str]) -> bytes:
     return "".join(f"{one}\n" for one in revisions).encode("ascii")
 
 
@@ -214,7 +216,7 @@ def _branches(facts: RepoFacts) -> str:
     )
 
 
-def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> list[_Commit]:
+def _read_commits(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> list[_Commit]:
     """Commits with their messages, newest first. Ids that name no commit are left out where nothing is walked."""
     if not revisions:
         return []
@@ -235,7 +237,7 @@ def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> l
         "--encoding=UTF-8",
         f"--format=tformat:{mark}%x00%H%x00%P%x00%an%x00%s%x00%b",
         "--stdin",
-        input=_lines(revisions),
+        input=_stdin_lines(revisions),
     )
     commits = []
     for record in found.stdout.split(mark.encode("ascii"))[1:]:
@@ -248,26 +250,26 @@ def _read(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> l
                 tuple(parents.split()),
                 _BY_FORM(safe_line(author).strip())[:100],
                 _BY_FORM(safe_line(subject).strip())[:300],
-                _cut(_BY_FORM(safe_text(body).strip()), _MESSAGE),
+                _bounded(_BY_FORM(safe_text(body).strip()), _MESSAGE),
             )
         )
     return commits
 
 
-def _alone(private: PrivateRepo, facts: RepoFacts, sha: str) -> Existing:
+def _one_commit(private: PrivateRepo, facts: RepoFacts, sha: str) -> Existing:
     """One commit, against its first parent."""
-    return _single(private, _read(facts, [sha], walk=False)[0])
+    return _single(private, _read_commits(facts, [sha], walk=False)[0])
 
 
 def _single(private: PrivateRepo, commit: _Commit) -> Existing:
     base = commit.parents[0] if commit.parents else _empty(private)
-    text = _text(f"Commit {commit.sha[:12]} by {commit.author}. Its message:", [commit])
+    text = _message_text(f"Commit {commit.sha[:12]} by {commit.author}. Its message:", [commit])
     return Existing(commit.sha[:12], base, commit.sha, _titled(commit.subject), text, commit.author)
 
 
 def _range(private: PrivateRepo, facts: RepoFacts, start: str, tip: str, name: str, *, each: bool) -> Listed:
     """What `tip` has and `start` has not, as one change against where the two parted, or commit by commit."""
-    commits = _read(facts, [tip, f"^{start}"])
+    commits = _read_commits(facts, [tip, f"^{start}"])
     if not commits:
         raise NothingToReview(
             f"Nothing to review: {safe_line(name)} has no commits of its own.",
@@ -285,7 +287,7 @@ def _range(private: PrivateRepo, facts: RepoFacts, start: str, tip: str, name: s
     base = parted.text if parted.status == 0 else _empty(private)
     count = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
     title = commits[0].subject if len(commits) == 1 else f"{safe_line(name)}: {count}"
-    text = _text(f"{count} of {safe_line(name)}. Their messages, oldest first:", commits[::-1])
+    text = _message_text(f"{count} of {safe_line(name)}. Their messages, oldest first:", commits[::-1])
     return Listed((Existing(safe_line(name), base, tip, _titled(title), text, commits[0].author),))
 
 
@@ -309,7 +311,7 @@ def _staged(private: PrivateRepo, facts: RepoFacts) -> Existing:
         raise NothingToReview(f"Nothing is staged in {facts.path}.", hint="`git add` stages changes.")
     private.pin_base(facts.head_commit)
     tree = private.place(facts.head_commit, changes)
-    head = _made(private, tree, facts.head_commit, "What is staged\n")
+    head = _make_commit(private, tree, facts.head_commit, "What is staged\n")
     return _uncommitted(private, facts.head_commit, head, "staged", [change.path for change in changes])
 
 
@@ -336,10 +338,10 @@ def _uncommitted(
 def _empty(private: PrivateRepo) -> str:
     """A commit without files: what a root commit is compared with."""
     tree = private.git.run("mktree", input=b"", env=private.apart()).text
-    return _made(private, tree, "", "Nothing\n")
+    return _make_commit(private, tree, "", "Nothing\n")
 
 
-def _made(private: PrivateRepo, tree: str, parent: str, message: str) -> str:
+def _make_commit(private: PrivateRepo, tree: str, parent: str, message: str) -> str:
     dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
     on = ("-p", parent) if parent else ()
     return private.git.run(
@@ -348,15 +350,15 @@ def _made(private: PrivateRepo, tree: str, parent: str, message: str) -> str:
     ).text  # fmt: skip
 
 
-def _text(lead: str, commits: Sequence[_Commit]) -> str:
+def _message_text(lead: str, commits: Sequence[_Commit]) -> str:
     """What the authors say, as the task that the reviewer compares the change with."""
     parts = [commit.message for commit in commits]
-    return f"{lead}\n\n{_cut((chr(10) * 2).join(parts), _MESSAGES)}"
+    return f"{lead}\n\n{_bounded((chr(10) * 2).join(parts), _MESSAGES)}"
 
 
 def _titled(line: str) -> str:
     return cut_title(line, _TITLE) or "(no message)"
 
 
-def _cut(text: str, most: int) -> str:
+def _bounded(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}\n[{len(text) - most} characters left out]"

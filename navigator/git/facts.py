@@ -140,7 +140,7 @@ _STEERING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GI
 """Set by git for hooks and aliases; GitPython and the programs of `[on]` would take them for the project's."""
 
 
-def _places(path: Path) -> _Places:
+def _open_places(path: Path) -> _Places:
     """Open `path` with GitPython and read what it reads from files alone."""
     # Imported here: GitPython takes a tenth of a second, and most commands never look at a repository.
     # Without "quiet" the import itself may start a `git` of its own choosing and fail where there is none.
@@ -222,7 +222,7 @@ def _require_owner(places: _Places) -> None:
     )
 
 
-def _commit(git: Git, name: str) -> str:
+def _resolve(git: Git, name: str) -> str:
     """The commit that `name` resolves to, or "" when there is none."""
     found = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False)
     return found.text if found.status == 0 else ""
@@ -281,7 +281,7 @@ def checked_out_branches(common_dir: Path, git: Git) -> frozenset[str]:
 def _open(path: Path | str) -> _Places:
     """Find the parts of the repository at `path`, and see that it may be worked on."""
     where = Path(path).expanduser().resolve()
-    places = _places(where)
+    places = _open_places(where)
     if places.work_tree not in (None, where):
         raise NotARepository(
             f"{where} is not the top folder of a checkout.", hint=f"Give {places.work_tree} instead."
@@ -295,7 +295,7 @@ def _head(places: _Places, git: Git, where: Path) -> tuple[str, str]:
     branch_ref, head = places.branch_ref, places.head
     if len(head) != _SHA1_DIGITS or (places.common_dir / "reftable").is_dir():
         # GitPython reads neither 64-digit ids nor reftable.
-        head = _commit(git, "HEAD")
+        head = _resolve(git, "HEAD")
         branch_ref = git.run("symbolic-ref", "--quiet", "HEAD", check=False).text
     if not head:
         raise NoCommit(f"{where} has no commit yet.", hint="Make a first commit there, then try again.")
@@ -426,7 +426,7 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
 def _named_base(git: Git, path: Path, base: str) -> tuple[str, str]:
     full = (base,) if base.startswith("refs/") else ()
     for name in (*full, f"refs/heads/{base}", f"refs/remotes/{base}", f"refs/tags/{base}"):
-        commit = _commit(git, name)
+        commit = _resolve(git, name)
         if commit:
             return name, commit
     raise NoCommit(

@@ -138,23 +138,26 @@ def _changes(
 def mixed(old: bytes, new: bytes, hunks: Sequence[Hunk]) -> bytes:
     """`old` with the ranges of some hunks as they are in `new`. Line endings, encodings and a missing last newline are
     the bytes that were there: a line is what ends with LF."""
-    before, after = _lines(old), _lines(new)
+    before, after = _split_lines(old), _split_lines(new)
     made: list[bytes] = []
     at = 0
     for hunk in hunks:
-        first, start = _place(hunk.old_start, hunk.old_count), _place(hunk.new_start, hunk.new_count)
+        first, start = (
+            _first_line(hunk.old_start, hunk.old_count),
+            _first_line(hunk.new_start, hunk.new_count),
+        )
         made += before[at:first]
         made += after[start : start + hunk.new_count]
         at = first + hunk.old_count
     return b"".join([*made, *before[at:]])
 
 
-def _place(start: int, count: int) -> int:
+def _first_line(start: int, count: int) -> int:
     """A range's first line from 0; the start of an empty range names the line before it."""
     return start - 1 if count else start
 
 
-def _lines(content: bytes) -> list[bytes]:
+def _split_lines(content: bytes) -> list[bytes]:
     *ended, last = content.split(b"\n")
     return [line + b"\n" for line in ended] + ([last] if last else [])
 

@@ -98,7 +98,7 @@ def look_for_reverts(
             seen[one.commit] = Seen(on_branch)
     lost = [one.commit for one in wanted if one.commit in present and one.commit not in seen]
     seen |= {commit: Seen(twin) for commit, twin in _twins(git, history, lost).items()}
-    seen |= _named(git, history, seen)
+    seen |= _named_reverts(git, history, seen)
     left = {commit: found for commit, found in seen.items() if not found.reverted_by}
     seen |= _undone_exactly(git, history, left)
     return seen, whole
@@ -126,10 +126,10 @@ def _history(git: Git, tip: str, since: str, most: int) -> list[_Commit]:
         max_output=_MOST_BYTES,
         timeout=_SECONDS,
     ).stdout
-    return [_commit(record) for record in out.split(mark.encode())[1:]]
+    return [_parse_commit(record) for record in out.split(mark.encode())[1:]]
 
 
-def _commit(record: bytes) -> _Commit:
+def _parse_commit(record: bytes) -> _Commit:
     names, _, rest = record.partition(b"\0")
     message, _, raw = rest.partition(b"\0")
     sha, *parents = names.decode("ascii").split()
@@ -168,7 +168,7 @@ def _twins(git: Git, history: Sequence[_Commit], lost: Sequence[str]) -> dict[st
     return {commit: twin for commit, twin in pairs if twin}
 
 
-def _named(git: Git, history: Sequence[_Commit], seen: dict[str, Seen]) -> dict[str, Seen]:
+def _named_reverts(git: Git, history: Sequence[_Commit], seen: dict[str, Seen]) -> dict[str, Seen]:
     """Commits that a message of the branch says it reverts, alone or within a merge; the oldest such message counts."""
     names = {name: commit for commit, found in seen.items() for name in (commit, found.found_as)}
     found: dict[str, Seen] = {}

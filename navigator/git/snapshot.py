@@ -189,7 +189,7 @@ def take_snapshot(private: PrivateRepo, facts: RepoFacts) -> WorktreeSnapshot:
     gone = [path for path in found.dropped if path not in apart]
     total = 0
     for path in (path for path in candidates if path not in apart):
-        size = _size(work_tree, path)
+        size = _file_size(work_tree, path)
         if size is None:
             gone.append(path)
         elif size > MAX_FILE:
@@ -203,7 +203,7 @@ def take_snapshot(private: PrivateRepo, facts: RepoFacts) -> WorktreeSnapshot:
             hint="Ignore or commit what is large, or choose a branch as the project's base.",
         )
     head = facts.head_commit
-    commit = _commit(private, facts, work_tree, present, gone) if present or gone else head
+    commit = _commit_paths(private, facts, work_tree, present, gone) if present or gone else head
     return WorktreeSnapshot(commit, head, tuple(sorted({*present, *gone})), tuple(sorted(apart)))
 
 
@@ -228,7 +228,7 @@ def _converted(facts: RepoFacts, paths: Iterable[str]) -> set[str]:
     }
 
 
-def _size(work_tree: Path, path: str) -> int | None:
+def _file_size(work_tree: Path, path: str) -> int | None:
     """Bytes of the file or link at a path; None where there is neither, or only behind a link."""
     place = work_tree
     parts = path.split("/")
@@ -243,7 +243,7 @@ def _size(work_tree: Path, path: str) -> int | None:
     return found.st_size if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) else None
 
 
-def _commit(
+def _commit_paths(
     private: PrivateRepo, facts: RepoFacts, work_tree: Path, present: list[str], gone: list[str]
 ) -> str:
     """HEAD's tree with these paths as the checkout has them, as a commit on HEAD."""

@@ -327,7 +327,7 @@ class _Run:
         except asyncio.CancelledError:
             self._end(number, "lost", before, session, reason="cut off")
             raise
-        outcome, more = _outcome(result)
+        outcome, more = _outcome_of(result)
         summary = _summary(deps.redact(turn.said.text))
         told = {
             "stopped": turn.stopped,
@@ -382,7 +382,7 @@ class _Counts:
         }
 
 
-def _outcome(result: Draft | NoChange | NotApplied | str) -> tuple[str, dict[str, str]]:
+def _outcome_of(result: Draft | NoChange | NotApplied | str) -> tuple[str, dict[str, str]]:
     match result:
         case Draft(tree=tree):
             return "ok", {"tree": tree}

@@ -75,7 +75,7 @@ async def run_checks(
         return (compared(before, run),)
     deps.on_live({"task": task.id if task else "", "checking": project.name})
     spec = await asyncio.to_thread(prepare, project, setup.private, tree)
-    after = await _run(deps, setup, tree, spec)
+    after = await _run_suite(deps, setup, tree, spec)
     if keep:
         await _remember(deps, setup, spec, tree, after)
     return (compared(before, after),)
@@ -110,7 +110,7 @@ async def baseline_of(
         known = deps.reader.baseline(project.id, base_tree, project.check, environment)
         if known is not None and not rerun:
             return known
-        return await _remember(deps, setup, spec, base_tree, await _run(deps, setup, base_tree, spec))
+        return await _remember(deps, setup, spec, base_tree, await _run_suite(deps, setup, base_tree, spec))
 
 
 async def _remember(
@@ -135,7 +135,7 @@ async def _remember(
         return tx.set_baseline(found)
 
 
-async def _run(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
+async def _run_suite(deps: Dependencies, setup: CheckSetup, tree: str, spec: SandboxSpec) -> SuiteRun:
     """One run, when there is room for one more beside those under way. What it prints is redacted."""
     async with deps.room_for_check():
         return await run_tree(deps, setup, tree, spec)

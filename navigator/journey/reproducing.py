@@ -64,7 +64,7 @@ async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Re
     if not deps.settings.checks.unsandboxed and not (await asyncio.to_thread(probe)).works:
         return []
     earlier = deps.reader.held_tests(task.id, task.attempt)
-    made = [_row(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
+    made = [_pending(deps, review, place, earlier) for place in places[: rules.reproduce_most]]
     return made + [
         Reproduction(
             finding=place,
@@ -76,7 +76,7 @@ async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Re
     ]
 
 
-def _row(deps: Dependencies, review: Review, place: int, earlier: Sequence[HeldTest]) -> Reproduction:
+def _pending(deps: Dependencies, review: Review, place: int, earlier: Sequence[HeldTest]) -> Reproduction:
     """The row of one finding: with the test of the finding that it repeats, where there is one."""
     finding = review.findings[place]
     known = [
@@ -155,7 +155,7 @@ async def _ask_one(
             answer = await _asked(deps, task, version, messages, 2 * row.finding + attempt)
         except _NoAnswer as error:
             return _without(row, f"no test was written: {error}")
-        made = await asyncio.to_thread(_read, deps, answer, marker, place)
+        made = await asyncio.to_thread(_read_test, deps, answer, marker, place)
         if isinstance(made, WrittenTest):
             return row.model_copy(
                 update={"outcome": _PENDING, "reason": "", "path": made.path, "text": made.text}
@@ -209,7 +209,7 @@ def _without(row: Reproduction, reason: str) -> Reproduction:
     return row.model_copy(update={"outcome": _COULD_NOT, "reason": reason})
 
 
-def _read(deps: Dependencies, text: str, marker: int, place: _Place) -> WrittenTest | NoTest:
+def _read_test(deps: Dependencies, text: str, marker: int, place: _Place) -> WrittenTest | NoTest:
     """What an answer leaves to run; what is only seen to be wrong once the sandbox ran it is not looked for here."""
     read = read_test_answer(text, marker, place.taken)
     if isinstance(read, NoTest):

@@ -88,7 +88,7 @@ class Requests:
                 before = flying.limit.limit
                 seen = TimedAnswer(one.usage.completion_tokens, seconds, area / seconds)
                 flying.limit = flying.limit.answered(seen)
-                _say(role, before, flying.limit)
+                _log_limit(role, before, flying.limit)
 
     async def keep_looking(self, lender: Lender) -> None:
         """Look at the queues of servers that have requests of ours, for as long as the conductor lives."""
@@ -113,7 +113,7 @@ class Requests:
             waiting = max(waiting, flying.count - load.running)
         before = flying.limit.limit
         flying.limit = flying.limit.looked(ServerQueue(flying.count, waiting, load.room))
-        _say(role, before, flying.limit)
+        _log_limit(role, before, flying.limit)
 
     def report(self) -> dict[str, dict[str, Any]]:
         """Each role's limit, the user's upper limit, how many requests run, and why it is lower, for clients."""
@@ -137,7 +137,7 @@ class Requests:
         return self._roles[role]
 
 
-def _say(role: Role, before: int, now: Inflight) -> None:
+def _log_limit(role: Role, before: int, now: Inflight) -> None:
     if now.limit != before:
         why = f": {now.why}" if now.why else ""
         log.info("%s: %d requests at a time instead of %d%s", role.value, now.limit, before, why)

@@ -53,10 +53,10 @@ def look_in(project: Project, landed: Sequence[LandedCommit]) -> list[Fate]:
         require_same(facts, project)
         fates = _look(project, facts, landed)
     except NotARepository:
-        return _unknown(landed, "the repository is not at its path")
+        return _unknown_fates(landed, "the repository is not at its path")
     except NavigatorError as error:
         log.warning("%s: landed commits could not be looked for: %s", project.name, error)
-        return _unknown(landed, "the repository could not be read")
+        return _unknown_fates(landed, "the repository could not be read")
     return fates
 
 
@@ -65,7 +65,7 @@ def _look(project: Project, facts: RepoFacts, landed: Sequence[LandedCommit]) ->
     try:
         base, tip = resolve_base(facts, project.base)
     except NoCommit:
-        return _unknown(landed, "the project's base branch is gone")
+        return _unknown_fates(landed, "the project's base branch is gone")
     fates = _on(facts, base, tip, landed)
     left = [one for one, fate in zip(landed, fates, strict=True) if fate.fate == "unknown"]
     own = {one.ref for one in left if not one.ref.startswith(OWN_BRANCHES)} - {base}
@@ -109,7 +109,7 @@ def _since(landed: Sequence[LandedCommit]) -> str:
     return (oldest - _MARGIN).isoformat(timespec="seconds")
 
 
-def _unknown(landed: Sequence[LandedCommit], reason: str) -> list[Fate]:
+def _unknown_fates(landed: Sequence[LandedCommit], reason: str) -> list[Fate]:
     at = utc_now()
     return [
         Fate(

@@ -99,16 +99,16 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
     again = task.escalated is Escalation.AGAIN
     try:
         if again:  # another reading, without tests: those of the first one stand
-            review, _ = await _read(deps, task, proposal, role)
-            _record(deps, task, proposal, review)
+            review, _ = await _review(deps, task, proposal, role)
+            _store(deps, task, proposal, review)
             return
         held = held_of(deps, task, proposal)
         if held:  # a crash came between the review and its tests
             talks = await _talks_again(deps, task, proposal)
         else:
-            review, talks = await _read(deps, task, proposal, role)
+            review, talks = await _review(deps, task, proposal, role)
             rows = await planned(deps, task, proposal, review)
-            _record(deps, task, proposal, review, rows)
+            _store(deps, task, proposal, review, rows)
             held = held_of(deps, task, proposal)
         await ask_tests(deps, task, proposal, held, talks)
     except ServingError as error:
@@ -121,15 +121,17 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
 async def _read_beside(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> None:
     """The final model's reading, or the writer's own. What was escalated goes back to the developer if there is no answer."""
     try:
-        review, _ = await _read(deps, task, proposal, role)
+        review, _ = await _review(deps, task, proposal, role)
     except ServingError as error:
         if role is Role.FINAL and task.escalated:
             deps.move(change.after_final, task, f"The final model did not answer: {error}")
         raise
-    _record(deps, task, proposal, review)
+    _store(deps, task, proposal, review)
 
 
-async def _read(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> tuple[Review, list[Talk]]:
+async def _review(
+    deps: Dependencies, task: Task, proposal: Proposal, role: Role
+) -> tuple[Review, list[Talk]]:
     """One reading of one proposal by `role`'s model, and the conversations that it took; nothing but its calls is stored.
 
     Raises:
@@ -426,7 +428,7 @@ def is_own(proposal: Proposal, role: Role, model: str) -> bool:
     return proposal.written_by is role or (named and same_base(proposal.model, model))
 
 
-def _record(
+def _store(
     deps: Dependencies, task: Task, proposal: Proposal, review: Review, rows: Sequence[Reproduction] = ()
 ) -> None:
     """Store a review. With `rows`, which are to come with it, the task stays until the tests of its findings were asked for."""

@@ -184,7 +184,7 @@ def sift(raw: Sequence[RawSuggestion | str], known: Known) -> ScanResult:
         if isinstance(entry, str):
             sifted.notes.append(entry)
             continue
-        title = _line(entry.title, _TITLE)
+        title = _folded(entry.title, _TITLE)
         if not _WORD.search(title):
             sifted.notes.append(f"Suggestion {place + 1} of the answer has no title.")
             continue
@@ -198,7 +198,7 @@ def sift(raw: Sequence[RawSuggestion | str], known: Known) -> ScanResult:
             continue
         titles.append((title, frozenset(files), f"“{title}”"))
         sifted.kept.append((place, _suggestion(entry, title, files, new, known)))
-    sifted.kept.sort(key=_rank)
+    sifted.kept.sort(key=_order_of)
     ranked = (one.model_copy(update={"rank": rank}) for rank, (_, one) in enumerate(sifted.kept, 1))
     return ScanResult(tuple(ranked), tuple(sifted.notes))
 
@@ -217,7 +217,7 @@ def _suggestion(
         files=tuple(files),
         new_files=tuple(new),
         why=_paragraph(entry.why, _WHY),
-        quote=_line(entry.evidence.quote, _QUOTE),
+        quote=_folded(entry.evidence.quote, _QUOTE),
         quote_path=place[0] if place else "",
         quote_line=place[1] if place else 0,
     )
@@ -265,9 +265,9 @@ def _twin(title: str, files: frozenset[str], known: Sequence[tuple[str, frozense
     The same words in any order are the same unless both name files and none is shared; nearly the same words (`ALIKE`) are
     the same only about a file that both name.
     """
-    words = _words(title)
+    words = _title_words(title)
     for other, its_files, name in known:
-        theirs = _words(other)
+        theirs = _title_words(other)
         meet = bool(files & its_files)
         if words == theirs and (meet or not files or not its_files):
             return name
@@ -276,16 +276,16 @@ def _twin(title: str, files: frozenset[str], known: Sequence[tuple[str, frozense
     return ""
 
 
-def _words(title: str) -> frozenset[str]:
+def _title_words(title: str) -> frozenset[str]:
     return frozenset(_WORD.findall(title.partition("\n")[0].casefold()))
 
 
-def _rank(kept: tuple[int, Suggestion]) -> tuple[bool, int, int, int]:
+def _order_of(kept: tuple[int, Suggestion]) -> tuple[bool, int, int, int]:
     place, one = kept
     return (not one.grounded, _ORDER[one.kind], list(Complexity).index(one.complexity), place)
 
 
-def _line(text: str, most: int) -> str:
+def _folded(text: str, most: int) -> str:
     folded = " ".join(_mended(text).split())
     return folded if len(folded) <= most else folded[: most - 1].rstrip() + "…"
 
@@ -316,7 +316,7 @@ def _report(found: ScanResult, not_shown: Sequence[str]) -> Iterator[str]:
         title = one.text.partition("\n")[0]
         yield f"{one.rank}. **{title}** ({one.kind.value}, {one.complexity.value})"
         if one.files:
-            yield f"   {', '.join(_named(one, path) for path in one.files)}"
+            yield f"   {', '.join(_path_words(one, path) for path in one.files)}"
         if one.why:
             yield f"   {' '.join(one.why.split())}"
         where = f"{one.quote_path}:{one.quote_line}" if one.grounded else "not found"
@@ -327,5 +327,5 @@ def _report(found: ScanResult, not_shown: Sequence[str]) -> Iterator[str]:
             yield from (f"- {line}" for line in lines)
 
 
-def _named(one: Suggestion, path: str) -> str:
+def _path_words(one: Suggestion, path: str) -> str:
     return f"{path} (new)" if path in one.new_files else path

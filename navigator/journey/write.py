@@ -168,7 +168,7 @@ async def _judge(deps: Dependencies, material: Material, text: str, *, again: bo
         with deps.store.transaction() as tx:
             tx.judge_call(answer.call_id, TOO_LARGE)
     elif not again:
-        _record(deps, material, outcome)
+        _store_refused(deps, material, outcome)
     return outcome
 
 
@@ -296,7 +296,7 @@ def _fits_whole(material: Material, path: str) -> bool:
     return content is not None and content.count(b"\n") <= WHOLE_FILE_LINES
 
 
-def _record(deps: Dependencies, material: Material, refused: NotApplied) -> None:
+def _store_refused(deps: Dependencies, material: Material, refused: NotApplied) -> None:
     task = material.task
     with deps.store.transaction() as tx:
         answer = tx.read.last_answer(task.id, task.attempt, task.round, role=material.writer)

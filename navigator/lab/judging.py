@@ -133,7 +133,7 @@ async def ask(
         async def one(item: Item, first: str, second: str) -> None:
             nonlocal unreadable, done
             async with limit:
-                winner = await _verdict(client, item, first, second)
+                winner = await _ask_judge(client, item, first, second)
             done += 1
             if winner is None:
                 unreadable += 1
@@ -153,7 +153,7 @@ async def ask(
     return unreadable
 
 
-async def _verdict(client: ModelClient, item: Item, first: str, second: str) -> Winner | None:
+async def _ask_judge(client: ModelClient, item: Item, first: str, second: str) -> Winner | None:
     from navigator.client.body import ChatRequest
     from navigator.client.errors import BadAnswer, CutByLength
 

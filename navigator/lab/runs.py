@@ -140,7 +140,7 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
     with _lock(folder, name, _PATIENCE) as free:
         if not free:
             raise Conflict(f"Another process works on {name}.", hint=f"`navigator lab runs {name}` names it.")
-        now, before = _now(), _read(folder / f"{name}.json")
+        now, before = _now(), _read_run(folder / f"{name}.json")
         record = Recorder(
             folder / f"{name}.json",
             LabRun(
@@ -181,8 +181,8 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
 def runs() -> list[LabRun]:
     """Every run that was noted, those at work first, then the newest first."""
     folder = lab_folder() / "runs"
-    found = [run for path in sorted(folder.glob("*.json")) if (run := _read(path)) is not None]
-    known = [run.model_copy(update={"state": _state(folder, run)}) for run in found]
+    found = [run for path in sorted(folder.glob("*.json")) if (run := _read_run(path)) is not None]
+    known = [run.model_copy(update={"state": _run_state(folder, run)}) for run in found]
     known.sort(key=lambda run: run.updated, reverse=True)
     return sorted(known, key=lambda run: run.state != "running")
 
@@ -201,7 +201,7 @@ def find(name: str) -> LabRun:
     raise UsageError(f"There is no run {name}.", hint=f"Runs: {names}.")
 
 
-def _state(folder: Path, run: LabRun) -> State:
+def _run_state(folder: Path, run: LabRun) -> State:
     with _lock(folder, run.name) as free:
         return "running" if not free else run.ended or "interrupted"
 
@@ -241,7 +241,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _read(path: Path) -> LabRun | None:
+def _read_run(path: Path) -> LabRun | None:
     """A run's file; None where it is none, or is not one of this version."""
     try:
         return LabRun.model_validate_json(path.read_bytes())

@@ -217,12 +217,12 @@ def move(plan: LandingPlan, move_reference: Callable[[], None]) -> None:
         for mode, sha in ((m.old_mode, m.old_sha), (m.new_mode, m.new_sha))
         if mode != ABSENT
     }
-    blobs = _read(Git(Path(plan.private), outside=git.outside), sorted(shas))
+    blobs = _read_blobs(Git(Path(plan.private), outside=git.outside), sorted(shas))
     with _lock(plan):
         _require_either(plan, git, blobs)
         try:
             for one in plan.paths:
-                _write(Path(plan.work_tree), one, blobs)
+                _write_path(Path(plan.work_tree), one, blobs)
             move_reference()
         except BaseException as error:
             # Also on an interrupt: the lock must not be released while files are half old, half new.
@@ -286,7 +286,7 @@ def _lock(plan: LandingPlan) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def _read(private: Git, shas: Sequence[str]) -> dict[str, bytes]:
+def _read_blobs(private: Git, shas: Sequence[str]) -> dict[str, bytes]:
     """Contents by id, straight from the private repository that the plan names."""
     if not shas:
         return {}
@@ -309,10 +309,10 @@ def _put_back(plan: LandingPlan, blobs: Mapping[str, bytes]) -> None:
     work_tree = Path(plan.work_tree)
     for one in plan.paths:
         if _has(work_tree, one.path, one.new_mode, blobs.get(one.new_sha)):
-            _write(work_tree, one.reversed(), blobs)
+            _write_path(work_tree, one.reversed(), blobs)
 
 
-def _write(work_tree: Path, one: PathMove, blobs: Mapping[str, bytes]) -> None:
+def _write_path(work_tree: Path, one: PathMove, blobs: Mapping[str, bytes]) -> None:
     """Bring one path from old to new, by rename, so that it is never half of anything."""
     place = work_tree / one.path
     # A hash: a name may be as long as the file system allows, and is counted in bytes. After a crash it is found again.

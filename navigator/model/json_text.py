@@ -30,7 +30,8 @@ def read_json(text: str | bytes, *, deepest: int = DEEPEST, strict: bool = True)
     if len(text) > LARGEST:
         raise json.JSONDecodeError(f"longer than {LARGEST:,} characters", "", 0)
     try:
-        value = json.loads(text, strict=strict)
+        # Every option given makes a new decoder; what the store holds is read ten thousand times.
+        value = json.loads(text) if strict else json.loads(text, strict=False)
     except RecursionError:
         raise TooDeep("nested too deeply", "", 0) from None
     many = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")

@@ -368,7 +368,7 @@ def _written(items: Sequence[tuple[Any, Any]], flags: int) -> str:
         elif op is _op.ANY:
             parts.append("(?s:.)" if flags & re.DOTALL else r"[^\n]")
         elif op is _op.AT:
-            parts.append(_place(arg, flags))
+            parts.append(_end_of_text(arg, flags))
         elif op is _op.BRANCH:
             parts.append("(?:" + "|".join(_written(branch, flags) for branch in arg[1]) + ")")
         elif op is _op.SUBPATTERN:
@@ -387,7 +387,7 @@ def _written(items: Sequence[tuple[Any, Any]], flags: int) -> str:
     return "".join(parts)
 
 
-def _place(where: Any, flags: int) -> str:
+def _end_of_text(where: Any, flags: int) -> str:
     if where in _PLACES:
         return _PLACES[where]
     many = flags & re.MULTILINE

@@ -75,11 +75,11 @@ def find_secret(content: bytes) -> tuple[str, int] | None:
     """
     key = _PRIVATE_KEY.search(content)
     if key is not None:
-        return "holds a private key", _line(content, key.start())
+        return "holds a private key", _line_at(content, key.start())
     for match in _TOKENS.finditer(content):
         at = match.lastindex or 0
         if not _is_placeholder(match[at].decode("ascii")):
-            return f"holds what looks like {_NAMES[at - 1]}", _line(content, match.start(at))
+            return f"holds what looks like {_NAMES[at - 1]}", _line_at(content, match.start(at))
     return None
 
 
@@ -92,7 +92,7 @@ def secret_in_name(path: str) -> str:
     return ""
 
 
-def _line(content: bytes, at: int) -> int:
+def _line_at(content: bytes, at: int) -> int:
     return content.count(b"\n", 0, at) + 1
 
 

@@ -278,7 +278,7 @@ def run(
         return out.take(chunk)
 
     try:
-        cut = _read(process, time.monotonic() + seconds, look, heard)
+        cut = _read_output(process, time.monotonic() + seconds, look, heard)
         failed = process.start_error()
     finally:
         if leaves and not cut and process.poll() == 0:
@@ -398,7 +398,7 @@ class _Kept:
         return fits
 
 
-def _read(
+def _read_output(
     process: Process, deadline: float, look: Callable[[int], str], heard: Callable[[object, bytes], bool]
 ) -> str:
     """Read what a program writes until it has ended; returns why it has to be ended, "" where it has.

@@ -55,8 +55,8 @@ def answer(
     if diff:
         return _review(task, diff, blocks, repeat)
     if task is None:
-        return Completion(_unknown(system, schema))
-    return Completion(_written(task, system, messages, blocks))
+        return Completion(_unknown_answer(system, schema))
+    return Completion(_edit_answer(task, system, messages, blocks))
 
 
 def _known(text: str, shown: str) -> SampleTask | None:
@@ -65,7 +65,7 @@ def _known(text: str, shown: str) -> SampleTask | None:
     found = []
     for project in sample_projects():
         paths = [path for path in project.files if path in shown]
-        seen = sum(line in lines for path in paths for line in set(_lines(project.files[path])))
+        seen = sum(line in lines for path in paths for line in set(_decoded_lines(project.files[path])))
         found += [((len(paths), seen), task) for task in project.tasks if task.text == text]
     named = [
         task
@@ -75,11 +75,11 @@ def _known(text: str, shown: str) -> SampleTask | None:
     return named[0] if named else max(found, key=lambda one: one[0], default=((0, 0), None))[1]
 
 
-def _lines(data: bytes) -> list[str]:
+def _decoded_lines(data: bytes) -> list[str]:
     return data.decode("utf-8", "replace").splitlines()
 
 
-def _unknown(system: str, schema: dict[str, Any] | None) -> str:
+def _unknown_answer(system: str, schema: dict[str, Any] | None) -> str:
     if schema is not None:
         return json.dumps({"suggestions": []})
     return f"NO_CHANGE: {UNKNOWN}\n" if _EDIT in system else f"No report: {UNKNOWN}\n"
@@ -104,7 +104,7 @@ def _test(task: SampleTask | None, asked: str) -> str:
     return next(found, "NO_TEST: this rehearsal has no test for this finding.\n")
 
 
-def _written(task: SampleTask, system: str, messages: Messages, blocks: Sequence[DataBlock]) -> str:
+def _edit_answer(task: SampleTask, system: str, messages: Messages, blocks: Sequence[DataBlock]) -> str:
     """The answer to this turn, less the edits that were made already."""
     rounds = sum(block.kind == "findings" for block in blocks)
     if rounds:

@@ -46,16 +46,16 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
     if before is None or was is _PASSED:
         return result(_FAILED, _failed_line(after, after.failures), rest)
     if was is _UNTESTED:
-        return result(_FAILED, f"{after.line}; the base could not be tested: {_line(before)}", rest)
+        return result(_FAILED, f"{after.line}; the base could not be tested: {_first_line(before)}", rest)
     new = tuple(name for name in after.failures if name not in set(before.failures))
     if not after.failures and not before.failures:
-        said = f"{UNTOLD} ({_line(before)}); the output names no tests, so failures cannot be compared"
+        said = f"{UNTOLD} ({_first_line(before)}); the output names no tests, so failures cannot be compared"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     if not after.failures:
         said = f"{after.line} before any test could be named; on the base {len(before.failures)} tests fail"
         return result(_FAILED, said, rest)
     if not before.failures:
-        said = f"{UNTOLD} ({_line(before)}), where no test is named: {after.line}"
+        said = f"{UNTOLD} ({_first_line(before)}), where no test is named: {after.line}"
         return result(CheckOutcome.FAILED_BEFORE, said, rest)
     if after.cut and not new:
         return result(_FAILED, f"{after.line}; on the base the command ends normally", rest)
@@ -63,7 +63,9 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
         fixed = len(set(before.failures) - set(after.failures))
         mended = f"; {fixed} that failed there pass now" if fixed else ""
         return result(
-            CheckOutcome.FAILED_BEFORE, f"{_count(after.failures)} fail as they do on the base{mended}", rest
+            CheckOutcome.FAILED_BEFORE,
+            f"{_how_many(after.failures)} fail as they do on the base{mended}",
+            rest,
         )
     old = len(after.failures) - len(new)
     also = f" ({old} more fail on the base too)" if old else ""
@@ -93,7 +95,7 @@ def base_words(before: Baseline | None) -> str:
     return f"untested: {line}"
 
 
-def _line(before: Baseline) -> str:
+def _first_line(before: Baseline) -> str:
     return before.detail.partition("\n")[0]
 
 
@@ -102,7 +104,7 @@ def _passed_line(before: Baseline | None, after: SuiteRun) -> str:
     if before is None:
         return line
     if before.outcome is _FAILED:
-        return f"{line}; on the base: {_line(before)}"
+        return f"{line}; on the base: {_first_line(before)}"
     if before.outcome is _UNTESTED:
         return f"{line}; the base could not be tested"
     ran = passed_before(before)
@@ -113,11 +115,11 @@ def _passed_line(before: Baseline | None, after: SuiteRun) -> str:
 
 def passed_before(before: Baseline) -> int:
     """How many tests a base's run counted as passed; 0 where it counted none."""
-    found = patterns.search(r"\b(\d+) passed$", _line(before))
+    found = patterns.search(r"\b(\d+) passed$", _first_line(before))
     return int(found[1]) if found else 0
 
 
-def _count(names: Sequence[str]) -> str:
+def _how_many(names: Sequence[str]) -> str:
     return "1 test" if len(names) == 1 else f"{len(names)} tests"
 
 

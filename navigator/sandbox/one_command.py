@@ -100,12 +100,12 @@ def _pytest(head: list[str], path: str, read: FileReading) -> OneCommand:
         more += ["-n0"]
     if "--cov" in settings:
         more += ["--no-cov"]
-    return OneCommand(f"{_environment()} {_line(head)} {_line(more)} {shlex.quote(path)}", "pytest", True)
+    return OneCommand(f"{_environment()} {_shell(head)} {_shell(more)} {shlex.quote(path)}", "pytest", True)
 
 
 def _unittest(head: list[str], path: str) -> OneCommand:
     return OneCommand(
-        f"{_environment()} {_line(head)} -m navigator_reporter {shlex.quote(path)}", "unittest", True
+        f"{_environment()} {_shell(head)} -m navigator_reporter {shlex.quote(path)}", "unittest", True
     )
 
 
@@ -113,7 +113,7 @@ def _environment() -> str:
     return f'PYTHONPATH="{REPORTER}${{PYTHONPATH:+:$PYTHONPATH}}" PYTHONDONTWRITEBYTECODE=1'
 
 
-def _line(words: Sequence[str]) -> str:
+def _shell(words: Sequence[str]) -> str:
     """Words as a shell reads them; what assigns a variable in front of a command stays an assignment."""
     return " ".join(
         word if patterns.fullmatch(r"\w+=[\w./:,+-]*|[\w./:=,@%+-]+", word) else shlex.quote(word)
@@ -137,7 +137,7 @@ def _cargo(head: list[str], path: str) -> OneCommand:
         raise NoRunner("cargo runs one file only where it is in tests/")
     folder = str(place.parent.parent)
     moved = "" if folder == "." else f"cd {shlex.quote(folder)} && "
-    return OneCommand(f"{moved}{_line(head)} --test {shlex.quote(place.stem)}", "cargo test")
+    return OneCommand(f"{moved}{_shell(head)} --test {shlex.quote(place.stem)}", "cargo test")
 
 
 def _javascript(words: list[str], names: list[str], path: str, read: FileReading) -> OneCommand | None:
@@ -154,8 +154,8 @@ def _javascript(words: list[str], names: list[str], path: str, read: FileReading
     if not names or not patterns.search(r"\.[cm]?[jt]sx?$", path):
         return None
     if names[0] == "node" and "--test" in words:
-        return OneCommand(f"{_line([words[0], '--test', path])}", "node --test")
+        return OneCommand(f"{_shell([words[0], '--test', path])}", "node --test")
     if names[0] in _JS:
         extra = {"jest": ["--ci", "--runTestsByPath"], "vitest": ["run"], "mocha": []}[names[0]]
-        return OneCommand(_line([names[0], *extra, path]), names[0])
+        return OneCommand(_shell([names[0], *extra, path]), names[0])
     return None

@@ -139,14 +139,14 @@ def run_test(
         with written_out(private, tree, limits, scratch_root) as (files, scratch):
             root = spec.project.path if sandbox.works else str(files)
             build = Path("/build") if sandbox.works else scratch / "build"
-            _place(files, test)
+            _write_test(files, test)
             _furnish(scratch / "build", build, root, test.watched, variant)
             before = _stamps(files)
             command = test.run.command.replace(REPORTER, str(build / "reporter"))
             exported = f"export TZ={variant.zone} PYTHONHASHSEED={variant.seed}; {command}"
             ran = started(replace(spec, command=exported), limits, sandbox, files, scratch, cancel=cancel)
-            written = _written(before, _stamps(files))
-            report = _read(scratch / "build")
+            written = _changed_files(before, _stamps(files))
+            report = _read_report(scratch / "build")
     except NavigatorError as error:
         return TestRun(problem=error.message)
     except OSError as error:
@@ -159,7 +159,7 @@ def run_test(
     return replace(made, written=written)
 
 
-def _place(files: Path, test: TestFile) -> None:
+def _write_test(files: Path, test: TestFile) -> None:
     """Write the test file; no link of the tree is followed."""
     try:
         write_file(files, test.path, test.text.encode("utf-8", "replace"), new=True)
@@ -198,11 +198,11 @@ def _stamps(files: Path) -> dict[str, _Stamp]:
     return found
 
 
-def _written(before: Mapping[str, _Stamp], after: Mapping[str, _Stamp]) -> tuple[str, ...]:
+def _changed_files(before: Mapping[str, _Stamp], after: Mapping[str, _Stamp]) -> tuple[str, ...]:
     return tuple(sorted(path for path, stamp in before.items() if after.get(path) != stamp))[:20]
 
 
-def _read(build: Path) -> dict[str, Any]:
+def _read_report(build: Path) -> dict[str, Any]:
     """What the reporter wrote, as far as it can be read; the tests may have written it themselves."""
     told: dict[str, Any] = {"lines": [], "functions": []}
     tests = _json(build, "tests.json")

@@ -169,7 +169,7 @@ def _probe(path: str) -> Sandbox:
             reason="bubblewrap is not installed",
             hint="Install it (`apt install bubblewrap`, `dnf install bubblewrap`), then `navigator doctor`.",
         )
-    version = _said([found, "--version"])[1]
+    version = _run_program([found, "--version"])[1]
     match = patterns.search(r"(\d+)\.(\d+)", version)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
         return Sandbox(
@@ -185,7 +185,7 @@ def _probe(path: str) -> Sandbox:
         *("--setenv", "PATH", "/usr/bin:/bin", "--chdir", "/tmp", "--remount-ro", "/"),
         *("--", "/bin/sh", "-c", "touch /tmp/x && test ! -e /home/sandbox/x"),
     ]
-    status, said = _said(command, key_filter())
+    status, said = _run_program(command, key_filter())
     if status == 0:
         return Sandbox(bwrap=found, scope=_scope(path))
     first = safe_line(said.strip().partition("\n")[0])[:160]
@@ -219,7 +219,7 @@ def _scope(path: str) -> tuple[str, ...]:
     if found is None or not os.environ.get("XDG_RUNTIME_DIR"):
         return ()
     words = (found, "--user", "--scope", "--quiet", "--collect")
-    status, _ = _said([*words, "-p", "MemoryMax=64M", "-p", "TasksMax=16", "--", "/bin/sh", "-c", ":"])
+    status, _ = _run_program([*words, "-p", "MemoryMax=64M", "-p", "TasksMax=16", "--", "/bin/sh", "-c", ":"])
     return words if status == 0 else ()
 
 
@@ -229,7 +229,7 @@ def scope_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
-def _said(command: list[str], given: bytes = b"") -> tuple[int, str]:
+def _run_program(command: list[str], given: bytes = b"") -> tuple[int, str]:
     try:
         env = {"PATH": os.defpath, "LC_ALL": "C", **scope_environment()}
         done = run(command, _SECONDS, given=given, merged=True, env=env, cwd="/")

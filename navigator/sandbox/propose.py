@@ -28,7 +28,7 @@ def proposed_command(paths: Collection[str], read: Read, checkout: Path | None =
     Args:
         checkout: the project's folder, for what is installed in its own environments; nothing in it is run.
     """
-    for find in (_make, _node, lambda paths, read: _python(paths, read, checkout), _others):
+    for find in (_make, _node, lambda paths, read: _python_command(paths, read, checkout), _others):
         command = find(paths, read)
         if command:
             return command
@@ -73,7 +73,7 @@ def _node(paths: Collection[str], read: Read) -> str:
     return "npm test"
 
 
-def _python(paths: Collection[str], read: Read, checkout: Path | None) -> str:
+def _python_command(paths: Collection[str], read: Read, checkout: Path | None) -> str:
     tests = sorted(path for path in paths if patterns.search(r"(?:^|/)(?:test_[^/]+|[^/]+_test)\.py$", path))
     project = _toml(read("pyproject.toml"))
     if not tests and not project:

@@ -64,7 +64,7 @@ def write_out(
             hint="Leave `check` empty for it, or run its tests yourself.",
         )
     try:
-        _write(private, entries, folder)
+        _write_tree(private, entries, folder)
     except OSError as error:
         if error.errno not in _PATHS_FAULT:
             raise
@@ -75,7 +75,7 @@ def write_out(
     return total
 
 
-def _write(private: PrivateRepo, entries: Mapping[str, TreeEntry], folder: Path) -> None:
+def _write_tree(private: PrivateRepo, entries: Mapping[str, TreeEntry], folder: Path) -> None:
     folder.mkdir(mode=0o700)
     made: set[str] = {""}
     links: dict[str, str] = {}
@@ -127,12 +127,14 @@ def _contents(private: PrivateRepo, files: Mapping[str, TreeEntry]) -> Iterator[
         some.append((path, entry))
         size += entry.size
         if size >= _AT_A_TIME:
-            yield from _read(private, some)
+            yield from _read_blobs(private, some)
             some, size = [], 0
-    yield from _read(private, some)
+    yield from _read_blobs(private, some)
 
 
-def _read(private: PrivateRepo, some: list[tuple[str, TreeEntry]]) -> Iterator[tuple[str, TreeEntry, bytes]]:
+def _read_blobs(
+    private: PrivateRepo, some: list[tuple[str, TreeEntry]]
+) -> Iterator[tuple[str, TreeEntry, bytes]]:
     """Not through the repository's cache of contents: a whole project would drive everything else out of it."""
     if not some:
         return

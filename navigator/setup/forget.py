@@ -58,7 +58,7 @@ def made_here(paths: StatePaths, reader: Reader | None, *, unmerged: bool = Fals
         found.append(Trace("cache", str(path), path.unlink, path.stat().st_size))
     if (settings := config_path()).exists():
         found.append(Trace("settings", str(settings), partial(_settings, settings), settings.stat().st_size))
-    return found + list(_state(paths))
+    return found + list(_state_traces(paths))
 
 
 def _settings(path: Path) -> None:
@@ -99,7 +99,7 @@ def _branches(
         yield Trace("branches", f"{facts.path}: {name}", delete, kept=kept)
 
 
-def _state(paths: StatePaths) -> Iterator[Trace]:
+def _state_traces(paths: StatePaths) -> Iterator[Trace]:
     if not paths.root.is_dir():
         return
     for path in sorted(set(paths.root.iterdir()) - {paths.lock}):  # which is held meanwhile, and goes last

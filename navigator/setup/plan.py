@@ -138,9 +138,9 @@ def plan(
 ) -> MemoryPlan:
     """What fits on a card of so many MiB, with so many MiB of host memory, at a context of `tokens`."""
     alone = tuple(
-        tuple(_alone(model, card[0], tokens, cache) for cache in CACHES) for model in (generator, reviewer)
+        tuple(_single(model, card[0], tokens, cache) for cache in CACHES) for model in (generator, reviewer)
     )
-    beside = tuple(_beside(generator, reviewer, card[0], tokens, cache) for cache in CACHES)
+    beside = tuple(_both(generator, reviewer, card[0], tokens, cache) for cache in CACHES)
     way, why = _way(generator, reviewer, (alone[0], alone[1]), beside, card[0], ram[0])
     return MemoryPlan(
         *card,
@@ -156,13 +156,13 @@ def plan(
     )
 
 
-def _alone(model: Sized, card: int, tokens: int, cache: Cache) -> Alone:
+def _single(model: Sized, card: int, tokens: int, cache: Cache) -> Alone:
     context = model.context_mib(tokens, cache)
     each, room = context + model.states_mib, card - OUTSIDE_MIB - model.weights_mib
     return Alone(cache, context, max(0, room // each) if each else 0, max(0, each - room))
 
 
-def _beside(generator: Sized, reviewer: Sized, card: int, tokens: int, cache: Cache) -> BothLoaded:
+def _both(generator: Sized, reviewer: Sized, card: int, tokens: int, cache: Cache) -> BothLoaded:
     needed = sum(
         OUTSIDE_MIB + model.weights_mib + model.states_mib + model.context_mib(tokens, cache)
         for model in (generator, reviewer)

@@ -127,7 +127,7 @@ async def _describe(url: str, name: str, model: str) -> FoundServer:
         listed = probe.listed_models(payload)
         name = _NAMES.get(probe.kind_by_owner(listed) or "", name)
         own = await ask("/api/v0/models") if name in ("LM Studio", "a server") else None
-        if rows := _rows(own, "data"):
+        if rows := _dict_rows(own, "data"):
             name = "LM Studio"
             listed = [
                 row for row in rows if isinstance(row.get("id"), str) and row.get("type") in ("llm", "vlm")
@@ -138,8 +138,8 @@ async def _describe(url: str, name: str, model: str) -> FoundServer:
         if not models:
             return FoundServer(name, url, problem="lists no model")
         router = any("status" in row for row in listed)
-        loaded = tuple(row["id"] for row in listed if _state(row) == "loaded")
-        context = _number(await _context(ask, name, model, listed, router)) if model else None
+        loaded = tuple(row["id"] for row in listed if _load_state(row) == "loaded")
+        context = _positive(await _context(ask, name, model, listed, router)) if model else None
         loads = name in ("Ollama", "llama-swap") or router
         return FoundServer(name, url, models, loaded, loads, context)
     finally:
@@ -151,7 +151,7 @@ async def _context(
 ) -> Any:
     """What a server says of the context that a model is loaded with."""
     if name == "Ollama":
-        listed = [{**row, "id": str(row.get("model"))} for row in _rows(await ask("/api/ps"), "models")]
+        listed = [{**row, "id": str(row.get("model"))} for row in _dict_rows(await ask("/api/ps"), "models")]
     row = next((row for row in listed if same_model(model, row["id"])), {})
     if name == "llama.cpp":
         said = await ask(f"/props?{urlencode({'model': model, 'autoload': 'false'})}" if router else "/props")
@@ -161,16 +161,16 @@ async def _context(
     return row.get(keys.get(name, "max_model_len"))
 
 
-def _state(row: dict[str, Any]) -> Any:
+def _load_state(row: dict[str, Any]) -> Any:
     """LM Studio's `state`, or a llama.cpp router's `status`."""
     status = row.get("status")
     return status.get("value") if isinstance(status, dict) else row.get("state")
 
 
-def _rows(said: Any, key: str) -> list[dict[str, Any]]:
+def _dict_rows(said: Any, key: str) -> list[dict[str, Any]]:
     found = said.get(key) if isinstance(said, dict) else None
     return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
 
 
-def _number(value: Any) -> int | None:
+def _positive(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else None

@@ -113,7 +113,7 @@ class FlagSource:
         assert self.installed is not None
         question = json.dumps(command_lines)
         program = self.table_dir / _ASKING
-        state = _state(self.installed, question, program)
+        state = _cache_key(self.installed, question, program)
         kept = self.cache_dir / f"sglang-{self.installed.version}-{state}.json"
         if self.installed.on.host:
             return _run_program(self.installed, program, question)  # a change there would not be noticed
@@ -257,7 +257,7 @@ def _marked(stdout: bytes) -> str | None:
     return None
 
 
-def _state(installed: Installed, question: str, program: Path) -> str:
+def _cache_key(installed: Installed, question: str, program: Path) -> str:
     """Changes when the installation, the question or the program that asks it does."""
     words = [str(installed.python), installed.package, question]
     arguments = Path(installed.package).parent / "srt" / "server_args.py"

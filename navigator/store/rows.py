@@ -53,9 +53,9 @@ def decoded(model: type[BaseModel], row: sqlite3.Row) -> dict[str, Any]:
     kinds = _kinds(model)
     try:
         return {
-            name: _value(kinds[name], row[name])
-            for name in row.keys()  # noqa: SIM118 - iterating a Row gives its values
-            if name in kinds and row[name] is not None
+            name: _value(kinds[name], column)
+            for name, column in zip(row.keys(), row, strict=True)
+            if name in kinds and column is not None
         }
     except (TypeError, ValueError, RecursionError) as error:
         raise _damaged(model, row) from error
@@ -106,10 +106,10 @@ def _column(kind: str, value: Any) -> Any:
 
 def dumped(value: Any) -> str:
     """A JSON column: models, tuples of models, or plain data. ASCII, so that any string a model may hold fits."""
-    return json.dumps(value, default=_plain, separators=(",", ":"))
+    return json.dumps(value, default=_json_value, separators=(",", ":"))
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     from pydantic import BaseModel
 
     if isinstance(value, BaseModel):

@@ -182,7 +182,7 @@ def _read_all(order: dict[str, Any]) -> tuple[int, str]:
                     continue
                 if read - looked >= _LOOK_EVERY:
                     looked = read
-                    _say({"read": read})
+                    _print_json({"read": read})
                     if available_bytes() < floor:
                         return read, "memory"
                 if limit and read >= limit:
@@ -215,7 +215,7 @@ def _step_back() -> None:
         libc.syscall(number, 1, 0, _IDLE_CLASS)
 
 
-def _say(words: dict[str, Any]) -> None:
+def _print_json(words: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(words) + "\n")
     sys.stdout.flush()
 
@@ -226,7 +226,7 @@ def _main() -> None:
     if os.getppid() != order["parent"]:
         return  # the parent died before the kernel was asked to tell
     read, reason = _read_all(order)
-    _say({"read": read, "ended": reason})
+    _print_json({"read": read, "ended": reason})
 
 
 if __name__ == "__main__":

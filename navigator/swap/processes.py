@@ -72,8 +72,8 @@ def is_alive(record: ProcessRecord) -> bool:
     return (
         record.boot == boot_id()
         and start_ticks(record.pid) == record.started
-        and _words(record.pid, "cmdline") == record.argv
-        and f"{MARK}={record.home}" in _words(record.pid, "environ")
+        and _proc_words(record.pid, "cmdline") == record.argv
+        and f"{MARK}={record.home}" in _proc_words(record.pid, "environ")
     )
 
 
@@ -88,8 +88,8 @@ def strays(home: str, argv_start: tuple[str, ...]) -> list[ProcessRecord]:
         if not entry.name.isdecimal():
             continue
         pid = int(entry.name)
-        argv = _words(pid, "cmdline")
-        if argv[: len(argv_start)] != argv_start or f"{MARK}={home}" not in _words(pid, "environ"):
+        argv = _proc_words(pid, "cmdline")
+        if argv[: len(argv_start)] != argv_start or f"{MARK}={home}" not in _proc_words(pid, "environ"):
             continue
         started = start_ticks(pid)
         if started is not None:
@@ -120,7 +120,7 @@ def load(path: Path) -> ProcessRecord | None:
     return record if fits and all(isinstance(word, str) for word in words) else None
 
 
-def _words(pid: int, name: str) -> tuple[str, ...]:
+def _proc_words(pid: int, name: str) -> tuple[str, ...]:
     """A NUL-separated file of `/proc`; () when it cannot be read (gone, or another user's)."""
     try:
         raw = (_PROC / str(pid) / name).read_bytes()

@@ -147,7 +147,7 @@ def _report(text: str) -> None:
         with TemporaryDirectory() as build:
             for name in ("tests.json", "lines-1.json"):
                 Path(build, name).write_text(content, encoding="utf-8", errors="replace")
-            report = one_test._read(Path(build))
+            report = one_test._read_report(Path(build))
         with suppress(KeyError, ValidationError):
             for failure in one_test._Tests.model_validate(report["tests"]).failed:
                 one_test._redacted(failure, KNOWN)

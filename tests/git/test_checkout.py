@@ -220,7 +220,7 @@ def test_a_race_for_the_branch_puts_the_files_back(world: World, monkeypatch: py
     plan = plan_for(world)
     files = {n: (world.repo / n).read_bytes() for n in FILES}
     other = git(world.repo, "commit-tree", "-p", "HEAD", "-m", "other", "HEAD^{tree}")
-    original = checkout._write
+    original = checkout._write_path
     calls = iter(range(100))
 
     def racing(*args: object) -> None:
@@ -228,7 +228,7 @@ def test_a_race_for_the_branch_puts_the_files_back(world: World, monkeypatch: py
         if next(calls) == 0:
             git(world.repo, "update-ref", "refs/heads/main", other)
 
-    monkeypatch.setattr(checkout, "_write", racing)
+    monkeypatch.setattr(checkout, "_write_path", racing)
     with pytest.raises(RefMoved):
         execute_landing(plan)
     assert {n: (world.repo / n).read_bytes() for n in FILES} == files
@@ -270,10 +270,10 @@ landing.execute_landing(plan)
         ("os.link", 1, "partial"),
         *(("os.unlink", after, "partial") for after in range(6)),
         ("checkout._require_either", 0, "partial"),
-        ("checkout._write", 0, "partial"),
-        ("checkout._write", 1, "partial"),
-        ("checkout._write", 2, "partial"),
-        ("checkout._write", 3, "partial"),
+        ("checkout._write_path", 0, "partial"),
+        ("checkout._write_path", 1, "partial"),
+        ("checkout._write_path", 2, "partial"),
+        ("checkout._write_path", 3, "partial"),
         ("landing.move_ref", 0, "partial"),
         ("checkout._write_index", 0, "partial"),
     ],
@@ -339,7 +339,7 @@ def test_an_undo_that_was_cut_off_is_finished(world: World) -> None:
     back = prepare_undo(plan, world.facts, world.private)
     assert back.mode == "current"
     subprocess.run(
-        [sys.executable, "-c", _KILL, json.dumps(asdict(back)), "checkout._write", "2"], check=False
+        [sys.executable, "-c", _KILL, json.dumps(asdict(back)), "checkout._write_path", "2"], check=False
     )
     assert inspect_landing(back) == "partial"
     execute_landing(back)

@@ -65,11 +65,11 @@ def extract(language: str, data: bytes) -> Tags:
         "parsed": False,
     }
     if language and len(data) <= PARSE_LIMIT:
-        _read(language, data, tags)
+        _read_symbols(language, data, tags)
     return tags
 
 
-def _read(language: str, data: bytes, tags: Tags) -> None:
+def _read_symbols(language: str, data: bytes, tags: Tags) -> None:
     parser, query = _tools(language)
     tree = parser.parse(data)
     from tree_sitter import QueryCursor

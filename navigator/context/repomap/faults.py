@@ -36,18 +36,18 @@ def faults(language: str, data: bytes) -> dict[str, Any]:
     if len(data) > PARSE_LIMIT:
         return {"faults": [], "bracket": None, "judged": False}
     lines = data.split(b"\n")
-    found = _found(language, data, lines)
+    found = _find_faults(language, data, lines)
     if found and language in _SECOND_READER:
-        found = min(found, _found(_SECOND_READER[language], data, lines), key=len)
+        found = min(found, _find_faults(_SECOND_READER[language], data, lines), key=len)
     return {"faults": found, "bracket": first_odd(language, data), "judged": True}
 
 
-def _found(language: str, data: bytes, lines: list[bytes]) -> list[list[Any]]:
+def _find_faults(language: str, data: bytes, lines: list[bytes]) -> list[list[Any]]:
     root = parser_of(language).parse(data).root_node
     if not root.has_error:
         return []
     return [
-        [*_place(node, lines), _said(node, data), _text(lines, node.start_point[0])]
+        [*_position(node, lines), _fault_words(node, data), _line_text(lines, node.start_point[0])]
         for node in islice(_broken(root), MOST)
     ]
 
@@ -63,25 +63,25 @@ def _broken(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _said(node: Node, data: bytes) -> str:
+def _fault_words(node: Node, data: bytes) -> str:
     if node.is_missing:
-        return f"{_named(node.type)} is missing"
+        return f"{_kind_words(node.type)} is missing"
     text = data[node.start_byte : node.end_byte].decode("utf-8", "replace").strip()
     first = text.split("\n", 1)[0].rstrip()
     return f"no syntax at {first[:_SHOWN]!r}" if first else "no syntax"
 
 
-def _named(kind: str) -> str:
+def _kind_words(kind: str) -> str:
     return kind.replace("_", " ") if kind[:1].isalpha() and len(kind) > 2 else repr(kind)
 
 
-def _place(node: Node, lines: list[bytes]) -> tuple[int, int]:
+def _position(node: Node, lines: list[bytes]) -> tuple[int, int]:
     row, column = node.start_point
     before = lines[row][:column] if row < len(lines) else b""
     return row + 1, len(before.decode("utf-8", "replace")) + 1
 
 
-def _text(lines: list[bytes], row: int) -> str:
+def _line_text(lines: list[bytes], row: int) -> str:
     return lines[row].decode("utf-8", "replace").strip()[:200] if row < len(lines) else ""
 
 

@@ -115,13 +115,13 @@ def signs(repo: RepoMap, query: TaskTerms, named: Iterable[str] = ()) -> dict[st
     """Each sign for each file, in the order of `repo.files`; the largest value of each is 1, or all are 0."""
     found = {
         "path": _paths(repo, query),
-        "names": _names(repo, query),
+        "names": _score_names(repo, query),
         "body": _bm25(query, [file.terms for file in repo.files]),
         "past": _past(repo, query),
     }
     found = {sign: _scaled(values) for sign, values in found.items()}
     found["together"] = _scaled(_together(repo, _seeds(found, named, repo)))
-    found["rank"] = _scaled(_rank(repo, _seeds(found, named, repo)))
+    found["rank"] = _scaled(_page_rank(repo, _seeds(found, named, repo)))
     return found
 
 
@@ -251,7 +251,7 @@ def _paths(repo: RepoMap, query: TaskTerms) -> list[float]:
     return scores
 
 
-def _names(repo: RepoMap, query: TaskTerms) -> list[float]:
+def _score_names(repo: RepoMap, query: TaskTerms) -> list[float]:
     """Files that define what the task names in the way of code: the fewer files define it, the more it says."""
     scores = [0.0] * len(repo.files)
     for name in query.names:
@@ -312,7 +312,7 @@ def _seeds(found: Mapping[str, Sequence[float]], named: Iterable[str], repo: Rep
     return dict(sorted(start.items(), key=lambda entry: (-entry[1], entry[0]))[:_MOST_SEEDS])
 
 
-def _rank(repo: RepoMap, start: Mapping[int, float]) -> list[float]:
+def _page_rank(repo: RepoMap, start: Mapping[int, float]) -> list[float]:
     """PageRank, along and against the references, of a walk that begins at the files that the other signs point to."""
     if not start:
         return [0.0] * len(repo.files)

@@ -64,7 +64,7 @@ def _word(value: Any, others: dict[str, Any]) -> Any:
     return others.get(plain, plain)
 
 
-def _verdict(value: Any) -> Any:
+def _upper_verdict(value: Any) -> Any:
     word = _word(value, _VERDICTS)
     return word.upper() if isinstance(word, str) else word
 
@@ -83,7 +83,7 @@ def _label(value: Any) -> Any:
     return found.pop() if len(found) == 1 else value.strip()[:40]
 
 
-def _number(value: Any) -> int:
+def _line_number(value: Any) -> int:
     """A line number that only breaks ties: what is none counts as "not said" (0)."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return 0
@@ -113,14 +113,14 @@ class RawFinding(_Strict):
     kind: Annotated[FindingKind, BeforeValidator(lambda value: _word(value, {}))]
     hunk: Annotated[str, BeforeValidator(_label)] = ""
     quote: _Text
-    line: Annotated[int, BeforeValidator(_number)] = 0
+    line: Annotated[int, BeforeValidator(_line_number)] = 0
     severity: Annotated[Severity, BeforeValidator(lambda value: _word(value, _SEVERITIES))]
     criterion: Annotated[Criterion, BeforeValidator(lambda value: _word(value, _CRITERIA))]
     trigger: _Text
     message: _Text
-    precedent: Annotated[int, BeforeValidator(_number)] = 0
+    precedent: Annotated[int, BeforeValidator(_line_number)] = 0
     earlier: Annotated[
-        int | None, BeforeValidator(lambda value: None if value is None else _number(value))
+        int | None, BeforeValidator(lambda value: None if value is None else _line_number(value))
     ] = None
 
 
@@ -144,7 +144,7 @@ class RawReview(_Strict):
     read: Annotated[frozenset[str] | None, BeforeValidator(_labels)] = None
     addressed: tuple[Addressed, ...] = ()
     findings: tuple[RawFinding, ...]
-    verdict: Annotated[Verdict, BeforeValidator(_verdict)]
+    verdict: Annotated[Verdict, BeforeValidator(_upper_verdict)]
 
 
 def united(first: RawReview, second: RawReview) -> RawReview:
@@ -190,10 +190,10 @@ def read_review(content: str, reasoning: str = "", asked: Sequence[int] = ()) ->
         content = reasoning
     if not content.strip():
         raise UnreadableReview("the answer is empty")
-    return _review(_one_object(content), asked)
+    return _parse_review(_one_object(content), asked)
 
 
-def _review(value: dict[str, Any], asked: Sequence[int]) -> RawReview:
+def _parse_review(value: dict[str, Any], asked: Sequence[int]) -> RawReview:
     try:
         review = RawReview.model_validate(value)
     except ValidationError as error:

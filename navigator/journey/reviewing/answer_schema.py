@@ -34,10 +34,10 @@ def review_schema(
     fields: dict[str, Any] = {
         "kind": {"type": "string", "enum": [kind.value for kind in FindingKind]},
         "hunk": {"type": "string", "enum": list(hunks)},
-        "quote": _text("quote"),
+        "quote": _text_schema("quote"),
         "line": {"type": "integer", "minimum": 0},
-        "trigger": _text("trigger"),
-        "message": _text("message"),
+        "trigger": _text_schema("trigger"),
+        "message": _text_schema("message"),
         "criterion": {"type": "string", "enum": [criterion.value for criterion in Criterion]},
         "severity": {"type": "string", "enum": [severity.value for severity in Severity]},
     }
@@ -47,7 +47,7 @@ def review_schema(
         fields["precedent"] = {"type": "integer", "enum": [0, *precedents]}
     finding = closed_object(fields)
     labels = {"type": "array", "items": {"type": "string", "enum": list(hunks)}, "maxItems": len(hunks)}
-    review: dict[str, Any] = {"summary": _text("summary"), "read": labels}
+    review: dict[str, Any] = {"summary": _text_schema("summary"), "read": labels}
     numbers = list(asked) if asked is not None else list(range(1, again + 1))
     if numbers:
         whole = numbers == list(range(1, again + 1))
@@ -56,12 +56,12 @@ def review_schema(
             if whole
             else {"type": "integer", "enum": numbers}
         )
-        addressed = closed_object({"finding": number, "why": _text("why"), "met": {"type": "boolean"}})
+        addressed = closed_object({"finding": number, "why": _text_schema("why"), "met": {"type": "boolean"}})
         review["addressed"] = {"type": "array", "items": addressed, "maxItems": len(numbers)}
     review["findings"] = {"type": "array", "items": finding, "maxItems": MAX_FINDINGS}
     review["verdict"] = {"type": "string", "enum": _VERDICTS}
     return closed_object(review)
 
 
-def _text(name: str) -> dict[str, Any]:
+def _text_schema(name: str) -> dict[str, Any]:
     return bounded_text(LONGEST[name])

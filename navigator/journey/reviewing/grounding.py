@@ -152,13 +152,13 @@ def _in_change(raw: RawFinding, named: tuple[FileDiff, Hunk] | None, shown: Show
     The hunk that the finding names comes first, unless the quote stands at the very line it names in another hunk of that
     file. Where the named hunk does not hold the quote, the strictest reading in any other decides, then the nearest line.
     """
-    own = _places(raw, *named) if named else None
+    own = _find_place(raw, *named) if named else None
     if own is not None and own[1].line == raw.line:
         return own[1]
     others = [
         (found[0], int(named is None or file is not named[0]), found[1])
         for file, hunk in _others(shown, named[1] if named else None)
-        if (found := _places(raw, file, hunk)) is not None
+        if (found := _find_place(raw, file, hunk)) is not None
     ]
     if own is not None:
         exact = [
@@ -169,7 +169,7 @@ def _in_change(raw: RawFinding, named: tuple[FileDiff, Hunk] | None, shown: Show
     return best[2] if best else None
 
 
-def _places(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] | None:
+def _find_place(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] | None:
     """The rung and the line of the hunk that the quote is of: on the new side, the removed one, or across both as shown."""
     views = [
         [line for line in hunk.lines if line.kind in kinds]
@@ -194,7 +194,7 @@ def _places(raw: RawFinding, file: FileDiff, hunk: Hunk) -> tuple[int, _Place] |
         return None
     line = best[2]
     return best[1], _Place(
-        file.path, _number(line), "old" if line.kind == "-" else "new", best[0], hunk.label
+        file.path, _line_number(line), "old" if line.kind == "-" else "new", best[0], hunk.label
     )
 
 
@@ -206,14 +206,14 @@ def _missing(raw: RawFinding, named: tuple[FileDiff, Hunk] | None, shown: Shown)
     around = _in_context(raw, shown, prefer=file.path if file else "")
     if around is not None:
         options.append((around[0], 0, around[1]))
-    own = _places(raw, file, hunk) if file and hunk else None
+    own = _find_place(raw, file, hunk) if file and hunk else None
     if own is not None:
         options.append((own[0], 1, own[1]))
     task = _in_task(raw.quote, shown.task)
     if task is not None and (target := named or shown.first):
         options.append((task, 2, _Place(target[0].path, max(target[1].new_start, 1), "task")))
     for other, its in _others(shown, hunk):
-        elsewhere = _places(raw, other, its)
+        elsewhere = _find_place(raw, other, its)
         if elsewhere is not None:
             options.append((elsewhere[0], 3, elsewhere[1]))
     return min(options, key=lambda option: option[:2])[2] if options else None
@@ -255,5 +255,5 @@ def _nearness(number: int | None, wanted: int, *, changed: bool) -> tuple[int, i
     return (int(number != wanted), int(not changed), abs(number - wanted))
 
 
-def _number(line: DiffLine) -> int | None:
+def _line_number(line: DiffLine) -> int | None:
     return line.old if line.kind == "-" else line.new

@@ -100,11 +100,11 @@ def join(
         _summary(answers),
         tuple(findings),
         tuple(addressed),
-        *_read(answers),
+        *_hunks_read(answers),
     )
 
 
-def _read(answers: Sequence[Answered]) -> tuple[int, tuple[str, ...]]:
+def _hunks_read(answers: Sequence[Answered]) -> tuple[int, tuple[str, ...]]:
     """How many hunks were shown, and those that nobody says were read; nothing where an answer does not say."""
     if any(answer.raw is None or answer.raw.read is None for answer in answers):
         return 0, ()
@@ -118,14 +118,14 @@ def _united(before: Sequence[Finding], more: Sequence[Finding]) -> list[Finding]
     Within one part, a line may be wrong in two ways: there only the very same words are the same finding.
     """
     made = list(before)
-    places = {_place(finding): index for index, finding in enumerate(before) if finding.quote}
+    places = {_same_place(finding): index for index, finding in enumerate(before) if finding.quote}
     said: set[tuple[object, ...]] = set()
     for finding in more:
-        words = (*_place(finding), fold(finding.message))
+        words = (*_same_place(finding), fold(finding.message))
         if words in said:
             continue
         said.add(words)
-        known = places.get(_place(finding))
+        known = places.get(_same_place(finding))
         if known is None:
             made.append(finding)
         elif _weight(finding) < _weight(made[known]):
@@ -138,7 +138,7 @@ def _weight(finding: Finding) -> tuple[bool, bool, int]:
     return not finding.anchored, finding.remark or bool(finding.precedent), _GRAVE.index(finding.severity)
 
 
-def _place(finding: Finding) -> tuple[object, ...]:
+def _same_place(finding: Finding) -> tuple[object, ...]:
     return finding.kind, finding.hunk, fold_unicode(finding.quote)
 
 

@@ -105,19 +105,19 @@ def fitting(held: Sequence[Precedent], room: int, count: Callable[[str], int]) -
     """As many of the nearest as fit into so many tokens."""
     kept: list[Precedent] = []
     for one in held:
-        if count(_row(one)) > room:
+        if count(_precedent_json(one)) > room:
             break
-        room -= count(_row(one))
+        room -= count(_precedent_json(one))
         kept.append(one)
     return tuple(kept)
 
 
 def precedents_block(shown: Sequence[Precedent], key: str) -> str:
     """The precedents as a prompt shows them, one a line, under their numbers."""
-    return data_block("precedents", key, "\n".join(map(_row, shown)))
+    return data_block("precedents", key, "\n".join(map(_precedent_json, shown)))
 
 
-def _row(one: Precedent) -> str:
+def _precedent_json(one: Precedent) -> str:
     told = {name: getattr(one, name) for name in ("path", "quote", "message", "note")}
     return json.dumps({"precedent": one.id, "criterion": one.criterion.value, **told}, ensure_ascii=False)
 

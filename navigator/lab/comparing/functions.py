@@ -110,13 +110,13 @@ def read_functions(path: Path) -> list[Function]:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}.", hint="Unpack it if it is compressed.") from error
-    found = list(_rows(path, text))
+    found = list(_read_functions(path, text))
     if len({one.key for one in found}) < len(found):
         raise UsageError(f"{path} has a task twice.", hint="Every line is a task of its own.")
     return found
 
 
-def _rows(path: Path, text: str) -> Iterator[Function]:
+def _read_functions(path: Path, text: str) -> Iterator[Function]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue

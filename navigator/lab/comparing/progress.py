@@ -50,12 +50,12 @@ def sentence(done: Finished) -> str:
     if not shown:
         widest = max(done.pairs, key=lambda pair: abs(pair.difference))
         return (
-            f"No two arms are shown to differ on {plural(widest.n, 'task')}; the largest difference is {_size(widest)},"
+            f"No two arms are shown to differ on {plural(widest.n, 'task')}; the largest difference is {_points(widest)},"
             f" {widest.first} against {widest.second}."
         )
-    words = [f"{pair.first} against {pair.second} {_size(pair)}" for pair in shown]
+    words = [f"{pair.first} against {pair.second} {_points(pair)}" for pair in shown]
     return f"Shown to differ on {plural(shown[0].n, 'task')}: {'; '.join(words)}."
 
 
-def _size(pair: PairResult) -> str:
+def _points(pair: PairResult) -> str:
     return f"{100 * pair.difference:+.1f} points (95 %: {100 * pair.low:+.1f} to {100 * pair.high:+.1f})"

@@ -119,7 +119,7 @@ async def compare(
         await running.run()
     finally:
         await turns.close()
-    return _counted(running, plan)
+    return _finished(running, plan)
 
 
 def actors_of(adapters: tuple[str, str] | None) -> dict[str, Actor]:
@@ -162,7 +162,7 @@ async def _swaps(
     return most
 
 
-def _counted(done: Comparison, plan: Setting) -> Finished:
+def _finished(done: Comparison, plan: Setting) -> Finished:
     turns, journal = done.turns, done.turns.journal
     passed: dict[str, dict[str, bool]] = {}
     answers: dict[str, dict[str, str]] = {}

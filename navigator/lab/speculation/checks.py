@@ -139,7 +139,7 @@ def drafts_too_fast(runs: Sequence[Run], facts: TableFacts) -> Iterable[TableFau
     """A draft model that would have to draft faster than it ran alone."""
     alone = tables.means(runs)
     for row in tables.speculation(runs):
-        model = facts.same.get(row.draft) or (row.draft if row.draft in alone else _alike(row.draft, alone))
+        model = facts.same.get(row.draft) or (row.draft if row.draft in alone else _like(row.draft, alone))
         if model is None or model not in alone or row.round_ms is None:
             continue
         needed = 1000 * formulas.drafting_seconds(row.gamma, alone[model])
@@ -158,7 +158,7 @@ def drafts_too_fast(runs: Sequence[Run], facts: TableFacts) -> Iterable[TableFau
             )
 
 
-def _alike(draft: str, models: Iterable[str]) -> str | None:
+def _like(draft: str, models: Iterable[str]) -> str | None:
     """The one model whose name ends like the draft's, e.g. in `_0.8b`."""
     ending = draft.rpartition("_")[2] or draft
     found = [model for model in models if model != draft and model.rpartition("_")[2] == ending]

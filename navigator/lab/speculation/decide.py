@@ -149,7 +149,7 @@ def _arm(
     worth = max(LEAST_GAIN, sd or 0.0)
     between = mean_interval(logs)
     low, high = (None, None) if between is None else map(math.exp, between)
-    verdict, reason = _verdict(n, low, high, worth)
+    verdict, reason = _decision(n, low, high, worth)
     if (wrong := false.get((target, draft, gamma))) is not None:
         if (
             verdict == "do not use"
@@ -174,7 +174,7 @@ def _arm(
     )
 
 
-def _verdict(n: int, low: float | None, high: float | None, worth: float) -> tuple[Decision, str]:
+def _decision(n: int, low: float | None, high: float | None, worth: float) -> tuple[Decision, str]:
     if n < LEAST_BLOCKS or low is None or high is None:
         return "cannot tell", f"{n} blocks; it takes {LEAST_BLOCKS}"
     if low > 1 + worth:

@@ -94,7 +94,7 @@ class Llama:
 
     def version(self) -> str:
         """As `Server`."""
-        return _said(self._http, "/props", "build_info")
+        return _server_word(self._http, "/props", "build_info")
 
     def tokenize(self, text: str) -> list[int]:
         """As `Server`."""
@@ -140,11 +140,11 @@ class Sglang:
 
     def __init__(self, http: httpx.Client, log: Path) -> None:
         self._http = http
-        self._model = _model(http)
+        self._model = _served_model(http)
 
     def version(self) -> str:
         """As `Server`."""
-        return _said(self._http, "/server_info", "version")
+        return _server_word(self._http, "/server_info", "version")
 
     def tokenize(self, text: str) -> list[int]:
         """As `Server`."""
@@ -174,11 +174,11 @@ class Vllm:
 
     def __init__(self, http: httpx.Client, log: Path) -> None:
         self._http = http
-        self._model = _model(http)
+        self._model = _served_model(http)
 
     def version(self) -> str:
         """As `Server`."""
-        return _said(self._http, "/version", "version")
+        return _server_word(self._http, "/version", "version")
 
     def tokenize(self, text: str) -> list[int]:
         """As `Server`."""
@@ -213,7 +213,7 @@ ENGINES: dict[EngineName, type[Server]] = {"llama.cpp": Llama, "sglang": Sglang,
 """By the kind that a plan names; one more is one class and one line."""
 
 
-def _said(http: httpx.Client, path: str, name: str) -> str:
+def _server_word(http: httpx.Client, path: str, name: str) -> str:
     """A word about itself that a server may give."""
     response = http.get(path)
     found = read_json(response.content) if response.status_code == 200 else None
@@ -266,7 +266,7 @@ def _ids(found: dict[str, Any], name: str) -> list[int]:
     return ids
 
 
-def _model(http: httpx.Client) -> str:
+def _served_model(http: httpx.Client) -> str:
     listed = read_json(_checked(http.get("/v1/models")).content)
     return str(listed["data"][0]["id"])
 
@@ -318,7 +318,7 @@ _STATISTICS = patterns.compile(
 
 def llama_timings(timings: Mapping[str, Any]) -> Counts:
     """The server's counters in a response; both are absent where nothing was drafted."""
-    return Counts(drafted=_whole(timings.get("draft_n")), accepted=_whole(timings.get("draft_n_accepted")))
+    return Counts(drafted=_int(timings.get("draft_n")), accepted=_int(timings.get("draft_n_accepted")))
 
 
 def llama_statistics(log: str) -> Counts | None:
@@ -348,9 +348,9 @@ def sglang_meta(meta: Mapping[str, Any]) -> Counts:
     """
     histogram = meta.get("spec_correct_drafts_histogram") or meta.get("spec_accept_histogram")
     return Counts(
-        drafted=_whole(meta.get("spec_num_proposed_drafts", meta.get("spec_draft_token_num"))),
-        accepted=_whole(meta.get("spec_num_correct_drafts", meta.get("spec_accept_token_num"))),
-        rounds=_whole(meta.get("spec_verify_ct")),
+        drafted=_int(meta.get("spec_num_proposed_drafts", meta.get("spec_draft_token_num"))),
+        accepted=_int(meta.get("spec_num_correct_drafts", meta.get("spec_accept_token_num"))),
+        rounds=_int(meta.get("spec_verify_ct")),
         positions=_positions(histogram) if isinstance(histogram, list) else (),
     )
 
@@ -417,5 +417,5 @@ def since(now: Counts, before: Counts | None) -> Counts:
     )
 
 
-def _whole(value: object) -> int | None:
+def _int(value: object) -> int | None:
     return int(value) if isinstance(value, (int, float)) else None

@@ -101,7 +101,7 @@ def _round(runs: Sequence[Run], step: float) -> float | None:
 def _fit(target: str, draft: str, starts: Sequence[Mapping[int, float]]) -> Fit:
     lengths = sorted({gamma for start in starts for gamma in start})
     whole = [start for start in starts if len(start) >= LEAST_LENGTHS]
-    lines = [_line(start) for start in whole]
+    lines = [_least_squares(start) for start in whole]
     draws, costs = [line[0] for line in lines], [line[1] for line in lines]
     away: dict[int, list[float]] = defaultdict(list)
     for start, (slope, base) in zip(whole, lines, strict=True):
@@ -128,7 +128,7 @@ def _fit(target: str, draft: str, starts: Sequence[Mapping[int, float]]) -> Fit:
     return replace(fit, doubts=tuple(_doubts(fit, away)))
 
 
-def _line(start: Mapping[int, float]) -> tuple[float, float]:
+def _least_squares(start: Mapping[int, float]) -> tuple[float, float]:
     """Slope and intercept, every point weighted by its own size: starts differ by a share, not by so many steps."""
     one = math.fsum(1 / cost**2 for cost in start.values())
     both = math.fsum(gamma / cost**2 for gamma, cost in start.items())

@@ -100,7 +100,7 @@ class Plan(_Table):
             Start(
                 *(name, method, gamma),
                 command=tuple(word.replace("{target}", model) for word in self.engine.command),
-                arguments=tuple(_filled(word, gamma).replace("{target}", model) for word in arguments),
+                arguments=tuple(_with_gamma(word, gamma).replace("{target}", model) for word in arguments),
             )
             for name, model in (target if isinstance(target, dict) else {target: target}).items()
             for method, gamma, arguments in ways
@@ -147,7 +147,7 @@ class Start:
         return next((two for one, two in itertools.pairwise(self.command) if one == "--model-path"), "")
 
 
-def _filled(word: str, gamma: int) -> str:
+def _with_gamma(word: str, gamma: int) -> str:
     return word.replace("{gamma}", str(gamma)).replace("{verified}", str(gamma + 1))
 
 

@@ -57,7 +57,7 @@ def measure(
         MissingPart: the server does not start, or does not answer as its kind does.
         UsageError: a text is shorter than a wanted prompt.
     """
-    with _alone(out):
+    with _sole_writer(out):
         return _measure(plan, texts, out, report, most_starts)
 
 
@@ -67,7 +67,7 @@ def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_
     for number, (block, arm) in enumerate(left[:most_starts], 1):
         began = time.monotonic()
         with _running(plan.engine, arm, out) as server:
-            rows = list(_rows(plan, texts, server, block, arm))
+            rows = list(_measured(plan, texts, server, block, arm))
         _append(out, rows)
         speed = sum(row["tokens"] for row in rows) / sum(row["seconds"] for row in rows)
         took = time.monotonic() - began
@@ -78,7 +78,7 @@ def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_
 
 
 @contextlib.contextmanager
-def _alone(out: Path) -> Iterator[None]:
+def _sole_writer(out: Path) -> Iterator[None]:
     """Nobody else measures into `out`; servers that were left behind for it are ended before and after.
 
     A killed command leaves some, and so does one that is interrupted just as it starts one. They would hold the GPU's memory.
@@ -130,7 +130,7 @@ def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
     return done
 
 
-def _rows(
+def _measured(
     plan: Plan, texts: dict[str, str], server: Server, block: int, arm: Start
 ) -> Iterator[dict[str, Any]]:
     prompts = list(_prompts(plan, texts, server))
@@ -140,7 +140,7 @@ def _rows(
     for kind, length, ids in prompts:
         for repeat in range(plan.design.repeats):
             answer = server.answer(ids, plan.prompts.answer_tokens)
-            yield _row(plan, arm, answer) | {
+            yield _run_row(plan, arm, answer) | {
                 "prompt": kind,
                 "prompt_tokens": length,
                 "block": str(block),
@@ -162,7 +162,7 @@ def _prompts(plan: Plan, texts: dict[str, str], server: Server) -> Iterator[tupl
             yield kind, length, ids[:length]
 
 
-def _row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
+def _run_row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
     counts = answer.counts
     drafted = counts.drafted if counts.drafted is not None else counts.drafter_drafted
     accepted = counts.accepted if counts.accepted is not None else counts.drafter_accepted

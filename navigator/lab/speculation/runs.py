@@ -148,7 +148,7 @@ def read_runs(path: Path, named: Mapping[str, str] | None = None) -> RunTable:
     bad: list[BadRow] = []
     for line, row in rows:
         try:
-            runs.append(_run(line, {name: row.get(column, "") for name, column in columns.items()}))
+            runs.append(_parse_run(line, {name: row.get(column, "") for name, column in columns.items()}))
         except ValueError as error:
             bad.append(BadRow(line, str(error)))
     unused = tuple(head for head in heads if head not in columns.values())
@@ -180,10 +180,10 @@ def _each_json(text: str, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             raise UsageError(f"{path}, line {line} is no JSON: {error}.") from error
         if not isinstance(row, dict):
             raise UsageError(f"{path}, line {line} is no JSON object.")
-        yield line, {str(key): _text(value) for key, value in row.items()}
+        yield line, {str(key): _cell_text(value) for key, value in row.items()}
 
 
-def _text(value: object) -> str:
+def _cell_text(value: object) -> str:
     if value is None:
         return ""
     return json.dumps(value) if isinstance(value, (list, dict)) else str(value)
@@ -217,7 +217,7 @@ def _columns(heads: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
     return columns
 
 
-def _run(line: int, row: Mapping[str, str]) -> Run:
+def _parse_run(line: int, row: Mapping[str, str]) -> Run:
     """One row as a run.
 
     Raises:
@@ -227,11 +227,11 @@ def _run(line: int, row: Mapping[str, str]) -> Run:
         raise ValueError(f"its status is {safe_line(row['status'])}")
     draft = row.get("draft", "").strip()
     plain = draft.lower() in _NONE
-    gamma = 0 if plain and "draft" in row else _whole(row.get("gamma", "0"))
+    gamma = 0 if plain and "draft" in row else _integer(row.get("gamma", "0"))
     if not plain and gamma == 0 and row.get("gamma", "").strip() != "0":
         raise ValueError(f"it drafts with {safe_line(draft)} but states no draft length")
     words = {name: safe_line(row.get(name, "").strip()) for name in _WORDS}
-    numbers = {name: _number(name, text) for name, text in row.items() if name not in (*_WORDS, *_OTHERS)}
+    numbers = {name: _figure(name, text) for name, text in row.items() if name not in (*_WORDS, *_OTHERS)}
     speed = numbers.pop("speed", None)
     if speed is None or speed <= 0:
         raise ValueError("it states no speed" if speed is None else f"its speed is {speed:g}")
@@ -267,7 +267,7 @@ def _list(text: str, kind: type[_T]) -> list[_T]:
     return values
 
 
-def _number(name: str, text: str) -> float | None:
+def _figure(name: str, text: str) -> float | None:
     words = text.strip().rstrip("%x×")
     if words.lower() in ("", "none", "nan", "null", "-", "n/a"):
         return None
@@ -280,8 +280,8 @@ def _number(name: str, text: str) -> float | None:
     return value / 100 if text.strip().endswith("%") else value
 
 
-def _whole(text: str) -> int:
-    value = _number("gamma", text) or 0.0
+def _integer(text: str) -> int:
+    value = _figure("gamma", text) or 0.0
     if value < 0 or value != int(value):
         raise ValueError(f"its draft length is {value:g}")
     return int(value)

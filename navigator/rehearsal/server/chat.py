@@ -114,8 +114,8 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
     kwargs = _typed(body, "chat_template_kwargs", dict, "Input should be a valid dictionary") or {}
     rid = _typed(body, "rid", str, "Input should be a valid string") or ""
     wants_logprobs = _typed(body, "logprobs", bool, "Input should be a valid boolean")
-    top = _whole(body, "top_logprobs") or 0
-    limits = [_whole(body, name) for name in ("max_completion_tokens", "max_tokens")]
+    top = _integer(body, "top_logprobs") or 0
+    limits = [_integer(body, name) for name in ("max_completion_tokens", "max_tokens")]
     limit = next((value for value in limits if value is not None), None)
     schema = _schema(body.get("response_format"))
     if not messages:
@@ -172,7 +172,7 @@ def _typed(body: Mapping[str, Any], field: str, wanted: type, words: str) -> Any
     return value
 
 
-def _whole(body: Mapping[str, Any], field: str) -> int | None:
+def _integer(body: Mapping[str, Any], field: str) -> int | None:
     value = body.get(field)
     if value is None:
         return None
@@ -194,7 +194,7 @@ def read_message(message: object) -> dict[str, str]:
     if content is None and role.lower() != "user":
         content = ""
     calls = "".join(f"\n{call_text(call)}" for call in _calls(message.get("tool_calls")))
-    return {"role": role.lower(), "content": _text(content) + calls}
+    return {"role": role.lower(), "content": _message_text(content) + calls}
 
 
 def _tools(body: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -231,7 +231,7 @@ def _calls(value: object) -> list[ToolCall]:
     return calls
 
 
-def _text(content: object) -> str:
+def _message_text(content: object) -> str:
     """A message's text: a string, or OpenAI's list of text parts."""
     if isinstance(content, str):
         return content

@@ -404,12 +404,14 @@ def pace_of(role: Role, scale: float) -> Pace:
     """
     if role is Role.GENERATOR:
         share = 1.5e9 * 184 / PEAK_BANDWIDTH
-        return Pace(_model(load=32.7, decode=184.0, active=3e9, expert_share=share, layers=10), scale)
+        return Pace(_timing_model(load=32.7, decode=184.0, active=3e9, expert_share=share, layers=10), scale)
     share = 5e9 * 38 / PEAK_BANDWIDTH
-    return Pace(_model(load=42.7, decode=48.0, active=10e9, expert_share=share, layers=12), scale)
+    return Pace(_timing_model(load=42.7, decode=48.0, active=10e9, expert_share=share, layers=12), scale)
 
 
-def _model(*, load: float, decode: float, active: float, expert_share: float, layers: int) -> TimingModel:
+def _timing_model(
+    *, load: float, decode: float, active: float, expert_share: float, layers: int
+) -> TimingModel:
     """The model and its band. `active`: parameters a token uses; `layers`: those with full attention."""
     prefill = SUSTAINED_FLOPS / (2 * active)
     kv_share = CONTEXT * KV_BYTES * layers * decode / PEAK_BANDWIDTH

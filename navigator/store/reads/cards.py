@@ -7,8 +7,9 @@ event only the tasks it names are read again.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from navigator.model.ids import PART_BASE, number_of, proposal_id, task_id
 from navigator.model.json_text import read_json
@@ -32,7 +33,7 @@ from navigator.store.rows import DamagedRow
 _CHUNK = 500
 
 
-def _said(role: Role, proposal: str = "a.id", order: str = "DESC", besides: str = "") -> str:
+def _newest_verdict(role: Role, proposal: str = "a.id", order: str = "DESC", besides: str = "") -> str:
     """The verdict of a role's newest, or first, reading of a proposal, as a subquery."""
     return (
         f"(SELECT verdict FROM reviews WHERE proposal_id = {proposal} AND role = '{role.value}'{besides}"
@@ -53,9 +54,9 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
        t.ref AS of_change, p.careful,
        r.verdict, r.stated_verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
        r.hunks, json_array_length(r.unread) AS unread,
-       {_said(Role.REVIEWER, order="ASC", besides=" AND id <> r.id")} AS first_verdict,
-       {_said(Role.FINAL)} AS final_verdict, {_said(Role.GENERATOR)} AS own_verdict,
-       {_said(Role.REVIEWER, "a.parent")} AS whole_verdict,
+       {_newest_verdict(Role.REVIEWER, order="ASC", besides=" AND id <> r.id")} AS first_verdict,
+       {_newest_verdict(Role.FINAL)} AS final_verdict, {_newest_verdict(Role.GENERATOR)} AS own_verdict,
+       {_newest_verdict(Role.REVIEWER, "a.parent")} AS whole_verdict,
        (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
        l.state AS landing, l.ref, l.reason AS why_refused,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
@@ -233,12 +234,13 @@ def _quoted(states: Collection[TaskState]) -> str:
 
 def _card(row: sqlite3.Row) -> Card:
     try:
-        return _made(row)
+        # By position: finding a column by its name looks through all of them.
+        return _card_of(dict(zip(row.keys(), row, strict=True)))
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedRow(f"{task_id(row['task'])} or its newest proposal cannot be read") from error
 
 
-def _made(row: sqlite3.Row) -> Card:
+def _card_of(row: Mapping[str, Any]) -> Card:
     proposal = row["proposal"]
     common = {
         "task": task_id(row["task"]),
@@ -264,7 +266,7 @@ def _made(row: sqlite3.Row) -> Card:
         "variant_of": task_id(row["variant_of"]) if row["variant_of"] else "",
         "variant": row["variant"],
         "variants": row["variants"],
-        "waits": _waits(row["waits"]) if row["state"] == TaskState.QUEUED else (),
+        "waits": _held_up_by(row["waits"]) if row["state"] == TaskState.QUEUED else (),
     }
     if proposal is None:
         return Card(**common)
@@ -274,12 +276,12 @@ def _made(row: sqlite3.Row) -> Card:
         **common,
         base=row["base"],
         made_on=row["made_on"],
-        verdict=_verdict(row["verdict"]),
-        stated=_verdict(row["stated_verdict"]),
-        first=_verdict(row["first_verdict"]),
-        final=_verdict(row["final_verdict"]),
-        own=_verdict(row["own_verdict"]),
-        whole=_verdict(row["whole_verdict"]),
+        verdict=_verdict_of(row["verdict"]),
+        stated=_verdict_of(row["stated_verdict"]),
+        first=_verdict_of(row["first_verdict"]),
+        final=_verdict_of(row["final_verdict"]),
+        own=_verdict_of(row["own_verdict"]),
+        whole=_verdict_of(row["whole_verdict"]),
         proposal=proposal_id(proposal),
         proposal_round=row["proposal_round"],
         open=row["proposal_state"] == "open",
@@ -308,7 +310,7 @@ def _made(row: sqlite3.Row) -> Card:
     )
 
 
-def _waits(text: str | None) -> tuple[tuple[str, TaskState], ...]:
+def _held_up_by(text: str | None) -> tuple[tuple[str, TaskState], ...]:
     pairs = (one.split(" ") for one in text.split(",")) if text else ()
     return tuple((task_id(int(number)), TaskState(state)) for number, state in pairs)
 
@@ -320,7 +322,7 @@ def _findings(text: str | None) -> tuple[int, int]:
     return sum(item["severity"] in ("blocker", "major") and item["anchored"] for item in found), len(found)
 
 
-def _verdict(word: str | None) -> Verdict | None:
+def _verdict_of(word: str | None) -> Verdict | None:
     return Verdict(word) if word else None
 
 

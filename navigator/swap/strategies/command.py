@@ -62,7 +62,7 @@ class CommandStrategy(SwapStrategy):
         log.report(PhaseEvent("load", "begin", 0.0))
         state: PhaseState = "fail"
         try:
-            ended = await self._run(_filled(self._argv, to), LOAD_SECONDS, script.feed)
+            ended = await self._run(_with_role(self._argv, to), LOAD_SECONDS, script.feed)
             script.close()
             state = "done" if ended.code == 0 else "fail"
         except TimeoutError:
@@ -147,7 +147,7 @@ def _argv(settings: Settings) -> tuple[str, ...]:
     return words
 
 
-def _filled(argv: Sequence[str], role: Role) -> list[str]:
+def _with_role(argv: Sequence[str], role: Role) -> list[str]:
     """The words with the role in place of `{role}`, or after them if it appears nowhere."""
     filled = [word.replace("{role}", role.value) for word in argv]
     return filled if filled != list(argv) else [*filled, role.value]

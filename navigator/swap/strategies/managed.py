@@ -144,11 +144,13 @@ def loaded_models(software: Software, said: Any) -> list[str]:
     """The names of the models that are loaded and can answer, without those still being loaded or unloaded."""
     if software == "ollama":
         entries = _entries(said, "models")
-        return _names((entry.get("name") for entry in entries), (entry.get("model") for entry in entries))
+        return _only_names(
+            (entry.get("name") for entry in entries), (entry.get("model") for entry in entries)
+        )
     if software == "llama-swap":
         ready = (entry for entry in _entries(said, "running") if entry.get("state", "ready") == "ready")
-        return _names(entry.get("model") for entry in ready)
-    return _names(entry.get("id") for entry in _entries(said, "data") if _status(entry) == "loaded")
+        return _only_names(entry.get("model") for entry in ready)
+    return _only_names(entry.get("id") for entry in _entries(said, "data") if _status(entry) == "loaded")
 
 
 def _status(entry: dict[str, Any]) -> Any:
@@ -161,7 +163,7 @@ def _entries(said: Any, key: str) -> list[dict[str, Any]]:
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
-def _names(*groups: Iterable[Any]) -> list[str]:
+def _only_names(*groups: Iterable[Any]) -> list[str]:
     return [name for group in groups for name in group if isinstance(name, str) and name]
 
 
