@@ -25,12 +25,17 @@ def choose_a_hunk(terminal: Terminal) -> str:
         head = terminal.until(lambda shown: heading(shown) != "", "a proposal")
         name = heading(head)
         terminal.keys("]", "Space")
+        # An Enter that was pressed once too often may still lead on to another one.
         shown = terminal.until(
-            lambda shown, name=name: "1 hunk chosen" in shown or refused(shown, name),  # type: ignore[misc]
+            lambda shown, name=name: (  # type: ignore[misc]
+                "1 hunk chosen" in shown or refused(shown, name) or heading(shown) not in ("", name)
+            ),
             f"a word on the hunk of {name}",
         )
         if "1 hunk chosen" in shown:
-            return name
+            return heading(shown)
+        if heading(shown) != name:
+            continue
         terminal.keys("n")
         terminal.until(lambda shown, name=name: heading(shown) not in ("", name), "the next proposal")  # type: ignore[misc]
     raise AssertionError("no proposal of several hunks")
