@@ -20,7 +20,7 @@ from navigator.journey.calls import Message, chat_request
 from navigator.journey.drafting import Draft, NoChange, TooLarge, draft
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.journey.prompts.material import findings_block, worth_sending
-from navigator.journey.reviewing.answer_schema import review_schema
+from navigator.journey.reviewing.answer import review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
 from navigator.journey.reviewing.join import Answered
 from navigator.journey.reviewing.prompt import Parts, ReviewPromptDependencies

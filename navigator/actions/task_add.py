@@ -12,9 +12,8 @@ from navigator.actions.base import Told, Verb, in_words
 from navigator.journey.variations import APPROACH, MOST, Vary, variations
 from navigator.model.bounds import MOST_FILES, require_bounded
 from navigator.model.errors import UsageError
-from navigator.model.kinds import guess_kind
 from navigator.model.models import Model, Project, Task, Variation
-from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind
+from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind, guess_kind
 from navigator.sheet.variants import variant_words
 
 if TYPE_CHECKING:

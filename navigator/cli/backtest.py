@@ -34,7 +34,7 @@ def backtest(projects: tuple[str, ...], since: str, limit: int | None, as_json: 
     Run this again for the result so far.
     """
     from navigator.exam.verdicts import document
-    from navigator.sheet.backtest import read_backtest
+    from navigator.sheet.exam_worth import read_backtest
     from navigator.sheet.statistics.page import utc_text
 
     take_config_projects()
@@ -78,7 +78,7 @@ def _history(one: PreparedProject) -> None:
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.cli.stats import print_table
     from navigator.exam.verdicts import by_size, how_sure, worth_reading
-    from navigator.sheet.backtest import backtest_words
+    from navigator.sheet.exam_worth import backtest_words
     from navigator.sheet.statistics.page import share_table
 
     output.say()

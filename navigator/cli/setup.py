@@ -130,7 +130,7 @@ def _show_servers(found: Sequence[FoundServer]) -> None:
 def how_to_get_one() -> str:
     """Where a server is looked for, and models that others run on such a card."""
     from navigator.config.resources import resource_dir
-    from navigator.setup.presets import fitting, load_presets
+    from navigator.setup.profiles import fitting, load_presets
     from navigator.swap.gpu import cards
 
     usual = ", ".join(f"{name} {port}" for port, name in USUAL)

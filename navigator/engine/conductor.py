@@ -31,7 +31,7 @@ from navigator.engine.reconcile import Reconciler
 from navigator.engine.residency import Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
-from navigator.exam.background import keep_preparing
+from navigator.exam.prepare import keep_preparing
 from navigator.exam.queue import ExamQueue
 from navigator.journey.change import broke
 from navigator.journey.check_dispatch import check

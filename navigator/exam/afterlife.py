@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from navigator.exam.blame import says_fix
-from navigator.git.afterlife import Line, became_of
 from navigator.git.facts import read_facts, require_same, resolve_base
+from navigator.git.reverts import Line, became_of
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Finding, Project, utc_now

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from navigator.exam.candidates import (
     MOST_CHANGED,
@@ -23,11 +26,13 @@ from navigator.exam.mining import Commit, named_faulty, read_history
 from navigator.git.facts import WORKTREE, read_base
 from navigator.journey.checking import CheckSetup, baseline_of, check_setup
 from navigator.journey.dependencies import Dependencies
+from navigator.journey.storage_faults import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.models import Baseline, Project
 from navigator.model.states import PAST, CheckOutcome, ExamSource
 from navigator.sandbox.compare import passed_before
+from navigator.store.space import is_low
 
 ACCEPTED = "exam_accepted"
 """The key under which it is kept that the user wants an exam."""
@@ -313,3 +318,45 @@ async def _keep(maker: Maker, pair: Pair) -> None:
 
 def _tell_progress(deps: Dependencies, project: Project, said: str) -> None:
     deps.on_live({"exam": {"project": project.name, "said": said}})
+
+
+log = logging.getLogger(__name__)
+
+_FIRST = 60.0
+"""Seconds until it begins: a session that is over by then prepares nothing."""
+
+_BETWEEN = 600.0
+"""Seconds between two rounds through the projects, unless a swap begins before."""
+
+
+async def keep_preparing(deps: Dependencies, storage: Storage, swapped: asyncio.Event) -> None:
+    """Make items of every project that can have some, until the session ends or its time for that is used up.
+
+    Nobody has an exam who never asked for one: nothing is made before the first `navigator exam prepare`.
+
+    Args:
+        swapped: set when a swap begins, in which the CPU has the least to do: the next round begins at once then.
+    """
+    if not deps.settings.exam.share:
+        return
+    left: defaultdict[int, float] = defaultdict(lambda: float(deps.settings.exam.prepare_seconds))
+    await asyncio.sleep(_FIRST)
+    while True:
+        for project in deps.reader.projects() if deps.reader.meta(ACCEPTED, bool) else ():
+            if left[project.id] <= 0 or not project.check.strip() or is_low(deps.paths.root):
+                continue
+            began = time.monotonic()
+            try:
+                with storage.writing(f"the exam items of {project.name}"):
+                    making = partial(prepare_project, deps, project, seconds=left[project.id], behind=True)
+                    made = await deps.cpu_work.during("exam items", making)
+                    if made.problem:
+                        log.info("no exam items of %s: %s", project.name, made.problem)
+            except Exception:
+                # A defect here must not end the session that goes well without an exam.
+                log.exception("preparing the exam of %s broke", project.name)
+                left[project.id] = 0
+            left[project.id] -= time.monotonic() - began
+        swapped.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(swapped.wait(), _BETWEEN)

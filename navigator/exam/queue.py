@@ -18,6 +18,8 @@ from time import monotonic
 from navigator.client.errors import ServingError
 from navigator.client.names import same_model
 from navigator.config.settings import is_rehearsal
+from navigator.exam.making import KEPT, keep_name
+from navigator.git.private import PrivateRepo
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.review import prompt_dependencies, read_change
 from navigator.journey.reviewing.precedents import ChangeWords
@@ -429,3 +431,12 @@ def within(hours: str, now: time) -> bool:
     """Whether a local time is in "HH:MM-HH:MM", which may go over midnight; the end is not in it."""
     begin, end = (time.fromisoformat(part) for part in hours.split("-"))
     return begin <= now < end if begin <= end else now >= begin or now < end
+
+
+def drop_retired(private: PrivateRepo, items: Iterable[ExamItem]) -> int:
+    """Let go of every item's tree in a repository but those of `items`; returns how many. `collect` frees the space."""
+    wanted = {keep_name(item.origin) for item in items}
+    gone = [name for name in private.kept() if name.startswith(KEPT) and name not in wanted]
+    for name in gone:
+        private.drop(name)
+    return len(gone)

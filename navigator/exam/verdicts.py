@@ -7,7 +7,7 @@ from typing import Any
 from navigator.figures.backtest import Backtest, Case, caught_of
 from navigator.figures.exam import size_words
 from navigator.figures.intervals import Share
-from navigator.sheet.backtest import backtest_words
+from navigator.sheet.exam_worth import backtest_words
 
 _SIZES = (0, 10, 50, 150)
 

@@ -39,7 +39,7 @@ from navigator.journey.prompts.assemble import Elsewhere
 from navigator.journey.prompts.material import Ground, settle
 from navigator.journey.proposing import propose
 from navigator.journey.testing import TESTS_FAILED
-from navigator.journey.turn_journal import TURN_CALLS, TurnJournal
+from navigator.journey.turn import TURN_CALLS, TurnJournal
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.models import AppliedEdit, Task

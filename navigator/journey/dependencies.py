@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +18,6 @@ from navigator.config.paths import StatePaths, config_path
 from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings
 from navigator.journey.cpu_work import CpuWork
-from navigator.journey.prepared import Prepared
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.prompts.repo_maps import MapShelf
@@ -75,6 +74,25 @@ class Controls(Protocol):
     @property
     def running(self) -> int:
         """How many tasks it is working on."""
+
+
+class Prepared:
+    """What was made ahead, by everything that it was made of; each is taken once."""
+
+    def __init__(self) -> None:
+        self._held: dict[Hashable, object] = {}
+
+    def keep(self, key: Hashable, made: object) -> None:
+        """Keep something until it is taken, or the next swap begins."""
+        self._held[key] = made
+
+    def take(self, key: Hashable) -> object | None:
+        """What was made of exactly this, if anything."""
+        return self._held.pop(key, None)
+
+    def clear(self) -> None:
+        """Another swap begins: what was not taken by now is old."""
+        self._held.clear()
 
 
 @dataclass

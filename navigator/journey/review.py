@@ -26,8 +26,7 @@ from navigator.journey.dependencies import Dependencies
 from navigator.journey.proving import held_of
 from navigator.journey.reproducing import Talk, ask_tests, planned
 from navigator.journey.review_looking import SEQS, look_first
-from navigator.journey.reviewing.answer import RawReview, united
-from navigator.journey.reviewing.answer_schema import review_schema
+from navigator.journey.reviewing.answer import RawReview, review_schema, united
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
 from navigator.journey.reviewing.join import Answered, join, unread_of
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Sequence
 
+from navigator.context.build import readable
 from navigator.edits import parse_answer
 from navigator.journey import change
 from navigator.journey.agent_write import agent_writes, write_with_agent
 from navigator.journey.calls import Message
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.dividing import TOO_LARGE, divide
 from navigator.journey.drafting import (
     POLICY_CODE,
     Draft,
@@ -25,10 +26,11 @@ from navigator.journey.drafting import (
     TooLarge,
     draft,
 )
-from navigator.journey.looking import ask_looking, restore_looks
 from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
 from navigator.journey.proposing import propose
-from navigator.journey.scan import scan
+from navigator.journey.review_looking import ask_looking, restore_looks
+from navigator.journey.scan import offer, scan
+from navigator.journey.scan_answer import KINDS, MOST
 from navigator.journey.testing import TESTS_FAILED, repair_messages
 from navigator.journey.turn import ask
 from navigator.model.errors import NavigatorError
@@ -312,3 +314,35 @@ def _store_refused(deps: Dependencies, material: Material, refused: NotApplied) 
                 model=answer.model,
             )
         tx.event("edits_refused", task_id=task.id, data={"problems": [p[:500] for p in refused.problems]})
+
+
+PURPOSE = "divide"
+
+TOO_LARGE = "too_large"
+"""A call's outcome once its answer was that the task is more than one change."""
+
+FILES_A_TASK = 8
+
+
+async def divide(
+    deps: Dependencies, material: Material, conversation: Sequence[Message], text: str, reason: str
+) -> None:
+    """Ask, in the conversation whose last answer is `text`, for tasks that the task divides into, and offer them.
+
+    Raises:
+        ServingError: the server did not answer; the task is back in the queue.
+    """
+    kinds = [kind.value for kind in KINDS]
+    _, user, version = deps.prompts.render(PURPOSE, kinds=kinds, most=MOST, files=FILES_A_TASK)
+    messages = [*conversation, {"role": "assistant", "content": text}, {"role": "user", "content": user}]
+    shown = await asyncio.to_thread(_shown, material)
+    why = f"The task is too large for one change: {safe_line(reason)}\n\n"
+    await offer(deps, material, PURPOSE, version, messages, shown, why)
+
+
+def _shown(material: Material) -> dict[str, str]:
+    """path -> text of every file of which the writer was shown something. Reads git: call it in a thread."""
+    context, talk = material.prompted.context, material.talk
+    looked = [path for turn in talk.turns for answer in turn.answers for path in answer.paths] if talk else []
+    paths = dict.fromkeys([*(piece.path for piece in (*context.files, *context.excerpts)), *looked])
+    return {path: text for path in paths if (text := readable(material.source, path)[0]) is not None}

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from navigator.cli.main import cli
 from navigator.model.errors import UsageError
 from navigator.setup.memory import MIB, Shape
-from navigator.setup.parameters import weights_from_config
 from navigator.setup.plan import CACHES, OUTSIDE_MIB, MemoryPlan, Sized, plan
+from navigator.setup.weights import weights_from_config
 
 SMALL = Sized(
     "small",

@@ -17,7 +17,7 @@ from navigator.config.resources import resource_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.model.states import Role
 from navigator.setup.choose import picks, suggested
-from navigator.setup.presets import BASIS, fitting, load_presets
+from navigator.setup.profiles import BASIS, fitting, load_presets
 from navigator.setup.servers import FoundServer, find_servers, look
 from navigator.swap import make_strategy, strategy_class
 from navigator.swap.gpu import Gpu

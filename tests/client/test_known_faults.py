@@ -6,10 +6,9 @@ import pytest
 
 from navigator.config.resources import resource_dir
 from navigator.model.states import Role
-from navigator.setup.command import server_command
-from navigator.setup.known_faults import known_faults
 from navigator.setup.profiles import load_profile, profile_names
-from navigator.setup.sglang_flags import packaged_table
+from navigator.setup.render import server_command
+from navigator.setup.sglang_flags import known_faults, packaged_table
 
 SWAP = resource_dir("swap")
 BUFFER = {"--speculative-algorithm": "NEXTN", "--mamba-radix-cache-strategy": "extra_buffer"}

@@ -20,7 +20,7 @@ from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, Refused, WrongModel
 from navigator.client.tokens import load_counter
-from navigator.journey.reviewing.answer_schema import review_schema
+from navigator.journey.reviewing.answer import review_schema
 from navigator.journey.reviewing.grounding import read_review
 from tests.engines.conftest import healthy, settings_for
 from tests.engines.llama import ALIAS, CONTEXT, SLOTS, TOKENIZER, LlamaServer, home, llama_server, missing

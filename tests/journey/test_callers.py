@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.journey.reviewing.callers import MOST_NAMES, redefined
+from navigator.journey.subject import MOST_NAMES, redefined
 from navigator.model.diff import FileDiff
 from tests.git.differing import difference
 

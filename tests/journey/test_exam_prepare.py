@@ -16,13 +16,11 @@ from hypothesis import strategies as st
 from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.exam import background
 from navigator.exam import candidates as trials
 from navigator.exam import prepare as preparing
-from navigator.exam.background import keep_preparing
 from navigator.exam.candidates import neutral_words
 from navigator.exam.making import keep_name
-from navigator.exam.prepare import ACCEPTED, prepare_project
+from navigator.exam.prepare import ACCEPTED, keep_preparing, prepare_project
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.storage_faults import Storage
 from navigator.model.diff import DiffLine, FileDiff, Hunk
@@ -337,7 +335,7 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room.add()
-    monkeypatch.setattr(background, "_FIRST", 0.0)
+    monkeypatch.setattr(preparing, "_FIRST", 0.0)
 
     async def both(deps: Dependencies) -> dict[str, Any]:
         beside = asyncio.create_task(
@@ -365,7 +363,7 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
 def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam(
     room: Room, monkeypatch: pytest.MonkeyPatch, accepted: bool
 ) -> None:
-    monkeypatch.setattr(background, "_FIRST", 0.0)
+    monkeypatch.setattr(preparing, "_FIRST", 0.0)
     asked: list[str] = []
 
     async def prepare(deps: Dependencies, project: Project, **_: Any) -> PreparedProject:
@@ -375,7 +373,7 @@ def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam
     room.add()
     if accepted:
         room.act("exam.prepare", limit=1)
-    monkeypatch.setattr(background, "prepare_project", prepare)
+    monkeypatch.setattr(preparing, "prepare_project", prepare)
     with room.working() as deps:
 
         async def one_round() -> None:

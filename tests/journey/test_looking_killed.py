@@ -22,7 +22,7 @@ from tests.journey.test_killed import KILLED_AT
 from tests.journey.test_looking import look, turns
 
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "3"))
-LOOKING = "navigator.journey.looking"
+LOOKING = "navigator.journey.review_looking"
 MOMENTS = (
     ("event", "looked", 1),
     ("event", "call_ended=generator", 1),

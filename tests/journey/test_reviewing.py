@@ -12,7 +12,7 @@ import pytest
 
 from navigator.cli.session import locked_dependencies
 from navigator.figures.outcomes import findings_met
-from navigator.journey.reviewing.answer_schema import review_schema
+from navigator.journey.reviewing.answer import review_schema
 from navigator.model.models import Proposal, Review
 from navigator.model.states import Role, TaskState, Verdict
 from navigator.sheet.marks import Facts, Kind, batch_choice, marks

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from navigator.cli.doctor.launch import launch_items
+from navigator.cli.doctor.serving import launch_items
 from navigator.cli.lab.measure import write_decision
 from navigator.cli.main import cli
 from navigator.config.settings import Settings

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.model.kinds import guess_kind
-from navigator.model.states import EITHER_KINDS, REPORT_KINDS, TaskKind
+from navigator.model.states import EITHER_KINDS, REPORT_KINDS, TaskKind, guess_kind
 
 
 @pytest.mark.parametrize(

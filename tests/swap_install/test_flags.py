@@ -8,8 +8,8 @@ import pytest
 
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.states import Role
-from navigator.setup.command import server_command
 from navigator.setup.profiles import load_profile, profile_names
+from navigator.setup.render import server_command
 from navigator.setup.sglang_flags import (
     FlagSource,
     find_sglang,

@@ -16,11 +16,9 @@ from navigator.model.errors import UsageError
 from navigator.model.json_text import read_json
 from navigator.model.states import Role
 from navigator.setup.memory import MIB, shape_from_config
-from navigator.setup.parameters import weights_from_config
 from navigator.setup.plan import Basis, MemoryPlan, Sized, plan
-from navigator.setup.presets import fitting, load_presets
-from navigator.setup.profiles import ModelPair, ModelProfile
-from navigator.setup.weights import model_folder, total_bytes, weight_files
+from navigator.setup.profiles import ModelPair, ModelProfile, fitting, load_presets
+from navigator.setup.weights import model_folder, total_bytes, weight_files, weights_from_config
 
 _STANDARD = "qwen3.5-96gb"
 _STRATEGIES = {

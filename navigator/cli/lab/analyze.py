@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from navigator.cli import output
-from navigator.cli.lab.estimates import tell_estimates
+from navigator.cli.lab.measure import tell_estimates
 from navigator.lab.speculation import tables
 from navigator.lab.speculation.checks import TableFacts, TableFault, findings
 from navigator.lab.speculation.estimates import estimates

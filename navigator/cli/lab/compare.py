@@ -305,8 +305,8 @@ async def noted(
     words: list[str],
 ) -> Finished:
     """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
-    from navigator.lab.comparing.progress import follow, most_turns, note_result
     from navigator.lab.comparing.session import compare as run
+    from navigator.lab.comparing.session import follow, most_turns, note_result
     from navigator.lab.runs import recording
 
     total = len(tasks) * most_turns(names, rounds)

@@ -16,7 +16,7 @@ from navigator.journey.calls import Message
 from navigator.journey.prompts.assemble import task_block
 from navigator.journey.prompts.blocks import KeyRing, data_block, diff_text, file_title
 from navigator.journey.prompts.library import PromptLibrary
-from navigator.journey.reviewing.answer_schema import MAX_FINDINGS
+from navigator.journey.reviewing.answer import MAX_FINDINGS
 from navigator.journey.reviewing.grounding import Shown
 from navigator.journey.reviewing.precedents import SHARE, TOKENS, ChangeWords, fitting, near, precedents_block
 from navigator.model.diff import FileDiff, Hunk

@@ -19,7 +19,7 @@ from navigator.journey.prompts.assemble import Prompted, prompt_for
 from navigator.journey.prompts.material import findings_block, worth_sending
 from navigator.journey.proposing import title_of
 from navigator.journey.review import answer_room, conclude, plan_review, read_answer
-from navigator.journey.reviewing.answer_schema import review_schema
+from navigator.journey.reviewing.answer import review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview
 from navigator.journey.reviewing.join import Answered
 from navigator.journey.reviewing.prompt import ReviewPromptDependencies

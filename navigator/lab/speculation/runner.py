@@ -22,9 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import write_private
+from navigator.lab.runs import Recorder
+from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import ENGINES, Answer, Server
 from navigator.lab.speculation.launch import card_names
 from navigator.lab.speculation.plan import Engine, Plan, Start
+from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
@@ -32,7 +35,6 @@ from navigator.swap.processes import MARK, send, strays
 
 if TYPE_CHECKING:
     import httpx
-
 
 _STOP_SECONDS = 20.0
 _WARM_TOKENS = 32
@@ -257,3 +259,22 @@ def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: 
 def _last_words(log: Path) -> str:
     last = log.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["nothing"]
     return last[0][:300]
+
+
+RANDOM = "The models have random weights: this tries the method, it says nothing about trained models."
+
+
+def note_progress(record: Recorder, plan: Plan, results: Path) -> None:
+    """Count the starts that are done, decide from them as far as that can be done."""
+    record.progress(len(finished(results, plan)), len(plan.order()), "starts")
+    if not results.exists():
+        return
+    runs = read_runs(results).runs
+    sentences = []
+    for target in dict.fromkeys(run.target for run in runs):
+        try:
+            sentences.append(decide([run for run in runs if run.target == target]).sentence)
+        except MissingPart as missing:
+            sentences.append(f"Nothing is decided yet. {missing.message}")
+    random = RANDOM if plan.engine.random_weights else ""
+    record.decided(" ".join(dict.fromkeys(sentences)), simulated=random)

@@ -23,8 +23,7 @@ from navigator.figures.reproductions import Afterlives, FindingTests, Groups, Pr
 from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
 from navigator.model.states import PAST
 from navigator.model.text import plural
-from navigator.sheet.backtest import backtest_words, read_backtest
-from navigator.sheet.exam_worth import Independence, independence, scores
+from navigator.sheet.exam_worth import Independence, backtest_words, independence, read_backtest, scores
 from navigator.sheet.statistics.outcomes import exam_repeat_table
 from navigator.sheet.statistics.page import (
     SHARE_COLUMNS,

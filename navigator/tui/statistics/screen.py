@@ -5,8 +5,9 @@ What a page holds is in `sheet/statistics/`, for this screen and for `navigator 
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -27,13 +28,13 @@ from navigator.sheet.statistics.comparison import RateComparison, compare_rates,
 from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, utc_text
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
 from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
+from navigator.sheet.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.dialogs.pick import FileDialog, PickDialog
 from navigator.tui.statistics.draw import page_lines, table_lines
-from navigator.tui.statistics.export import ENDINGS, WIDTH, as_text, contents
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
 
@@ -337,3 +338,26 @@ def _compare(
         return compare_rates(reader, *pair[1:], by=question.by, since=question.since)
     except NotFound as error:
         return str(error)
+
+
+ENDINGS = (".csv", ".jsonl", ".json", ".txt", ".html")
+"""What a page can be written as; `.html` is the report."""
+
+WIDTH = 100
+"""Cells of a line of text."""
+
+
+def as_text(lines: Sequence[Line]) -> str:
+    """Drawn lines without their styles."""
+    return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines).lstrip("\n")
+
+
+def contents(page: str, document: Mapping[str, Any], lines: Sequence[Line], ending: str) -> str:
+    """One page, as its JSON document and as it is drawn, in the format of an ending other than `.html`."""
+    if ending == ".csv":
+        return as_csv(figure_rows(page, document))
+    if ending == ".jsonl":
+        return as_json_lines(figure_rows(page, document))
+    if ending == ".json":
+        return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+    return as_text(lines)
