@@ -205,14 +205,17 @@ def code_lines(text: str) -> int:
     return len({line for token in tokens for line in range(token.start[0], token.end[0] + 1)} - docs)
 
 
-def test_a_public_class_has_a_name_of_its_own() -> None:
+def test_a_public_class_has_a_name_of_its_own_and_a_helper_nearly_so() -> None:
     """A reader who meets a name in one package need not ask which of several it is."""
-    places: dict[str, list[str]] = {}
+    classes, helpers = dict[str, list[str]](), dict[str, list[str]]()
     for path in (ROOT / "navigator").rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+                classes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("_"):
+                helpers.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in classes.items() if len(found) > 1} == {}
+    assert {name: found for name, found in helpers.items() if len(found) > 3 and name != "__getattr__"} == {}
 
 
 def test_no_package_outgrows_its_budget() -> None:

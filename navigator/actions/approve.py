@@ -175,7 +175,7 @@ def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
     """Where a proposal goes, and what bears on the decision. Reads the repository: call it in a thread."""
     project = reader.project(proposal.project_id)
     lines = [f"{project.name}   +{proposal.added} −{proposal.removed}"]
-    lines += _where(project, proposal.batch)
+    lines += _landing_lines(project, proposal.batch)
     (known,) = facts_of(reader, [proposal], tips(reader, {project.id}))
     lines += [mark.words if mark.kind is Kind.PART else f"⚠ {mark.words}" for mark in marks(known)]
     others = open_variants(reader, proposal.variant_of, besides=proposal.task_id)
@@ -197,7 +197,7 @@ def _nobody(projects: Iterable[Project]) -> list[str]:
     return lines
 
 
-def _where(project: Project, batch: str) -> list[str]:
+def _landing_lines(project: Project, batch: str) -> list[str]:
     from navigator.git.facts import read_facts
     from navigator.landing.plan import why_nobody
 

@@ -116,7 +116,7 @@ class Escalate(Verb[EscalateArgs, Escalated]):
             view = LeavingView(deps.paths, deps.settings)
             found = [await asyncio.to_thread(view.of, deps.reader, proposal) for proposal in shown]
             _require_sendable(found)
-            rows = {one.proposal: _row(one) for one in found}
+            rows = {one.proposal: _escalated_row(one) for one in found}
             self.require(deps.reader, args)  # planning took its time
         with deps.store.transaction() as tx:
             for proposal in shown:
@@ -141,7 +141,7 @@ class Escalate(Verb[EscalateArgs, Escalated]):
             if result.running or result.withdrawn
             else "No conductor is running: `navigator run` starts one."
         )
-        return [Told(row.id, _words(result, row), hint=hint) for row in result.proposals]
+        return [Told(row.id, _escalated_words(result, row), hint=hint) for row in result.proposals]
 
 
 def require_final(configured: bool) -> None:
@@ -166,7 +166,7 @@ def _require_sendable(found: list[Leaving]) -> None:
         )
 
 
-def _row(one: Leaving) -> EscalatedRow:
+def _escalated_row(one: Leaving) -> EscalatedRow:
     return EscalatedRow(
         id=one.proposal,
         files=tuple(path for path, _ in one.files),
@@ -177,7 +177,7 @@ def _row(one: Leaving) -> EscalatedRow:
     )
 
 
-def _words(result: Escalated, row: EscalatedRow) -> str:
+def _escalated_words(result: Escalated, row: EscalatedRow) -> str:
     if result.withdrawn:
         return "is no longer escalated"
     if result.final:

@@ -84,7 +84,7 @@ class RequestFix(SubjectVerb[FixArgs, FixRequested]):
             comments = tx.read.comments(task_id=read.id, sent=False)
             said = [args.note.strip(), *map(comment_text, comments)]
             found = _findings(shown)
-            text = _text(read, found, "\n".join(one for one in said if one))
+            text = _task_text(read, found, "\n".join(one for one in said if one))
             made = tx.add_task(
                 read.project_id,
                 text,
@@ -128,7 +128,7 @@ def _branch(deps: Dependencies, read: Task) -> tuple[str, bool]:
     return branch, bool(branch) and resolve_base(facts, base)[0] == f"refs/heads/{branch}"
 
 
-def _text(read: Task, findings: list[Finding], said: str) -> str:
+def _task_text(read: Task, findings: list[Finding], said: str) -> str:
     if not findings and not said:
         raise UsageError(
             "The review has no findings that a task could fix.",

@@ -58,7 +58,7 @@ class JudgeFinding(Verb[JudgeArgs, JudgeArgs]):
             if args.project:
                 reader.project(args.project)
             elif not args.precedent:
-                _found(reader, args)
+                _find_finding(reader, args)
         except NavigatorError as error:
             return error
         return None
@@ -66,7 +66,7 @@ class JudgeFinding(Verb[JudgeArgs, JudgeArgs]):
     def question(self, reader: Reader, args: JudgeArgs) -> Question | None:
         if args.judgement is None:
             return None
-        _, _, finding = _found(reader, args)
+        _, _, finding = _find_finding(reader, args)
         title = f"Finding {args.number} of {args.proposal} is {WORDS[args.judgement]}."
         why = (
             "why (optional); later reviews are shown it"
@@ -86,7 +86,7 @@ class JudgeFinding(Verb[JudgeArgs, JudgeArgs]):
                 if note:
                     tx.add_precedent(ended.model_copy(update={"note": note[:MOST_TEXT], "ended": ""}))
                 return args
-            about = _found(tx.read, args)
+            about = _find_finding(tx.read, args)
             judged = Judged(judgement=args.judgement, note=note) if args.judgement else None
             leaves = note and args.judgement is Judgement.WRONG
             project = tx.read.proposal(args.proposal).project_id
@@ -137,7 +137,7 @@ def _precedent(finding: Finding, note: str, project_id: int) -> Precedent:
     return Precedent(project_id=project_id, criterion=finding.criterion, **cut)
 
 
-def _found(reader: Reader, args: JudgeArgs) -> tuple[Role, int, Finding]:
+def _find_finding(reader: Reader, args: JudgeArgs) -> tuple[Role, int, Finding]:
     proposal = reader.proposal(args.proposal)
     held = proposal.findings
     if not 1 <= args.number <= len(held):

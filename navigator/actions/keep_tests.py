@@ -95,7 +95,7 @@ class KeepTests(SubjectVerb[KeepTestsArgs, TestsKept]):
             *paths,
             "The checks run again with them. Nothing is approved yet: the new proposal opens next.",
         )
-        return Question(f"Keep {_count(paths)} with {proposal.id}?", lines, "keep")
+        return Question(f"Keep {_how_many(paths)} with {proposal.id}?", lines, "keep")
 
     async def perform(self, deps: Dependencies, args: KeepTestsArgs) -> TestsKept:
         parent = deps.reader.proposal(args.proposal)
@@ -187,5 +187,5 @@ def _build(deps: Dependencies, parent: Proposal, tests: Sequence[Reproduction]) 
     return Built(chosen, files, private.diff(parent.base_commit, tree), policy, "")
 
 
-def _count(paths: Sequence[str]) -> str:
+def _how_many(paths: Sequence[str]) -> str:
     return "1 test" if len(paths) == 1 else f"{len(paths)} tests"

@@ -93,7 +93,7 @@ class CheckProject(Verb[CheckProjectArgs, ProjectChecked]):
         setup = await check_setup(deps, project)
         async with deps.project_lock(project.id):
             base, tree = await asyncio.to_thread(_base, setup)
-        found = await asyncio.to_thread(_found, setup, base, tree)
+        found = await asyncio.to_thread(_look_around, setup, base, tree)
         if not project.check.strip():
             return found
         baseline = await baseline_of(deps, setup, tree, rerun=True)
@@ -113,7 +113,7 @@ def _base(setup: CheckSetup) -> tuple[str, str]:
     return base, setup.private.pin_base(base)
 
 
-def _found(setup: CheckSetup, base: str, tree: str) -> ProjectChecked:
+def _look_around(setup: CheckSetup, base: str, tree: str) -> ProjectChecked:
     """What the sandbox would show of this machine, and what the manifests ask for beside it. Runs in a thread."""
     from navigator.sandbox.propose import absent_dependencies, proposed_command
     from navigator.sandbox.suite import prepare

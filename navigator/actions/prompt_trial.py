@@ -257,11 +257,11 @@ async def _sent(settings: Settings, server: ServerSettings, trial: Trial) -> dic
     async with ModelClient(server) as client:
         if trial._plan is not None:
             return await _reviewed(client, settings, trial)
-        answer = await _ask(client, settings, trial, 0, None)
-    return {**_said([answer]), "becomes": await asyncio.to_thread(_became, trial, answer.text)}
+        answer = await _ask_model(client, settings, trial, 0, None)
+    return {**_answers_json([answer]), "becomes": await asyncio.to_thread(_became, trial, answer.text)}
 
 
-async def _ask(
+async def _ask_model(
     client: ModelClient, settings: Settings, trial: Trial, number: int, schema: dict[str, Any] | None
 ) -> ChatAnswer:
     server = settings.server(trial.role)
@@ -269,7 +269,7 @@ async def _ask(
     return await client.chat(chat_request(server, trial.conversations[number], most, schema))
 
 
-def _said(answers: Sequence[ChatAnswer]) -> dict[str, Any]:
+def _answers_json(answers: Sequence[ChatAnswer]) -> dict[str, Any]:
     usages = [answer.usage.model_dump(mode="json") for answer in answers]
     return {
         "model": answers[-1].model if answers else "",
@@ -287,7 +287,7 @@ async def _reviewed(client: ModelClient, settings: Settings, trial: Trial) -> di
     answered: list[Answered] = []
     for number, reading in enumerate(plan.readings):
         schema = review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked)
-        answer = await _ask(client, settings, trial, number, schema)
+        answer = await _ask_model(client, settings, trial, number, schema)
         answers.append(answer)
         try:
             raw = read_review(answer.text, answer.reasoning, reading.asked)
@@ -298,7 +298,7 @@ async def _reviewed(client: ModelClient, settings: Settings, trial: Trial) -> di
     model = answers[-1].model if answers else ""
     review = reviewing.conclude(subject, plan, answered, answers, model=model, role=trial.role)
     return {
-        **_said(answers),
+        **_answers_json(answers),
         "becomes": {"what": review.verdict.value, "review": review.model_dump(mode="json")},
     }
 

@@ -84,13 +84,17 @@ class AddReview(Verb[ReviewArgs, ReviewsQueued]):
     def tell(self, result: ReviewsQueued) -> list[Told]:
         merges = f"{plural(result.merges, 'merge commit')} left out." if result.merges else ""
         told = [
-            Told(task.id, f"({proposal})  {task.ref}: {_words(task, task.id in result.new)}", hint=merges)
+            Told(
+                task.id,
+                f"({proposal})  {task.ref}: {_queued_words(task, task.id in result.new)}",
+                hint=merges,
+            )
             for task, proposal in zip(result.tasks, result.proposals, strict=True)
         ]
         return told + [Told(one.ref, f"is left out: {one.reason}", "warning") for one in result.left_out]
 
 
-def _words(task: Task, new: bool) -> str:
+def _queued_words(task: Task, new: bool) -> str:
     if new:
         return "queued for review"
     if task.state in LOOP_TASK_STATES:

@@ -321,7 +321,7 @@ def _drop_rest(tx: Transaction, parent: Proposal, part: Proposal, built: Built, 
     full = f"{said}\n{note.strip()}".strip()
     tx.add_decision(parent.id, Decision(kind=DecisionKind.REJECT, note=full, tree=parent.tree, at=utc_now()))
     change.reject(tx, parent.task_id, full)
-    _record(tx, parent, part, built)
+    _store_part(tx, parent, part, built)
 
 
 def _go_on_with_rest(tx: Transaction, parent: Proposal, part: Proposal, built: Built, note: str) -> None:
@@ -342,16 +342,16 @@ def _go_on_with_rest(tx: Transaction, parent: Proposal, part: Proposal, built: B
         change.begin_with_checks(tx, task, said)
         title = part_title(parent, f"the rest of {parent.id}")
         _derived(tx, parent, task, built.rest, built.rest_files, built.rest_policy, title, built.rest_base)
-        _record(tx, parent, part, built)
+        _store_part(tx, parent, part, built)
         return
     full = rest_note(parent, built.files, built.chosen.labels, words, part=part.id)
     tx.new_attempt(parent.task_id, note=full)
     tx.set_task_base(parent.task_id, built.base)
     remember_part_base(tx, built.base, part.id, words)
-    _record(tx, parent, part, built)
+    _store_part(tx, parent, part, built)
 
 
-def _record(tx: Transaction, parent: Proposal, part: Proposal, built: Built) -> None:
+def _store_part(tx: Transaction, parent: Proposal, part: Proposal, built: Built) -> None:
     said = {"part": part.id, "hunks": list(built.chosen.labels), "rest": list(built.chosen.rest)}
     tx.event("proposal_split", parent.task_id, parent.id, said)
 

@@ -50,11 +50,11 @@ def context(ids: tuple[str, ...], budget: int | None, as_json: bool) -> None:
     for number, (shown, calls) in enumerate(found):
         if number:
             output.say()
-        _say(shown)
+        _show_preview(shown)
         say_cache(calls)
 
 
-def _say(shown: Preview) -> None:
+def _show_preview(shown: Preview) -> None:
     source, made = shown.material.source, shown.material.prompted
     chosen = made.context
     output.say(f"{shown.material.task.id}  {source.project.name}  for {shown.model}", bold=True)
@@ -64,7 +64,7 @@ def _say(shown: Preview) -> None:
             piece.part,
             f"{piece.tokens:,}",
             "shared" if piece.shared else "",
-            _where(piece.path, piece.lines),
+            _path_and_lines(piece.path, piece.lines),
             piece.why,
         )
         for piece in shown.pieces
@@ -84,7 +84,7 @@ def _say(shown: Preview) -> None:
         output.say(f"Never shown in this project: {told}.")
 
 
-def _where(path: str, lines: str) -> str:
+def _path_and_lines(path: str, lines: str) -> str:
     return f"{path}:{lines}" if lines else path
 
 
@@ -108,13 +108,13 @@ def cache_document(calls: Iterable[ModelCall]) -> dict[str, object]:
             "calls": len(some),
             "prompt_tokens": usage_of(some).prompt_tokens,
             "cached_tokens": usage_of(some).cached_tokens,
-            "cached_share": _share(some),
+            "cached_share": _cached_share(some),
         }
         for role, some in by_role.items()
     }
 
 
-def _share(calls: Iterable[ModelCall]) -> float | None:
+def _cached_share(calls: Iterable[ModelCall]) -> float | None:
     total = usage_of(calls)
     return total.cached_tokens / total.prompt_tokens if total.prompt_tokens else None
 
@@ -130,5 +130,5 @@ def say_cache(calls: Iterable[ModelCall]) -> None:
             continue
         output.say(
             f"  {role}: {total.prompt_tokens:,} prompt tokens in {plural(len(some), 'call')},"
-            f" {output.percent(_share(some))} from the server's cache"
+            f" {output.percent(_cached_share(some))} from the server's cache"
         )

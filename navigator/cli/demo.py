@@ -73,7 +73,7 @@ def demo(
 
     named = time_scale is not None or os.environ.get("NAVIGATOR_TIME_SCALE")
     scale = scale_of(time_scale) if named else DEFAULT_SCALE
-    paths, temporary = _state(state)
+    paths, temporary = _demo_folder(state)
     screens = not (headless or as_json) and sys.stdout.isatty() and sys.stdin.isatty()
     _require_own(paths)
     _use(paths)
@@ -181,7 +181,7 @@ def _command() -> str:
     return sys.argv[0]
 
 
-def _state(chosen: Path | None) -> tuple[StatePaths, bool]:
+def _demo_folder(chosen: Path | None) -> tuple[StatePaths, bool]:
     """The demo's state folder, never the developer's own, and whether it is a new temporary one."""
     named = chosen or os.environ.get(STATE_VARIABLE)
     if not named:

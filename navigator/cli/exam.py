@@ -74,7 +74,7 @@ def prepare(
     if as_json:
         output.print_json(made.model_dump(mode="json"))
     else:
-        _show(made)
+        _show_prepared(made)
     if made.projects and all(one.problem for one in made.projects):
         sys.exit(3)
 
@@ -85,7 +85,7 @@ def prepared(args: PrepareExamArgs) -> ExamPrepared:
     try:
         return asyncio.run(_through_conductor(paths, args))
     except NoConductor:
-        return _alone(paths, args)
+        return _prepare_alone(paths, args)
 
 
 async def _through_conductor(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:
@@ -104,7 +104,7 @@ async def _through_conductor(paths: StatePaths, args: PrepareExamArgs) -> ExamPr
             await client.close()
 
 
-def _alone(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:
+def _prepare_alone(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:
     with locked_dependencies(paths, on_live=_progress) as deps:
 
         async def once() -> ExamPrepared:
@@ -122,10 +122,10 @@ def _progress(live: Any) -> None:
         output.note(f"{safe_line(str(said.get('project')))}  {safe_line(str(said.get('said')))}")
 
 
-def _show(made: ExamPrepared) -> None:
+def _show_prepared(made: ExamPrepared) -> None:
     if not made.projects:
         output.say("No projects. `navigator project add PATH` adds one.")
-    bare = [one.project for one in made.projects if not one.problem and not _found(one)]
+    bare = [one.project for one in made.projects if not one.problem and not _found_any(one)]
     for one in made.projects:
         if one.project in bare:
             continue
@@ -144,7 +144,7 @@ def _show(made: ExamPrepared) -> None:
         )
 
 
-def _found(one: PreparedProject) -> bool:
+def _found_any(one: PreparedProject) -> bool:
     return any(count.found for count in one.sources.values())
 
 

@@ -63,9 +63,11 @@ def finding(
     if sum(one is not None for one in (proposal, listing, precedent, write, read)) != 1:
         raise UsageError("Name a finding, or one of --list, --precedent, --write and --read.")
     if listing or write:
-        return _listed(listing, as_json) if listing else _written(str(write))
+        return _listed(listing, as_json) if listing else _write_precedents(str(write))
     if read:
-        return carry_out(JudgeFinding(), JudgeArgs(project=read, precedents=_read(read)), as_json=as_json)
+        return carry_out(
+            JudgeFinding(), JudgeArgs(project=read, precedents=_read_precedents(read)), as_json=as_json
+        )
     if withdraw == bool(note.strip() if precedent else judgement):
         raise UsageError(
             "Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --note or --withdraw."
@@ -94,7 +96,7 @@ def _listed(name: str, as_json: bool) -> None:
         output.prose(one["note"], "    you: ")
 
 
-def _written(name: str) -> None:
+def _write_precedents(name: str) -> None:
     """Everything that holds, without secrets, in place of what the file had."""
     from navigator.config.guarded import write_file
     from navigator.model.secrets import Redactor, environment_values
@@ -109,7 +111,7 @@ def _written(name: str) -> None:
     output.say(f"{len(held)} in {folder / FILE}. Commit it; others take it in with --read.")
 
 
-def _read(name: str) -> tuple[Precedent, ...]:
+def _read_precedents(name: str) -> tuple[Precedent, ...]:
     """What the file has: somebody else may have written it.
 
     Raises:

@@ -30,7 +30,7 @@ def forget(keep: tuple[str, ...], unmerged: bool, yes: bool, as_json: bool) -> N
     lock = StateLock(paths)
     if paths.root.is_dir() and not lock.acquire(patience=2.0):
         raise Conflict("A conductor is running.", hint="`navigator run --stop` ends it.")
-    found = [one for one in _found(paths, unmerged) if one.kind not in keep]
+    found = [one for one in _find_traces(paths, unmerged) if one.kind not in keep]
     goes = [one for one in found if not one.kept]
     if not as_json:
         for one in found:
@@ -61,7 +61,7 @@ def forget(keep: tuple[str, ...], unmerged: bool, yes: bool, as_json: bool) -> N
     sys.exit(int(gone < len(goes)))
 
 
-def _found(paths: StatePaths, unmerged: bool) -> list[Trace]:
+def _find_traces(paths: StatePaths, unmerged: bool) -> list[Trace]:
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 

@@ -78,11 +78,11 @@ def main(argv: list[str] | None = None) -> None:
     try:
         code: Any = cli.main(args=argv, prog_name="navigator", standalone_mode=False)
     except click.exceptions.Abort:
-        _document(words, "Stopped.", "", "stopped")
+        _print_error(words, "Stopped.", "", "stopped")
         click.echo("Stopped.", err=True)
         sys.exit(1)
     except click.ClickException as error:
-        _document(words, redact(error.format_message()), "", "usage" if error.exit_code == 2 else "error")
+        _print_error(words, redact(error.format_message()), "", "usage" if error.exit_code == 2 else "error")
         shown = io.StringIO()
         error.show(shown)
         note(redact(shown.getvalue().rstrip("\n")))
@@ -95,7 +95,9 @@ def main(argv: list[str] | None = None) -> None:
         typed = raised if isinstance(raised, NavigatorError) else _of_the_database(raised)
         if typed is None:
             raise
-        _document(words, redact(typed.message), redact(typed.hint), getattr(typed, "remote_code", typed.code))
+        _print_error(
+            words, redact(typed.message), redact(typed.hint), getattr(typed, "remote_code", typed.code)
+        )
         note(f"navigator: {redact(str(typed))}")
         sys.exit(getattr(typed, "remote_exit_code", typed.exit_code))
     sys.exit(code if isinstance(code, int) else 0)
@@ -120,7 +122,7 @@ def _of_the_database(error: Exception) -> NavigatorError | None:
     return translated(error, database)
 
 
-def _document(words: Sequence[str], message: str, hint: str, code: str) -> None:
+def _print_error(words: Sequence[str], message: str, hint: str, code: str) -> None:
     """Print the error as JSON, if --json was given.
 
     A command prints its own document last, so stdout is still empty. Words after `--` are text, not options.

@@ -50,7 +50,7 @@ def check(name: str, command: str | None, as_json: bool) -> None:
     if as_json:
         output.print_json(found.model_dump(mode="json"))
     else:
-        _show(found)
+        _show_check(found)
     if found.outcome is not CheckOutcome.PASSED:
         sys.exit(1 if found.outcome is CheckOutcome.FAILED else 3)
 
@@ -65,7 +65,7 @@ def _announce(name: str, command: str | None) -> None:
         output.note(f"Running the tests on the base: `{safe_line(command.strip())}` …")
 
 
-def _show(found: ProjectChecked) -> None:
+def _show_check(found: ProjectChecked) -> None:
     output.say(f"{found.project}  base {found.base[:12]}")
     if found.baseline is None:
         _propose(found)
@@ -269,7 +269,7 @@ def list_projects(as_json: bool) -> None:
     with reading() as store:
         projects = store.projects()
         tasks = store.tasks()
-        tests = {held.id: _tests(store, held) for held in projects}
+        tests = {held.id: _tests_words(store, held) for held in projects}
     rows = [
         (
             held.name,
@@ -297,7 +297,7 @@ def list_projects(as_json: bool) -> None:
     )
 
 
-def _tests(store: Reader, held: Project) -> str:
+def _tests_words(store: Reader, held: Project) -> str:
     """What the project's tests said when they were last run on a base of it; "" without a test command."""
     from navigator.sandbox.compare import base_words
 
@@ -317,7 +317,7 @@ def show(name: str, as_json: bool) -> None:
     with reading() as store:
         held = store.project(name)
         tasks = store.tasks(project=held.name)
-        tests = _tests(store, held)
+        tests = _tests_words(store, held)
     facts = read_facts(held.path)
     document = {
         "project": held.model_dump(mode="json"),

@@ -88,7 +88,7 @@ def show(name: str, diff: bool, write: bool) -> None:
     elif not diff:
         output.say(_own().get(name).path.read_text(encoding="utf-8"))
     else:
-        _compare(name)
+        _compare_packaged(name)
 
 
 def _copy(prompt: Prompt) -> None:
@@ -103,7 +103,7 @@ def _copy(prompt: Prompt) -> None:
     output.say(f"Wrote {path}. `navigator prompts show {prompt.name} --diff` shows what you change.")
 
 
-def _compare(name: str) -> None:
+def _compare_packaged(name: str) -> None:
     packaged = PromptLibrary([resource_dir("prompts")]).get(name)
     own = _own().get(name)
     if own.path == packaged.path:
@@ -155,7 +155,7 @@ def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_js
         with reading(paths) as store:
             trial = try_prompt(paths, settings, store, library, identifier, name=name, role=wanted)
         if not as_json:
-            _say(trial, whole=not send)
+            _show_trial(trial, whole=not send)
         came = None
         if send:
             came = asyncio.run(send_trial(paths, settings, trial, time_scale=time_scale(None)))
@@ -166,7 +166,7 @@ def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_js
         output.print_json({"trials": documents, "recorded": False})
 
 
-def _say(trial: Trial, *, whole: bool) -> None:
+def _show_trial(trial: Trial, *, whole: bool) -> None:
     instead = "" if trial.place == trial.prompt.name else f" instead of {trial.place}"
     output.say(f"{trial.task.id}  {trial.prompt.version}{instead}, for the {trial.role.value}", bold=True)
     how = "counted" if trial.exact else "estimated"

@@ -94,7 +94,7 @@ def proposals(
     elif not pairs:
         output.say("No proposals. `navigator run` makes them from queued tasks.")
     else:
-        output.emit(output.table(_HEADS, [_row(*pair) for pair in pairs], right=(5, 6)))
+        output.emit(output.table(_HEADS, [_proposal_row(*pair) for pair in pairs], right=(5, 6)))
 
 
 _HEADS = ("proposal", "project", "says", "round", "batch", "", "", "title", "")
@@ -130,7 +130,7 @@ def _show_waiting(items: Sequence[Waiting], *, timed: bool) -> None:
             output.say(f"{item.id}: {why}{what_to_do(item.card)}")
 
 
-def _row(proposal: Proposal, of: Facts) -> tuple[object, ...]:
+def _proposal_row(proposal: Proposal, of: Facts) -> tuple[object, ...]:
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
     notes = ", ".join([state, *(words for words, _ in labels(of))])
     size = (f"+{proposal.added}", f"−{proposal.removed}")
@@ -170,7 +170,7 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                 against_id = other.id if other else None
                 told = {
                     "against": against_id,
-                    "files": [_document(file, n) for n, file in enumerate(files, 1)],
+                    "files": [_file_json(file, n) for n, file in enumerate(files, 1)],
                 }
                 documents.append(
                     {"proposal": _marked(proposal, known) | {"rehearsal": store.rehearsal}} | told
@@ -186,7 +186,7 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
                 output.say("REHEARSAL", bold=True)
             said = [words for words in made if words]
             newer = Subject.of(store, proposal).newer
-            _show(proposal, files, other, known, said, worth, store.judgement_counts(), newer)
+            _show_diff(proposal, files, other, known, said, worth, store.judgement_counts(), newer)
             if other is None and not proposal.seen:
                 looked.append(proposal.id)
     if as_json:
@@ -203,13 +203,13 @@ def _note_seen(looked: Sequence[str]) -> None:
         output.note(f"Not marked as seen: {error}")
 
 
-def _document(file: FileDiff, place: int) -> dict[str, Any]:
+def _file_json(file: FileDiff, place: int) -> dict[str, Any]:
     """One file of a diff; `labels` are what `navigator split` can choose, in order."""
     counts = {"path": file.path, "added": file.added, "removed": file.removed}
     return asdict(file) | counts | {"labels": list(choices(file, place))}
 
 
-def _show(
+def _show_diff(
     proposal: Proposal,
     files: Sequence[FileDiff],
     other: Proposal | None,
@@ -267,10 +267,10 @@ def _show(
 
 def checks_words(proposal: Proposal) -> str:
     """The checks' outcomes in one line."""
-    return "  ".join(f"{check.name} {_outcome(check)}" for check in proposal.checks) or "none"
+    return "  ".join(f"{check.name} {_check_words(check)}" for check in proposal.checks) or "none"
 
 
-def _outcome(check: CheckResult) -> str:
+def _check_words(check: CheckResult) -> str:
     if check.outcome is not CheckOutcome.FAILED_BEFORE:
         return check.outcome.value
     if check.name != "tests":

@@ -36,7 +36,7 @@ def report(file: Path | None, overwrite: bool, since: str, as_json: bool) -> Non
 
     moment = utc_text(moment_of(since) or since) if since else ""
     if file is not None:
-        _write(file, moment, overwrite=overwrite)
+        _write_page(file, moment, overwrite=overwrite)
         return
     with reading() as store, store.snapshot():
         found, rehearsal = account(store, moment), store.rehearsal
@@ -48,7 +48,7 @@ def report(file: Path | None, overwrite: bool, since: str, as_json: bool) -> Non
     output.say("\n".join(rest))
 
 
-def _write(file: Path, moment: str, *, overwrite: bool) -> None:
+def _write_page(file: Path, moment: str, *, overwrite: bool) -> None:
     from navigator.config.paths import write_new
     from navigator.engine.acting import report_page
 

@@ -112,7 +112,7 @@ def review(
         if queue or getattr(error, "remote_code", error.code) != NOTHING:
             raise
         output.note(str(error))  # no failure: a script that reviews what is staged may find nothing staged
-        _show((), form)
+        _show_reviews((), form)
         return
     if not queue:
         for one in queued.left_out:
@@ -128,7 +128,7 @@ def review(
         output.note("`navigator run --until reviewed` reviews what waits.")
 
 
-def _show(documents: Sequence[dict[str, Any]], form: str) -> None:
+def _show_reviews(documents: Sequence[dict[str, Any]], form: str) -> None:
     from navigator.sheet import reviews as words
 
     if form == "json":
@@ -150,7 +150,7 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None, *, new
     paths = state_paths()
     _wait(paths, [task.id for task in tasks])
     documents = _documents(paths, [task.id for task in tasks])
-    _show(documents, form)
+    _show_reviews(documents, form)
     for one in documents:
         _say_next(one, new=one["task"] in new)
     if missing := unread(documents):

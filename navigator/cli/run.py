@@ -195,7 +195,7 @@ def show_session(document: dict[str, Any]) -> None:
             "approve / revise / unreviewed",
             f"{verdicts['approve']} / {verdicts['revise']} / {verdicts['unreviewed']}",
         ),
-        ("tests before review", _tests(document.get("tests", {}))),
+        ("tests before review", _tests_words(document.get("tests", {}))),
         ("rounds", document["rounds"]),
         ("states", ", ".join(f"{count} {state}" for state, count in document["states"].items())),
         (
@@ -229,7 +229,7 @@ def show_session(document: dict[str, Any]) -> None:
         output.note("Next: `navigator proposals` lists what waits for you; `navigator` opens the screens.")
 
 
-def _tests(tests: dict[str, int]) -> str:
+def _tests_words(tests: dict[str, int]) -> str:
     """How the projects' tests ended on the proposals."""
     words = {"passed": "passed", "failed": "failed", "failed_before": "failed before", "untested": "untested"}
     said = [f"{tests[key]} {word}" for key, word in words.items() if tests.get(key)]

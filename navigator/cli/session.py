@@ -60,7 +60,7 @@ def act(verb: Verb[A, R], args: A) -> R:
     Raises:
         NavigatorError: what the verb refuses; `Conflict` when another command holds the lock.
     """
-    return acting.act(state_paths(), verb, args, _say)
+    return acting.act(state_paths(), verb, args, _print_problem)
 
 
 def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
@@ -138,11 +138,11 @@ def locked_dependencies(paths: StatePaths, **options: Any) -> Iterator[Dependenc
     """`socket.alone.locked_dependencies`; `[[project]]` entries that could not be added are named on stderr."""
     from navigator.actions import alone
 
-    with alone.locked_dependencies(paths, on_problem=_say, **options) as deps:
+    with alone.locked_dependencies(paths, on_problem=_print_problem, **options) as deps:
         yield deps
 
 
-def _say(problem: str) -> None:
+def _print_problem(problem: str) -> None:
     click.echo(safe_line(problem), err=True)
 
 

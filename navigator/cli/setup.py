@@ -94,7 +94,7 @@ def setup(
     _tell(f'Strategy "{fits}": {why}.')
     _require_usable(settings_text(writes, reviews, fits, why, (None, None)))
     contexts = asyncio.run(_measure(writes, reviews))
-    _write(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=only_print)
+    _write_settings(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=only_print)
     if projects is not None:
         _add_projects(projects, asks=asks, only_print=only_print)
     if not only_print:
@@ -156,8 +156,10 @@ def _roles(
     if asks and len(choices) > 1 and not (generator and reviewer):
         for number, pick in enumerate(choices, 1):
             output.note(f"{number:>3}  {safe_line(pick.model)}  ({pick.server.name})")
-    writes = named(choices, generator) if generator else _ask(choices, "Which model writes?", fast, asks=asks)
-    reviews = named(choices, reviewer) if reviewer else _ask(choices, "Which reviews?", strong, asks=asks)
+    writes = (
+        named(choices, generator) if generator else _choose(choices, "Which model writes?", fast, asks=asks)
+    )
+    reviews = named(choices, reviewer) if reviewer else _choose(choices, "Which reviews?", strong, asks=asks)
     if writes == reviews:
         _tell(
             f"{safe_line(writes.model)} does both. It reviews your work as any model would. Its reviews of what it wrote itself"
@@ -168,7 +170,7 @@ def _roles(
     return writes, reviews
 
 
-def _ask(choices: Sequence[Pick], question: str, default: Pick, *, asks: bool) -> Pick:
+def _choose(choices: Sequence[Pick], question: str, default: Pick, *, asks: bool) -> Pick:
     if not asks or len(choices) == 1:
         return default
     number = click.prompt(
@@ -231,7 +233,7 @@ def _say_contexts(context: int | None, pick: Pick) -> None:
         )
 
 
-def _write(text: str, *, asks: bool, only_print: bool) -> None:
+def _write_settings(text: str, *, asks: bool, only_print: bool) -> None:
     """Write the settings file, unless it says that already or somebody else wrote it."""
     from navigator.setup.files import PlannedFile, action_for, sealed, shown_diff, state_of, write
 

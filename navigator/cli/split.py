@@ -49,7 +49,7 @@ def split(
     part, task = _checked(result.part.id)
     result = result.model_copy(update={"part": part, "task": task})
     if not as_json:
-        _show(part, task)
+        _show_part(part, task)
     document = {"proposals": [part.model_dump(mode="json")], "rest": result.rest.model_dump(mode="json")}
     report(verb.tell(result), document if as_json else None)
 
@@ -91,7 +91,7 @@ def _checked(identifier: str) -> tuple[Proposal, Task]:
         time.sleep(_PAUSE)
 
 
-def _show(part: Proposal, task: Task) -> None:
+def _show_part(part: Proposal, task: Task) -> None:
     output.say(f"{part.id}  {part.title}", bold=True)
     if task.state is TaskState.CHECKING:
         output.say("  its checks have not run yet; `navigator run` runs them")

@@ -83,9 +83,9 @@ def stats(
     if pair:
         if form not in ("text", "json"):
             raise UsageError(f"A comparison cannot be printed as {form}.", hint="Use --json.")
-        _compare(pair, grouped, since, as_json=form == "json")
+        _compare_groups(pair, grouped, since, as_json=form == "json")
     else:
-        _show(next(page for page in PAGES if page.name == name), since, form, grouped)
+        _show_page(next(page for page in PAGES if page.name == name), since, form, grouped)
 
 
 def _look_for_reverts() -> None:
@@ -96,7 +96,7 @@ def _look_for_reverts() -> None:
         output.note(str(one))
 
 
-def _show(page: StatisticsPage[Any], since: str, form: str, by: str) -> None:
+def _show_page(page: StatisticsPage[Any], since: str, form: str, by: str) -> None:
     question = PageQuestion(by, _since(since))
     with acting.reading(state_paths()) as store, store.snapshot():
         found, rehearsal = page.read(store, question), store.rehearsal
@@ -113,7 +113,7 @@ def _show(page: StatisticsPage[Any], since: str, form: str, by: str) -> None:
         tell(page, found)
 
 
-def _compare(pair: tuple[str, str], by: str, since: str, *, as_json: bool) -> None:
+def _compare_groups(pair: tuple[str, str], by: str, since: str, *, as_json: bool) -> None:
     from navigator.sheet.statistics.comparison import (
         compare_rates,
         comparison_document,
@@ -156,7 +156,7 @@ def print_table(table: Table) -> None:
     if drawn:
         output.say()
     if table.rows or not table.answer:
-        _rows(table)
+        _print_rows(table)
     if table.empty and not table.rows:
         output.say(f"  {table.empty}")
     about = (table.about,) if table.about else ()
@@ -165,7 +165,7 @@ def print_table(table: Table) -> None:
     output.say()
 
 
-def _rows(table: Table) -> None:
+def _print_rows(table: Table) -> None:
     title = "" if table.answer else table.title.lower()
     if table.columns or not table.rows:
         names = [column.name for column in table.columns]

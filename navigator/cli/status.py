@@ -21,7 +21,7 @@ def status(as_json: bool) -> None:
     if as_json:
         output.print_json(document)
         return
-    _show(document)
+    _show_status(document)
 
 
 def swapping(to: str, resident: str | None) -> str:
@@ -50,7 +50,7 @@ def _show_counts(document: dict[str, Any]) -> None:
     )
 
 
-def _show(document: dict[str, Any]) -> None:
+def _show_status(document: dict[str, Any]) -> None:
     if document["rehearsal"]:
         output.note(SIMULATED)
     _show_counts(document)

@@ -168,7 +168,7 @@ def to(role: str, time_scale: float | None, as_json: bool) -> None:
         made = asyncio.run(_through_conductor(paths, Role(role)))
     except NoConductor:
         with locked_dependencies(paths, time_scale=scale_of(time_scale)) as deps:
-            made, embedded = asyncio.run(_alone(deps, Role(role))), deps.strategy.embedded
+            made, embedded = asyncio.run(_swap_alone(deps, Role(role))), deps.strategy.embedded
     if as_json:
         output.print_json(made.model_dump(mode="json", by_alias=True))
     else:
@@ -191,7 +191,7 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
         live, event = message.get("live"), message.get("event")
         told = live.get("swap") if isinstance(live, dict) else None
         if isinstance(told, dict) and told.get("to") == role.value and told.get("state"):
-            _tell(told["phase"], told["state"], float(told.get("seconds") or 0.0), "")
+            _note_phase(told["phase"], told["state"], float(told.get("seconds") or 0.0), "")
         added = isinstance(event, dict) and event.get("kind") == "swap_added" and event.get("data")
         if added and added.get("to") == role.value:
             ended.set()
@@ -231,7 +231,7 @@ async def _already(paths: StatePaths, role: Role, strategy: str) -> Swap:
     return made.model_copy(update={"outcome": "failed", "reason": f"{look.problem} {look.remedy}".strip()})
 
 
-async def _alone(deps: Dependencies, role: Role) -> Swap:
+async def _swap_alone(deps: Dependencies, role: Role) -> Swap:
     """Swap in this process, under the lock that it holds, and record it."""
     from navigator.engine.canary import CanaryWatch
     from navigator.engine.swapping import confirmed, first_answer, garbage
@@ -302,12 +302,12 @@ def _keep(deps: Dependencies, made: Swap, resident: str) -> None:
         tx.event("resident", data={"role": resident})
 
 
-def _tell(phase: str, state: str, seconds: float, detail: str) -> None:
+def _note_phase(phase: str, state: str, seconds: float, detail: str) -> None:
     output.note(f"swap phase={phase} state={state} t={seconds:.3f}{' detail=' + detail if detail else ''}")
 
 
 def _tell_event(event: PhaseEvent) -> None:
-    _tell(event.phase, event.state, event.seconds, event.detail)
+    _note_phase(event.phase, event.state, event.seconds, event.detail)
 
 
 def _say_ended(outcome: str, seconds: float, reason: str) -> None:
@@ -331,7 +331,7 @@ def log(limit: int, as_json: bool) -> None:
             made.started[:19].replace("T", " "),
             f"{made.from_role.value if made.from_role else 'nothing'} → {made.to_role.value}",
             "" if made.made_by == "outside" else f"{made.seconds:.2f}",
-            _outcome(made),
+            _outcome_words(made),
             output.percent(made.warm_bytes / made.weight_bytes) if made.weight_bytes else "",
             "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip(),
             "  ".join(f"{work} {seconds:.2f}" for work, seconds in made.filled_with.items()),
@@ -342,7 +342,7 @@ def log(limit: int, as_json: bool) -> None:
     output.emit(output.table(columns, rows, right=(2, 4)) if rows else "No swaps yet.")
 
 
-def _outcome(made: Swap) -> str:
+def _outcome_words(made: Swap) -> str:
     if made.made_by == "outside":
         return "externally"
     return made.outcome.replace("_", " ") + (f": {made.failure.replace('_', ' ')}" if made.failure else "")

@@ -80,7 +80,7 @@ def install(
     as_json: bool,
 ) -> None:
     """Write the model servers' units, their keys and swap.conf, after showing them and asking."""
-    places = _places(scope, service_user, root, dry_run, host)
+    places = _unit_places(scope, service_user, root, dry_run, host)
     if uninstall:
         _uninstall(places, yes=yes, dry_run=dry_run, as_json=as_json)
         return
@@ -108,13 +108,13 @@ def install(
     left_out = _checked(wanted, source)
     files = render(wanted)
     changes = [planned for planned in files if action_for(planned) != "same"]
-    document = _document(wanted, files, left_out, dry_run=dry_run)
-    _show(wanted, changes, left_out, quiet=as_json)
+    document = _plan_json(wanted, files, left_out, dry_run=dry_run)
+    _show_changes(wanted, changes, left_out, quiet=as_json)
     if changes and not dry_run:
         if not overwrite:
             refuse_others(changes)
-        _ask(f"Write {plural(len(changes), 'file')}?", yes)
-        _write(places, changes, document)
+        _confirm(f"Write {plural(len(changes), 'file')}?", yes)
+        _write_units(places, changes, document)
     if as_json:
         output.print_json({**document, "settings": _snippet(wanted)})
     else:
@@ -123,7 +123,7 @@ def install(
         sys.exit(1)
 
 
-def _document(
+def _plan_json(
     wanted: Servers, files: list[PlannedFile], left_out: list[str], *, dry_run: bool
 ) -> dict[str, Any]:
     """What `--json` prints; `written` and `reload` follow when the files are written."""
@@ -148,7 +148,7 @@ def _document(
     }
 
 
-def _places(scope: str, service_user: str | None, root: Path, dry_run: bool, host: str | None) -> Places:
+def _unit_places(scope: str, service_user: str | None, root: Path, dry_run: bool, host: str | None) -> Places:
     from navigator.setup.places import system_places, user_places
 
     if host is not None:
@@ -265,7 +265,7 @@ def _without_config(words: tuple[str, ...]) -> list[str]:
     return [*words[:at], *words[at + 2 :]]
 
 
-def _show(wanted: Servers, changes: list[PlannedFile], left_out: list[str], *, quiet: bool) -> None:
+def _show_changes(wanted: Servers, changes: list[PlannedFile], left_out: list[str], *, quiet: bool) -> None:
     from navigator.setup.files import shown_diff
 
     asked = "its own parser" if wanted.known.origin == "parser" else "the packaged list"
@@ -283,7 +283,7 @@ def _show(wanted: Servers, changes: list[PlannedFile], left_out: list[str], *, q
         output.say("Everything is up to date.")
 
 
-def _ask(question: str, yes: bool) -> None:
+def _confirm(question: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
@@ -293,7 +293,7 @@ def _ask(question: str, yes: bool) -> None:
     click.confirm(question, abort=True, err=True)
 
 
-def _write(places: Places, changes: list[PlannedFile], document: dict[str, Any]) -> None:
+def _write_units(places: Places, changes: list[PlannedFile], document: dict[str, Any]) -> None:
     from navigator.setup.install import carry_out, reload_systemd
 
     carry_out(changes)
@@ -341,7 +341,7 @@ def _uninstall(places: Places, *, yes: bool, dry_run: bool, as_json: bool) -> No
             output.say("No installation found.")
     failed = ""
     if planned and not dry_run:
-        _ask("Remove these files?", yes)
+        _confirm("Remove these files?", yes)
         planned = [each for each in take_back(places) if each.action != "absent"]
         if places.units.is_relative_to("/etc") or places.scope == "user":
             failed = reload_systemd(places)

@@ -63,8 +63,8 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
     except NoConductor:
         if watch.begun:
             raise
-        _alone(paths, args, watch, scale_of(time_scale))
-    _show(paths, newest, round_trips, watch, as_json)
+        _measure_alone(paths, args, watch, scale_of(time_scale))
+    _show_swaps(paths, newest, round_trips, watch, as_json)
     if watch.reason not in (COMPLETE, NEW_WORK, _STOPPED):
         sys.exit(1)
 
@@ -140,7 +140,7 @@ async def _through_conductor(paths: StatePaths, args: ConductArgs, watch: _Watch
         )
 
 
-def _alone(paths: StatePaths, args: ConductArgs, watch: _Watch, scale: float) -> None:
+def _measure_alone(paths: StatePaths, args: ConductArgs, watch: _Watch, scale: float) -> None:
     """Measure in a conductor of this process, which does no task: others can still queue and decide."""
     from navigator.cli.run import log_to
     from navigator.engine.conductor import Conductor, RunOptions
@@ -173,7 +173,7 @@ def _alone(paths: StatePaths, args: ConductArgs, watch: _Watch, scale: float) ->
     watch.reason = watch.reason or _STOPPED
 
 
-def _show(paths: StatePaths, newest: int, round_trips: int, watch: _Watch, as_json: bool) -> None:
+def _show_swaps(paths: StatePaths, newest: int, round_trips: int, watch: _Watch, as_json: bool) -> None:
     """The table of the swaps that were made, or its JSON."""
     from navigator.cli.stats import print_table
     from navigator.model.text import SIMULATED

@@ -280,7 +280,7 @@ def show(identifier: str, as_json: bool) -> None:
             f"  {proposal.id}  attempt {proposal.attempt + 1} round {proposal.round}  {proposal.state.value}  {word}"
         )
     for one in found:
-        _say(one)
+        _show_suggestion(one)
     if any(one.state == "open" for one in found):
         output.note(
             f"`navigator task accept {held.id} N…` queues tasks for them; `task dismiss` dismisses them."
@@ -355,7 +355,7 @@ _SCAN = click.argument("identifier", metavar="T", shell_complete=complete_tasks)
 _EVERY = click.option("--all", "everything", is_flag=True, help="All open suggestions.")
 
 
-def _say(one: Suggestion) -> None:
+def _show_suggestion(one: Suggestion) -> None:
     title, _, body = one.text.partition("\n")
     state = f"  {one.state}{f' as {one.made_task}' if one.made_task else ''}" if one.state != "open" else ""
     output.say(f"{one.rank:>3}  {title}{state}", bold=one.state == "open")

@@ -165,7 +165,7 @@ def _score(
     revise = _revise_rate(first, verdicts)
     reason = _refusal(youden, revise)
     faulty, genuine = (None, None) if reason else prevalence(revise, sensitivity, specificity)
-    verdict, why = _verdict(youden, sensitivity.n + specificity.n, genuine)
+    verdict, why = _exam_verdict(youden, sensitivity.n + specificity.n, genuine)
     return ExamScore(
         model=first.model,
         prompt_version=first.prompt_version,
@@ -174,7 +174,7 @@ def _score(
         basis=basis,
         sensitivity=sensitivity,
         specificity=specificity,
-        named=_named([row for row in scored if row.faulty]),
+        named=_share_named([row for row in scored if row.faulty]),
         by_source=tuple(_by_source(read)),
         by_size=tuple(_by_size(scored)),
         youden=youden,
@@ -211,7 +211,7 @@ def _right(rows: Iterable[ExamCount], *, faulty: bool) -> Share:
     return share(_sum(row for row in kind if row.verdict is wanted), _sum(kind))
 
 
-def _named(faulty: Sequence[ExamCount]) -> Share:
+def _share_named(faulty: Sequence[ExamCount]) -> Share:
     caught = [row for row in faulty if row.placed and row.verdict is Verdict.REVISE]
     return share(_sum(row for row in caught if row.named), _sum(caught))
 
@@ -221,7 +221,7 @@ def _by_source(read: Sequence[ExamCount]) -> Iterable[SourceScore]:
         for faulty in (True, False):
             rows = [row for row in read if row.source is source and row.faulty is faulty]
             if rows:
-                named = _named(rows) if faulty else share(0, 0)
+                named = _share_named(rows) if faulty else share(0, 0)
                 yield SourceScore(source.value, faulty, _right(rows, faulty=faulty), named)
 
 
@@ -280,7 +280,7 @@ def difference(k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
     return max(-1.0, p1 - p2 - half), min(1.0, p1 - p2 + half)
 
 
-def _verdict(youden: Estimate | None, n: int, genuine: Estimate | None) -> tuple[str, str]:
+def _exam_verdict(youden: Estimate | None, n: int, genuine: Estimate | None) -> tuple[str, str]:
     if youden is None:
         return CANNOT_TELL, "It needs answers on both faulty and clean items."
     said = f"J = {youden.value:.2f}, between {youden.low:.2f} and {youden.high:.2f}; {plural(n, 'item')}"
@@ -442,13 +442,13 @@ def paired(rows: Iterable[ExamPair]) -> Paired:
     """What a second way of asking changes."""
     read = [row for row in rows if Verdict.UNREVIEWED not in (row.first, row.second)]
     return Paired(
-        _beside([row for row in read if row.faulty], Verdict.REVISE),
-        _beside([row for row in read if not row.faulty], Verdict.APPROVE),
+        _paired([row for row in read if row.faulty], Verdict.REVISE),
+        _paired([row for row in read if not row.faulty], Verdict.APPROVE),
         share(_sum(row for row in read if row.first is row.second), _sum(read)),
     )
 
 
-def _beside(rows: Sequence[ExamPair], right: Verdict) -> PairedShare:
+def _paired(rows: Sequence[ExamPair], right: Verdict) -> PairedShare:
     def n(first: bool, second: bool) -> int:
         return _sum(row for row in rows if (row.first is right, row.second is right) == (first, second))
 

@@ -329,7 +329,7 @@ def landed(rows: Sequence[FateCount]) -> Landed:
     return Landed(
         reverted=_reverted(rows),
         by_verdict=tuple(
-            LandedShare(verdict, _reverted(own), _unknown(own))
+            LandedShare(verdict, _reverted(own), _unknown_fates(own))
             for verdict in verdicts
             if (own := [row for row in rows if row.verdict is verdict])
         ),
@@ -344,7 +344,7 @@ def _reverted(rows: Iterable[FateCount]) -> Share:
     return share(sum(row.n for row in known if row.fate in _TAKEN_BACK), sum(row.n for row in known))
 
 
-def _unknown(rows: Iterable[FateCount]) -> int:
+def _unknown_fates(rows: Iterable[FateCount]) -> int:
     return sum(row.n for row in rows if row.fate not in (*_TAKEN_BACK, "kept"))
 
 

@@ -162,7 +162,7 @@ def _direction(swaps: Sequence[Swap]) -> Direction:
         failures=dict(Counter(swap.failure or "unknown" for swap in failed).most_common()),
         outside=len(swaps) - len(ours),
         warmth=_warmth(done),
-        filled=_filled(done),
+        filled=_filled_share(done),
     )
 
 
@@ -184,7 +184,7 @@ def _summary(values: Sequence[float]) -> Durations:
     return found
 
 
-def _filled(done: Sequence[Swap]) -> Filled | None:
+def _filled_share(done: Sequence[Swap]) -> Filled | None:
     known = [swap for swap in done if swap.filled_seconds >= 0]
     seconds = sum(swap.seconds for swap in known)
     if not seconds:

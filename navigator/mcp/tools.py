@@ -256,7 +256,7 @@ class Tools:
         found.reverse()
         return {
             "proposals": [
-                _line(proposal, states[proposal.task_id], known[proposal.id])
+                _proposal_line(proposal, states[proposal.task_id], known[proposal.id])
                 for proposal in found[:MOST_LISTED]
             ],
             "waiting": [item.document() for item in items[:MOST_LISTED]],
@@ -288,7 +288,7 @@ class Tools:
         return status_document(self._paths)
 
 
-def _line(proposal: Proposal, task_state: TaskState, of: Facts) -> dict[str, Any]:
+def _proposal_line(proposal: Proposal, task_state: TaskState, of: Facts) -> dict[str, Any]:
     review = proposal.review
     return {
         "id": proposal.id,

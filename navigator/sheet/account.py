@@ -98,7 +98,7 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
     cards = [one for one in reader.cards(since) if one.since >= since and one.state is not TaskState.QUEUED]
     waits = waiting(reader)
     events = [event for event in reader.events_of((*_FAULTS, *_FINDINGS), 0) if event.at >= since]
-    troubles = [replace(one, what=redact(one.what)) for one in (*_alike(_faults(events)), *_stopped(cards))]
+    troubles = [replace(one, what=redact(one.what)) for one in (*_merged(_faults(events)), *_stopped(cards))]
     careful = [f"{one.id} {' '.join(one.facts.careful)}" for one in waits if one.facts and one.facts.careful]
     return Account(
         since=since,
@@ -170,7 +170,7 @@ def _end(later: Iterable[Event], kind: str, *roles: str) -> str:
     return next((one.at for one in ends if not one.data.get("problem")), "")
 
 
-def _alike(found: Iterable[Trouble]) -> Iterator[Trouble]:
+def _merged(found: Iterable[Trouble]) -> Iterator[Trouble]:
     """Troubles that say the same as one: from the first on, until the last is over."""
     held: dict[str, list[Trouble]] = {}
     for one in found:
@@ -237,7 +237,7 @@ def table(found: Account, projects: int | None = None, troubles: int | None = No
     """
     short = projects is not None
     told = {
-        "waits": [_waits(found)],
+        "waits": [_waiting_words(found)],
         "careful": [_careful(found)] if found.careful else [],
         "went wrong": _troubles(found, troubles),
         "done": _works(found, projects),
@@ -273,7 +273,7 @@ def lines(of: Table, width: int = WIDTH) -> list[str]:
     return made
 
 
-def _waits(found: Account) -> str:
+def _waiting_words(found: Account) -> str:
     total = sum(found.waits.values())
     if not total:
         return "Nothing waits for you."
@@ -282,7 +282,7 @@ def _waits(found: Account) -> str:
 
 
 def _careful(found: Account) -> str:
-    return f"{plural(len(found.careful), 'proposal')}, never in a batch: {_cut(', '.join(found.careful), 2 * _LINE)}"
+    return f"{plural(len(found.careful), 'proposal')}, never in a batch: {_ellipsis(', '.join(found.careful), 2 * _LINE)}"
 
 
 def _counts(counts: dict[str, int]) -> str:
@@ -295,7 +295,7 @@ def _works(found: Account, most: int | None) -> Iterator[str]:
     yield f"{where}: {_counts(total)}" if total else "Nothing."
     for one in found.projects[:most]:
         said = f"{one.project}: {_counts(one.became)}. {'; '.join(one.titles)}"
-        yield said if most is None else _cut(said, _LINE)
+        yield said if most is None else _ellipsis(said, _LINE)
     rest: Counter[str] = sum((Counter(one.became) for one in found.projects[most:]), Counter())
     if most and rest:
         yield f"and {plural(len(found.projects) - most, 'other project')}: {_counts(rest)}"
@@ -303,7 +303,7 @@ def _works(found: Account, most: int | None) -> Iterator[str]:
 
 def _troubles(found: Account, most: int | None) -> Iterator[str]:
     for one in found.troubles[:most]:
-        what = one.what if most is None else _cut(one.what, 2 * _LINE)
+        what = one.what if most is None else _ellipsis(one.what, 2 * _LINE)
         over = f" (until {_clock(one.over)})" if one.over else f" → {one.to_do}"
         yield f"{_clock(one.at)} {what}{over}"
     if most is not None and len(found.troubles) > most:
@@ -314,7 +314,7 @@ def _remarks(of: Sequence[str], said: str, short: bool) -> Iterator[str]:
     if of:
         yield f"{plural(len(of), 'finding')} {said}"
     for one in of[:2] if short else of:
-        yield _cut(one, _LINE) if short else one
+        yield _ellipsis(one, _LINE) if short else one
 
 
 def _cost(of: Cost) -> str:
@@ -322,7 +322,7 @@ def _cost(of: Cost) -> str:
     return f"{swaps}; {of.tokens.total:,.0f} tokens; the models worked for {duration(of.model_time.total)}"
 
 
-def _cut(text: str, most: int) -> str:
+def _ellipsis(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -134,11 +134,11 @@ class Facts:
         }
         return Facts(
             id=proposal.id,
-            verdict=_verdict(review),
+            verdict=_verdict_of(review),
             stated=review.stated_verdict if review else None,
-            first=_verdict(proposal.first_review),
-            final=_verdict(proposal.final_review),
-            own=_verdict(proposal.own_review),
+            first=_verdict_of(proposal.first_review),
+            final=_verdict_of(proposal.final_review),
+            own=_verdict_of(proposal.own_review),
             whole=whole,
             self_review=bool(review and review.self_review),
             advice=bool(review and review.advice),
@@ -191,7 +191,7 @@ def careful_paths(one: Card | Proposal) -> tuple[str, ...]:
     return tuple(path for path in one.paths if fits(path, one.careful))
 
 
-def _verdict(review: Review | None) -> Verdict | None:
+def _verdict_of(review: Review | None) -> Verdict | None:
     return review.verdict if review else None
 
 
@@ -205,7 +205,7 @@ def could_not_run(check: CheckResult) -> bool:
 
 def marks(of: Facts) -> tuple[Mark, ...]:
     """Every mark of a proposal, the strictest first."""
-    return (*_gates(of), *_readings(of), *_items(of), *_beside(of))
+    return (*_gates(of), *_readings(of), *_items(of), *_other_marks(of))
 
 
 def _gates(of: Facts) -> Iterator[Mark]:
@@ -272,7 +272,7 @@ _UNTOLD = {CheckOutcome.UNTESTED: "untested", CheckOutcome.FAILED_BEFORE: "the t
 """Outcomes of tests that show nothing good and fail nothing."""
 
 
-def _beside(of: Facts) -> Iterator[Mark]:
+def _other_marks(of: Facts) -> Iterator[Mark]:
     if of.overlaps:
         more = f" +{len(of.overlaps) - 1}" if len(of.overlaps) > 1 else ""
         label = f"{of.overlaps[0]}{more}"
@@ -422,14 +422,14 @@ def facts_of(
         tips: `sheet.base.tips`; None does not look at the repositories.
     """
     waiting = waiting_proposals(reader)
-    overlaps = overlapping(_places(waiting))
+    overlaps = overlapping(_overlap_places(waiting))
     variants = Counter(one.variant_of for one in waiting)
     wholes = {one.parent: reader.proposal(one.parent).review for one in proposals if one.parent}
     return [
         Facts.of(
             one,
             overlaps=overlaps.get(one.id, ()),
-            whole=_verdict(wholes.get(one.parent)),
+            whole=_verdict_of(wholes.get(one.parent)),
             rivals=max(0, variants[one.variant_of] - 1) if one.variant_of else 0,
             moved=tips is not None
             and reader.meta(PART_BASE + one.base_commit, dict) is None
@@ -448,7 +448,7 @@ Place = tuple[int, str, str, str, tuple[str, ...]]
 """Of a proposal that may land: its project, id, task, the first of its task's variants, and the paths it touches."""
 
 
-def _places(proposals: Iterable[Proposal]) -> Iterator[Place]:
+def _overlap_places(proposals: Iterable[Proposal]) -> Iterator[Place]:
     for one in proposals:
         if not one.existing:
             yield one.project_id, one.id, one.task_id, one.variant_of, one.paths

@@ -31,7 +31,7 @@ def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
     with reader.snapshot():
         tables = (
             table(account(reader, since)),
-            _waits(reader),
+            _waiting_table(reader),
             *SUMMARY.tables(SUMMARY.read(reader, PageQuestion())),
         )
     simulated = f'<p class="simulated">{SIMULATED}</p>' if reader.rehearsal else ""
@@ -47,7 +47,7 @@ def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
     )
 
 
-def _waits(reader: Reader) -> Table:
+def _waiting_table(reader: Reader) -> Table:
     """The list that `navigator proposals` shows."""
     facts = []
     for one in (held.document() for held in waiting(reader)):

@@ -107,12 +107,12 @@ _MARKUP = patterns.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
 
 def text(documents: Sequence[dict[str, Any]]) -> str:
     """A block for each review: what, verdict, summary, findings."""
-    return "\n\n".join("\n".join(_lines(one)) for one in documents)
+    return "\n\n".join("\n".join(_review_lines(one)) for one in documents)
 
 
-def _lines(one: dict[str, Any]) -> Iterator[str]:
+def _review_lines(one: dict[str, Any]) -> Iterator[str]:
     marks = ("  REHEARSAL" if one["rehearsal"] else "") + ("  self-reviewed" if one["self_review"] else "")
-    yield f"{one['proposal']}  {one['project']}  {safe_line(one['ref'])}  {_verdict(one)}{marks}  {safe_line(one['title'])}"
+    yield f"{one['proposal']}  {one['project']}  {safe_line(one['ref'])}  {_verdict_words(one)}{marks}  {safe_line(one['title'])}"
     if one["self_review"]:
         yield f"  {_OWN.format(safe_line(one['model']))}"
     if said := one["summary"] or one["reason"]:
@@ -134,25 +134,25 @@ def markdown(documents: Sequence[dict[str, Any]]) -> str:
 
 
 def _marked(one: dict[str, Any]) -> Iterator[str]:
-    yield f"## {_plain(one['ref'])}: {_verdict(one)}"
+    yield f"## {_escaped(one['ref'])}: {_verdict_words(one)}"
     yield ""
-    yield f"{_plain(one['title'])} (+{one['added']} −{one['removed']})"
+    yield f"{_escaped(one['title'])} (+{one['added']} −{one['removed']})"
     if one["rehearsal"]:
         yield ""
         yield "**Simulated**: reviewed by the rehearsal, not by a model."
     if one["self_review"]:
         yield ""
-        yield _plain(_OWN.format(one["model"]))
+        yield _escaped(_OWN.format(one["model"]))
     if said := one["summary"] or one["reason"]:
         yield ""
-        yield _plain(said)
+        yield _escaped(said)
     yield ""
     for finding in one["findings"]:
         counts = "" if finding["anchored"] else f" ({finding['unanchored']}: it does not count)"
         head = f"- **{finding['severity']}**, {finding['criterion']}, {_code(_where(finding))}{counts}"
-        yield f"{head}: {_plain(finding['message'])}"
+        yield f"{head}: {_escaped(finding['message'])}"
         if finding["trigger"]:
-            yield f"  When: {_plain(finding['trigger'])}"
+            yield f"  When: {_escaped(finding['trigger'])}"
         if finding["quote"]:
             yield f"  {_code(finding['quote'].strip())}"
     if not one["findings"] and one["verdict"]:
@@ -160,7 +160,7 @@ def _marked(one: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _verdict(one: dict[str, Any]) -> str:
+def _verdict_words(one: dict[str, Any]) -> str:
     return one["verdict"] or f"no verdict ({one['state'].replace('_', ' ')})"
 
 
@@ -168,7 +168,7 @@ def _where(finding: dict[str, Any]) -> str:
     return f"{finding['path']}:{finding['line']}" if finding["line"] else finding["path"]
 
 
-def _plain(said: str) -> str:
+def _escaped(said: str) -> str:
     return _MARKUP.sub(r"\\\1", safe_line(said))
 
 
@@ -216,12 +216,12 @@ def sarif(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "invocations": [{"executionSuccessful": not notices, "toolExecutionNotifications": notices}],
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, finding, places) for one in documents for finding in one["findings"]],
-        "properties": {"reviews": [_review(one) for one in documents]},
+        "properties": {"reviews": [_review_json(one) for one in documents]},
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _review(one: dict[str, Any]) -> dict[str, Any]:
+def _review_json(one: dict[str, Any]) -> dict[str, Any]:
     names = ("ref", "project", "proposal", "base_commit", "head", "verdict", "model", "prompt_version")
     return {name: one[name] for name in names} | {"simulated": one["rehearsal"]}
 
@@ -256,11 +256,11 @@ def _result(one: dict[str, Any], finding: dict[str, Any], rules: Sequence[str]) 
         },
     }
     if finding["path"]:
-        result["locations"] = [{"physicalLocation": _place(finding)}]
+        result["locations"] = [{"physicalLocation": _sarif_location(finding)}]
     return result
 
 
-def _place(finding: dict[str, Any]) -> dict[str, Any]:
+def _sarif_location(finding: dict[str, Any]) -> dict[str, Any]:
     path = quote(finding["path"].encode("utf-8", "surrogateescape"))
     # What quotes a removed line, or none, is about the file: by convention its first line.
     region: dict[str, Any] = {"startLine": 1}

@@ -29,13 +29,13 @@ Rank = tuple[bool, bool, int, int, int, int]
 _VERDICTS = {Verdict.APPROVE: 0, Verdict.REVISE: 1, Verdict.UNREVIEWED: 2, None: 2}
 
 
-def _rank(known: Effort, number: int) -> Rank:
+def _rank_of(known: Effort, number: int) -> Rank:
     """What orders variants: no failed check, tests that pass, the verdict, serious findings, lines, the order of writing."""
     tested = known.tests is CheckOutcome.PASSED
     return known.failed, not tested, _VERDICTS[known.verdict], known.findings, known.lines, number
 
 
-def _waits(card: Card) -> bool:
+def _is_waiting(card: Card) -> bool:
     return bool(card.variant_of and card.open) and card.state is TaskState.AWAITING_APPROVAL
 
 
@@ -43,10 +43,10 @@ def best_first(cards: Iterable[Card]) -> dict[str, list[Card]]:
     """The waiting variants of each task by the first variant's id, the best first; single ones are left out."""
     found: dict[str, list[Card]] = {}
     for card in cards:
-        if _waits(card):
+        if _is_waiting(card):
             found.setdefault(card.variant_of, []).append(card)
     return {
-        name: sorted(held, key=lambda card: _rank(effort_of_card(card), card.number))
+        name: sorted(held, key=lambda card: _rank_of(effort_of_card(card), card.number))
         for name, held in found.items()
         if len(held) > 1
     }
@@ -110,7 +110,7 @@ def standings(reader: Reader, first: str) -> list[VariantStanding]:
         made.append(VariantStanding(task, kept[-1] if kept else None))
 
     waits = ((one, one.proposal) for one in made if one.waiting)
-    ranked = [(_rank(effort_of(proposal), one.task.variant), one) for one, proposal in waits if proposal]
+    ranked = [(_rank_of(effort_of(proposal), one.task.variant), one) for one, proposal in waits if proposal]
     return [*(one for _, one in sorted(ranked, key=itemgetter(0))), *(one for one in made if not one.waiting)]
 
 
@@ -157,14 +157,14 @@ def why_it_waits(task: str, waits: Iterable[tuple[str, TaskState]]) -> str:
     stuck = [other for other, state in held if state in ENDED]
     if not stuck:
         have = "has" if len(held) == 1 else "have"
-        return f"It starts when {_names(other for other, _ in held)} {have} landed, or been approved: {said}."
+        return f"It starts when {_joined_names(other for other, _ in held)} {have} landed, or been approved: {said}."
     return (
         f"It waits, and will not start by itself: {said}. `navigator task retry {' '.join(stuck)}` tries again; "
         f"`navigator task after {task}` starts it all the same."
     )
 
 
-def _names(ids: Iterable[str]) -> str:
+def _joined_names(ids: Iterable[str]) -> str:
     found = list(ids)
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
 

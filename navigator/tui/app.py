@@ -63,7 +63,7 @@ def load(place: str) -> Callable[..., Any]:
     return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
 
-def _made(place: str) -> Screen[Any]:
+def _make_screen(place: str) -> Screen[Any]:
     return cast("Screen[Any]", load(place)())
 
 
@@ -135,7 +135,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS = {ActionProvider}  # noqa: RUF012 (Textual declares it so)
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        name: partial(_made, place) for name, place in MODES.items()
+        name: partial(_make_screen, place) for name, place in MODES.items()
     }
     DEFAULT_MODE = "deck"
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("app", "go")

@@ -51,7 +51,7 @@ async def perform(
             return None
         question = await app.feed.read(lambda reader: verb.question(reader, args)) if ask else None
         drafts = DraftKeeper(app.link.request, lambda said: app.toast(said, "warning"))
-        answered = await _ask(app, verb, args, question, drafts, draft) if question is not None else args
+        answered = await _ask_user(app, verb, args, question, drafts, draft) if question is not None else args
         if answered is None:
             await drafts.close()
             return None
@@ -95,7 +95,7 @@ def show(app: BaseApp, told: list[Told]) -> None:
         app.toast(f"{one}{hint}", one.level)
 
 
-async def _ask(
+async def _ask_user(
     app: BaseApp, verb: Verb[A, R], args: A, question: Question, drafts: DraftKeeper, draft: str
 ) -> A | None:
     """The arguments with the user's answers; None where the user left one of the dialogs."""

@@ -86,7 +86,7 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     yield _git()
     yield _identity(paths)
     yield _sqlite()
-    yield _state(paths)
+    yield _check_folder(paths)
     database = _database(paths)
     yield database
     if database.state == "ok" and paths.database.exists():
@@ -241,7 +241,7 @@ def _sqlite() -> Check:
     return Check("sqlite", "ok", f"{version} (one writer only, as versions before 3.51.3 need it)")
 
 
-def _state(paths: StatePaths) -> Check:
+def _check_folder(paths: StatePaths) -> Check:
     free = shutil.disk_usage(paths.root).free // (1024 * 1024)
     mode = oct(paths.root.stat().st_mode & 0o777)
     try:

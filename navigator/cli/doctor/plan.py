@@ -45,8 +45,8 @@ def show_plan(
             output.prose(preset.words, "  ")
         output.say()
     found = plan(
-        _model(settings, Role.GENERATOR, generator),
-        _model(settings, Role.REVIEWER, reviewer),
+        _sized_model(settings, Role.GENERATOR, generator),
+        _sized_model(settings, Role.REVIEWER, reviewer),
         card=memory,
         ram=_ram(ram),
         tokens=context,
@@ -54,7 +54,7 @@ def show_plan(
     if as_json:
         output.print_json(TypeAdapter(MemoryPlan).dump_python(found, mode="json"))
     else:
-        _tell(found)
+        _show_plan(found)
 
 
 def _card(given: float | None) -> tuple[int, Basis]:
@@ -86,7 +86,7 @@ def _profiles() -> Iterator[ModelPair]:
         yield load_profile(name, folder)
 
 
-def _model(settings: Settings, role: Role, wanted: str | None) -> Sized:
+def _sized_model(settings: Settings, role: Role, wanted: str | None) -> Sized:
     """A model by its files on this machine, else by a packaged profile.
 
     Raises:
@@ -154,7 +154,7 @@ def _stated(index: Path) -> int:
         return 0
 
 
-def _tell(found: MemoryPlan) -> None:
+def _show_plan(found: MemoryPlan) -> None:
     output.prose(
         f"A GPU of {found.card:,} MiB ({found.card_basis}), {found.ram:,} MiB of host memory ({found.ram_basis}),"
         f" a context of {found.tokens:,} tokens"

@@ -51,10 +51,10 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
     strategy = strategy_class(settings.swap.strategy)
     local = [role for role in ROLES if is_local(settings.server(role).base_url)]
     if strategy.uses_units:
-        yield from unit_items(settings, _places(settings))
+        yield from unit_items(settings, _unit_places(settings))
     if strategy.checks_files:
         for role in local:
-            yield from _model(settings, role, units=strategy.uses_units)
+            yield from _check_model(settings, role, units=strategy.uses_units)
         if strategy.reads_weights:
             yield from _page_cache(settings, local)
         if disk:
@@ -69,7 +69,7 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
 # Units
 
 
-def _places(settings: Settings) -> Places:
+def _unit_places(settings: Settings) -> Places:
     from navigator.setup.places import system_places, user_places
 
     return user_places() if settings.swap.systemd.scope == "user" else system_places("root")
@@ -134,7 +134,7 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
 # Models and memory
 
 
-def _model(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
+def _check_model(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
     from navigator.setup.weights import model_folder, total_bytes, weight_files
 
     server = settings.server(role)
@@ -144,7 +144,9 @@ def _model(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
     profile = _profile_for(server.model)
     label = f"{role.value} files"
     if files:
-        yield Check(label, "ok", f"{_size(total_bytes(files))} in {plural(len(files), 'file')}, {where}")
+        yield Check(
+            label, "ok", f"{_bytes_words(total_bytes(files))} in {plural(len(files), 'file')}, {where}"
+        )
     elif units:  # another strategy's server knows where its files are
         hint = "Set model_dirs under [swap] to the folder of your models"
         hint += f", or run `hf download {server.model}`." if "/" in server.model else "."
@@ -188,14 +190,14 @@ def _memory(
     counted = budget(
         shape,
         card_mib=card,
-        static_fraction=_number(flags.get("--mem-fraction-static"), 0.85),
+        static_fraction=_seconds(flags.get("--mem-fraction-static"), 0.85),
         weight_bytes=weight_bytes,
         context_tokens=server.context_tokens,
-        running=int(_number(flags.get("--max-running-requests"), server.max_inflight)),
+        running=int(_seconds(flags.get("--max-running-requests"), server.max_inflight)),
         kv_element=1 if flags.get("--kv-cache-dtype", "auto").startswith("fp8") else 2,
         states_per_request=3 if {"extra_buffer", "extra_buffer_lazy"} & set(flags.values()) else 1,
-        draft_tokens=int(_number(flags.get("--speculative-num-draft-tokens"), 0)),
-        state_ratio=_number(flags.get("--mamba-full-memory-ratio"), 0.9),
+        draft_tokens=int(_seconds(flags.get("--speculative-num-draft-tokens"), 0)),
+        state_ratio=_seconds(flags.get("--mamba-full-memory-ratio"), 0.9),
     )
     states = f", {counted.states} of {counted.state_room} MiB for states" if counted.states else ""
     found = (
@@ -217,7 +219,7 @@ def _memory(
 
 def _limits(server: ServerSettings, role: Role, flags: dict[str, str]) -> Iterator[Check]:
     """Where the settings ask for more than the unit allows."""
-    given = int(_number(flags.get("--context-length"), server.context_tokens))
+    given = int(_seconds(flags.get("--context-length"), server.context_tokens))
     if given < server.context_tokens:
         words = f"context_tokens is {server.context_tokens}, the server's --context-length {given}"
         yield Check(
@@ -269,7 +271,7 @@ def _unit_text(settings: Settings, role: Role) -> str:
         return ""
     own = settings.swap.systemd
     unit = own.generator_unit if role is Role.GENERATOR else own.reviewer_unit
-    return read_text(_places(settings).unit(unit)) or ""
+    return read_text(_unit_places(settings).unit(unit)) or ""
 
 
 def _card_mib() -> int:
@@ -278,11 +280,11 @@ def _card_mib() -> int:
     return max((card.total_mib for card in cards()), default=0)
 
 
-def _size(count: int) -> str:
+def _bytes_words(count: int) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
 
 
-def _number(text: str | None, default: float) -> float:
+def _seconds(text: str | None, default: float) -> float:
     with contextlib.suppress(ValueError):
         return float(text) if text else default
     return default
@@ -305,7 +307,7 @@ def _page_cache(settings: Settings, roles: list[Role]) -> Iterator[Check]:
     for role, each in files.items():
         seen = residency(each)
         warm.append(f"{role.value} {100 * seen.share:.0f}%" if seen.known else f"{role.value} unknown")
-    found = f"{_size(total)} of weights, room for {_size(max(0, room))}; in memory now: {', '.join(warm)}"
+    found = f"{_bytes_words(total)} of weights, room for {_bytes_words(max(0, room))}; in memory now: {', '.join(warm)}"
     if room >= total:
         yield Check("read-ahead", "ok", found)
     else:
@@ -323,7 +325,7 @@ def _disk(settings: Settings, roles: list[Role]) -> Iterator[Check]:
             continue
         label = f"{role.value} disk"
         if total_bytes(files) < _TELLING:
-            yield Check(label, "ok", f"{_size(total_bytes(files))} are too little to measure the disk")
+            yield Check(label, "ok", f"{_bytes_words(total_bytes(files))} are too little to measure the disk")
             continue
         try:
             measured = disk_speed(files)
@@ -364,7 +366,7 @@ def _access(settings: Settings, role: Role) -> Iterator[Check]:
         hint = "Start it with --host 127.0.0.1: anyone who reaches this port can use the server, and may take it over."
         yield Check(label, "warn", f"port {port} is open to the network", hint)
     try:
-        version, keyless, one_key = asyncio.run(_ask(server))
+        version, keyless, one_key = asyncio.run(_ask_server(server))
     except (NavigatorError, TimeoutError):
         return
     if not version:
@@ -381,7 +383,7 @@ def _access(settings: Settings, role: Role) -> Iterator[Check]:
     yield _holes(f"{role.value} version", version, keyless)
 
 
-async def _ask(server: ServerSettings) -> tuple[str, bool, bool]:
+async def _ask_server(server: ServerSettings) -> tuple[str, bool, bool]:
     """SGLang's version, "" for another server; whether it answers without a key; whether one key allows everything."""
     from navigator.client.client import ModelClient
 

@@ -60,7 +60,7 @@ def analyze(file: Path, as_json: bool, **options: Any) -> None:
     """
     facts = TableFacts(
         bandwidth=options["bandwidth"],
-        gigabytes={name: _number(value) for name, value in _pairs(options["weights"], "--weights")},
+        gigabytes={name: _parse_share(value) for name, value in _pairs(options["weights"], "--weights")},
         same=dict(_pairs(options["same"], "--same")),
         claimed_rounds=dict(map(_claim, options["claimed"])),
         prompt_words=options["prompt_words"],
@@ -69,9 +69,9 @@ def analyze(file: Path, as_json: bool, **options: Any) -> None:
     _require_counts(table)
     found = findings(table.runs, facts)
     if as_json:
-        output.print_json(_document(file, table, found, facts))
+        output.print_json(_table_json(file, table, found, facts))
     else:
-        _tell(file, table, found, facts)
+        _show_table(file, table, found, facts)
     if any(finding.severity == "impossible" for finding in found):
         click.get_current_context().exit(1)
 
@@ -99,7 +99,7 @@ def _pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in pairs]
 
 
-def _number(text: str) -> float:
+def _parse_share(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -113,10 +113,10 @@ def _claim(text: str) -> tuple[int, float]:
     rounds, _, gamma = text.partition("@")
     if gamma and not gamma.isdigit():
         raise UsageError(f"{text} names no draft length after the @.")
-    return int(gamma or 0), _number(rounds)
+    return int(gamma or 0), _parse_share(rounds)
 
 
-def _document(file: Path, table: RunTable, found: list[TableFault], facts: TableFacts) -> dict[str, Any]:
+def _table_json(file: Path, table: RunTable, found: list[TableFault], facts: TableFacts) -> dict[str, Any]:
     return {
         "file": str(file),
         "columns": table.columns,
@@ -150,7 +150,7 @@ def _not_checked(table: RunTable, facts: TableFacts) -> list[str]:
     return missing
 
 
-def _tell(file: Path, table: RunTable, found: list[TableFault], facts: TableFacts) -> None:
+def _show_table(file: Path, table: RunTable, found: list[TableFault], facts: TableFacts) -> None:
     read = ", ".join(f"{name} from {column}" for name, column in table.columns.items() if name != column)
     output.say(
         f"{file}: {plural(len(table.runs), 'run')}"
@@ -249,7 +249,7 @@ def _findings(found: list[TableFault]) -> None:
     for severity, kind in kinds:
         same = [finding for finding in found if (finding.severity, finding.kind) == (severity, kind)]
         output.say(f"{severity}: {kind}", bold=True)
-        output.prose(f"{same[0].subject}{_lines(same[0].lines)}: {same[0].arithmetic}", "  ")
+        output.prose(f"{same[0].subject}{_line_numbers(same[0].lines)}: {same[0].arithmetic}", "  ")
         others = Counter(finding.subject for finding in same[1:])
         if again := others.pop(same[0].subject, 0):
             output.say(f"  The same in {plural(again, 'more row')}.")
@@ -260,7 +260,7 @@ def _findings(found: list[TableFault]) -> None:
         output.say("Nothing in it contradicts itself.")
 
 
-def _lines(lines: Sequence[int]) -> str:
+def _line_numbers(lines: Sequence[int]) -> str:
     if not lines:
         return ""
     shown = ", ".join(map(str, lines[:4])) + (" …" if len(lines) > 4 else "")

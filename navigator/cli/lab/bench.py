@@ -42,7 +42,7 @@ def bench(arms: tuple[str, ...], name: str, as_json: bool) -> None:
 
         async def whole() -> tuple[Finished, list[dict[str, Any]]]:
             try:
-                return await _run(deps, names, name)
+                return await _run_bench(deps, names, name)
             finally:
                 await deps.close()
 
@@ -74,7 +74,7 @@ def bench(arms: tuple[str, ...], name: str, as_json: bool) -> None:
     )
 
 
-async def _run(
+async def _run_bench(
     deps: Dependencies, names: tuple[str, ...], name: str
 ) -> tuple[Finished, list[dict[str, Any]]]:
     from navigator.git.source import TreeSource

@@ -41,7 +41,9 @@ def tell_decision(found: dict[str, Any]) -> None:
         output.say(f"Nothing is decided yet. {found['missing']}")
         return
     heads = ("method", "γ", "starts", "tok/s", "without", "gain", "95 %", "between starts", "decision")
-    output.emit(output.table(heads, (_row(Drafting(**arm)) for arm in found["arms"]), right=range(1, 8)))
+    output.emit(
+        output.table(heads, (_method_row(Drafting(**arm)) for arm in found["arms"]), right=range(1, 8))
+    )
     output.say()
     output.say(found["sentence"], bold=True)
 
@@ -67,7 +69,7 @@ def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
     return unit
 
 
-def _row(arm: Drafting) -> tuple[object, ...]:
+def _method_row(arm: Drafting) -> tuple[object, ...]:
     interval = "–" if arm.low is None or arm.high is None else f"{arm.low - 1:+.1%} to {arm.high - 1:+.1%}"
     return (
         arm.draft,
@@ -176,7 +178,7 @@ def measure(
             }
         )
     else:
-        _tell(read.engine.random_weights, costs, found, results, left)
+        _show_measured(read.engine.random_weights, costs, found, results, left)
         for target, each in zip(targets, chosen, strict=True):
             output.say(f"\n{target}")
             tell_decision(each)
@@ -200,7 +202,9 @@ def _tell_order(plan: Plan, done: set[tuple[int, str, str, int]], as_json: bool)
     output.emit(output.table(("block", "start", "answers", ""), rows, right=(0, 2)))
 
 
-def _tell(random: bool, costs: list[Guess], found: list[TableFault], results: Path, left: int) -> None:
+def _show_measured(
+    random: bool, costs: list[Guess], found: list[TableFault], results: Path, left: int
+) -> None:
     if random:
         output.say(RANDOM, bold=True)
     tell_estimates(costs)

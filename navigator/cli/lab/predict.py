@@ -90,7 +90,7 @@ def predict(
     else:
         if known is not None:
             output.say("\n".join([*fit_words(known), ""]))
-        _tell(found, notes, known is not None)
+        _show_prediction(found, notes, known is not None)
 
 
 def _given(verify: tuple[str, ...], options: dict[str, Any], known: Measured | None) -> Given:
@@ -139,7 +139,7 @@ def _notes(found: Prediction, known: Measured | None) -> list[str]:
     return notes
 
 
-def _tell(found: Prediction, notes: list[str], from_runs: bool) -> None:
+def _show_prediction(found: Prediction, notes: list[str], from_runs: bool) -> None:
     lines: list[tuple[str, str]] = [
         ("draft length γ", str(found.gamma)),
         ("α, chance that a drafted token is accepted", f"{found.alpha:.3f}"),

@@ -22,21 +22,21 @@ def runs(name: str | None, as_json: bool) -> None:
         if as_json:
             output.print_json({"runs": [run.model_dump(mode="json") for run in found]})
         elif found:
-            output.emit(output.table(("run", "state", "done", "decision"), map(_row, found), right=(2,)))
+            output.emit(output.table(("run", "state", "done", "decision"), map(_run_row, found), right=(2,)))
         else:
             output.say("No run was started. `navigator lab --help` lists what can be measured.")
     elif as_json:
         output.print_json(found[0].model_dump(mode="json"))
     else:
-        _tell(found[0])
+        _show_run(found[0])
 
 
-def _row(run: LabRun) -> tuple[object, ...]:
+def _run_row(run: LabRun) -> tuple[object, ...]:
     said = run.problem if run.state == "failed" else run.decision
     return run.name, run.state, f"{run.done} of {run.total} {run.unit}".rstrip(), safe_line(said)
 
 
-def _tell(run: LabRun) -> None:
+def _show_run(run: LabRun) -> None:
     output.say(safe_line(f"{run.name}: {run.about or run.kind}"), bold=True)
     output.say(f"{run.state}: {run.done} of {run.total} {run.unit}")
     for line in (run.problem, run.simulated, run.decision):

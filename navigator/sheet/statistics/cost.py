@@ -61,13 +61,13 @@ def _cost_tables(spent: Cost) -> Sequence[Table]:
     unknown = (f"calls that were cut off, whose tokens are not known: {lost:,}",) if lost else ()
     tokens = tuple(row for one in spent.work for row in _work_rows(one))
     return (
-        _whole(spent),
+        _cost_table(spent),
         Table("TOKENS", _COLUMNS, tokens, empty="no model called yet", notes=unknown),
         Table("SECONDS", _COLUMNS, tuple(_second_rows(spent)), notes=tuple(_swap_notes(spent))),
     )
 
 
-def _whole(spent: Cost) -> Table:
+def _cost_table(spent: Cost) -> Table:
     """All that was spent, divided by what came out."""
     models, swaps = spent.model_time, spent.swaps.seconds
     named: list[tuple[str, _Counted]] = [

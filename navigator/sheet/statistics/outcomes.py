@@ -188,7 +188,7 @@ def landed_table(found: Landed) -> Iterable[Table]:
     unknown = sum(found.unknown.values())
     if not found.reverted.n and not unknown:
         return
-    by_verdict = ((f"  {_verdict(row.verdict)}", row.reverted) for row in found.by_verdict)
+    by_verdict = ((f"  {_verdict_words(row.verdict)}", row.reverted) for row in found.by_verdict)
     notes = []
     if found.how:
         notes.append(", ".join(f"{count:,} {_HOW[how]}" for how, count in found.how.items()))
@@ -201,7 +201,7 @@ def landed_table(found: Landed) -> Iterable[Table]:
     )
 
 
-def _verdict(verdict: Verdict | None) -> str:
+def _verdict_words(verdict: Verdict | None) -> str:
     return f"after {verdict.value}" if verdict else "without an independent review"
 
 
@@ -227,7 +227,7 @@ def _retest_table(title: str, about: str, found: Retest) -> Iterable[Table]:
     yield Table(title, SHARE_COLUMNS, rows, about=about, notes=notes)
 
 
-def _document(found: Results) -> dict[str, Any]:
+def _results_json(found: Results) -> dict[str, Any]:
     return {
         **asdict(found.outcomes),
         "readings": asdict(found.quality),
@@ -247,5 +247,5 @@ PAGE: StatisticsPage[Results] = StatisticsPage(
     missing="No task yet.",
     read=_read,
     tables=_tables,
-    document=_document,
+    document=_results_json,
 )

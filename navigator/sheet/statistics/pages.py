@@ -36,7 +36,7 @@ def _page(name: str, title: str, help: str, *parts: StatisticsPage[Any]) -> Stat
     return StatisticsPage(name, title, help, parts[0].missing, read, tables, document)
 
 
-def _alone(page: StatisticsPage[Any]) -> StatisticsPage[Any]:
+def _page_of(page: StatisticsPage[Any]) -> StatisticsPage[Any]:
     """A page of one part."""
     return replace(page, tables=lambda found: tuple(map(brief, page.tables(found))))
 
@@ -52,9 +52,9 @@ REVIEWER = _page(
 )
 
 PAGES: tuple[StatisticsPage[Any], ...] = (
-    _alone(summary.PAGE),
+    _page_of(summary.PAGE),
     REVIEWER,
-    _alone(outcomes.PAGE),
+    _page_of(outcomes.PAGE),
     _page(
         "cost",
         "Cost",

@@ -75,7 +75,7 @@ def _read_rates(reader: Reader, question: PageQuestion) -> Rates:
 
 RATE_COLUMNS = (
     Column("rate", lambda row: percent(row.rate)),
-    Column("95 %", lambda row: bounds(_share(row))),
+    Column("95 %", lambda row: bounds(_revise_share(row))),
     Column("n", lambda row: f"{row.n:,}"),
     Column("revise", lambda row: f"{row.revise:,}", wide=True),
     Column("approve", lambda row: f"{row.approve:,}", wide=True),
@@ -108,7 +108,7 @@ def _rate_tables(found: Rates) -> Sequence[Table]:
             RATE_COLUMNS,
             _rate_rows([("all", row)]),
             about="first-round verdicts",
-            headline=f"{percent(row.rate)} {bounds(_share(row))}  n {row.n:,}",
+            headline=f"{percent(row.rate)} {bounds(_revise_share(row))}  n {row.n:,}",
             facts=(*changed, *_facts(row)),
             notes=(f"not counted: {left}",) if left else (),
         )
@@ -131,7 +131,7 @@ def _rate_rows(named: Iterable[tuple[str, RateRow]]) -> tuple[Row, ...]:
     return rows_of(
         RATE_COLUMNS,
         named,
-        share=lambda row: _share(row) if row.n else None,
+        share=lambda row: _revise_share(row) if row.n else None,
         note=lambda row: row.note or (f"mixes {row.versions} versions" if row.versions > 1 else ""),
     )
 
@@ -188,12 +188,12 @@ def _by_week(rows: Sequence[RateRow], versions: Sequence[VersionCount]) -> Table
         label = f"week of {short_date(monday.isoformat())}"
         row = by_monday.get(monday)
         shown += _rate_rows([(label, row)]) if row else [Row(label, note="no verdicts")]
-    points = tuple((monday.isoformat(), _share(by_monday.get(monday))) for monday in mondays)
+    points = tuple((monday.isoformat(), _revise_share(by_monday.get(monday))) for monday in mondays)
     plot = RatePlot(points, tuple(mark for mark in marks(versions) if mark[0] >= points[0][0]))
     return Table("OVER TIME, BY WEEK", RATE_COLUMNS, tuple(reversed(shown)), plot=plot)
 
 
-def _share(row: RateRow | None) -> Share:
+def _revise_share(row: RateRow | None) -> Share:
     return Share(row.revise, row.n, row.rate, row.low, row.high) if row else share(0, 0)
 
 
@@ -238,7 +238,7 @@ def watched(reader: Reader, counts: Sequence[VersionCount]) -> tuple[Watched, ..
 
 def marks(counts: Iterable[VersionCount]) -> tuple[tuple[str, str], ...]:
     """The first use of each further prompt version, model and way of writing: its UTC time and its name."""
-    return tuple((use.at, _named(use.field, use.value)) for use in first_uses(counts))
+    return tuple((use.at, _group_name(use.field, use.value)) for use in first_uses(counts))
 
 
 def facts(found: Sequence[Watched]) -> Iterable[tuple[str, str]]:
@@ -294,11 +294,11 @@ def document(found: Watched) -> dict[str, Any]:
 
 
 def _what(change: VersionChange) -> str:
-    names = " and ".join(_named(name, getattr(change.current, name)) for name in change.differs)
+    names = " and ".join(_group_name(name, getattr(change.current, name)) for name in change.differs)
     return f"the return to {names}" if change.back else names
 
 
-def _named(field: str, value: str) -> str:
+def _group_name(field: str, value: str) -> str:
     """Prompt versions bear the name of what they are for; a model's name does not say what it does."""
     if field in _MODELS:
         value = f"{PARTS[field]} {value}"

@@ -86,17 +86,17 @@ def _walk(
     node: Any, page: str, subject: tuple[str, ...], path: str, *, listed: bool = False
 ) -> Iterator[FigureRow]:
     if isinstance(node, Mapping):
-        yield from _record(node, page, subject, path, listed=listed)
+        yield from _figure_rows(node, page, subject, path, listed=listed)
     elif isinstance(node, (list, tuple)):
         for place, item in enumerate(node):
             plain = not isinstance(item, Mapping)
             where = f"{path}.{place}" if plain and path else path
             yield from _walk(item, page, subject, where, listed=True)
     else:
-        yield FigureRow(page, "; ".join(subject), path, _plain(node), None, None, None)
+        yield FigureRow(page, "; ".join(subject), path, _plain_value(node), None, None, None)
 
 
-def _record(
+def _figure_rows(
     node: Mapping[str, Any],
     page: str,
     subject: tuple[str, ...],
@@ -127,11 +127,11 @@ def _record(
         elif name == main:
             where = path if alone and path else _dotted(path, name)
             low, high = (node[limit] for limit in _LIMITS)
-            yield FigureRow(page, "; ".join(subject), where, _plain(value), node.get("n"), low, high)
+            yield FigureRow(page, "; ".join(subject), where, _plain_value(value), node.get("n"), low, high)
         elif main is None or name not in _ABOUT:
             # Without limits, n is that of every figure beside it; with them, of the main one alone.
             n = node.get("n") if main is None and name != "n" else None
-            yield FigureRow(page, "; ".join(subject), _dotted(path, name), _plain(value), n, None, None)
+            yield FigureRow(page, "; ".join(subject), _dotted(path, name), _plain_value(value), n, None, None)
 
 
 def _main_figure(node: Mapping[str, Any]) -> str | None:
@@ -148,7 +148,7 @@ def _dotted(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _plain(value: Any) -> float | str | None:
+def _plain_value(value: Any) -> float | str | None:
     if isinstance(value, bool):
         return int(value)
     return value if value is None or isinstance(value, (int, float)) else str(value)

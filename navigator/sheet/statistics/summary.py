@@ -152,7 +152,7 @@ def better(changed: Sequence[Watched], weeks: Sequence[RateRow]) -> SummaryAnswe
         "evidence_of_a_change": Figure(now.evidence, now.n, unit="odds", source="reviewer"),
     }
     what = change_words(newest.change)
-    rates = f"{_counted(before)} before, {_counted(since)} since"
+    rates = f"{_share_with_n(before)} before, {_share_with_n(since)} since"
     if any(PARTS[name] == "reviewer" for name in newest.change.differs):
         said = (
             f"Cannot tell: the reviewer itself changed with {what}, so the rates cannot be compared: {rates}."
@@ -179,7 +179,7 @@ def _better_by_week(weeks: Sequence[RateRow]) -> SummaryAnswer:
         )
         return SummaryAnswer(said, False, figures)
     low, high = newcombe(recent.k, recent.n, before.k, before.n)
-    rates = f"{_said(before)} before, {_said(recent)} in the newest {RECENT_WEEKS} weeks"
+    rates = f"{_share_words(before)} before, {_share_words(recent)} in the newest {RECENT_WEEKS} weeks"
     if low <= 0 <= high:
         return SummaryAnswer(f"No change of the revise rate is shown: {rates}.", False, figures)
     return SummaryAnswer(f"{'Yes' if high < 0 else 'No'}. Revise rate: {rates}.", True, figures)
@@ -219,11 +219,11 @@ def _pooled(weeks: Sequence[RateRow]) -> Share:
     return share(sum(row.revise for row in weeks), sum(row.n for row in weeks))
 
 
-def _counted(found: Share) -> str:
+def _share_with_n(found: Share) -> str:
     return f"{percent(found.rate)} (n {found.n:,})"
 
 
-def _said(found: Share) -> str:
+def _share_words(found: Share) -> str:
     return f"{percent(found.rate)} {bounds(found)}"
 
 
@@ -280,7 +280,7 @@ def _tables(summary: SummaryAnswers) -> Sequence[Table]:
     return tuple(Table(title, answer=summary.answers[name].sentence) for name, title in QUESTIONS.items())
 
 
-def _document(found: SummaryAnswers) -> dict[str, Any]:
+def _answers_json(found: SummaryAnswers) -> dict[str, Any]:
     return {name: asdict(answer) for name, answer in found.answers.items()}
 
 
@@ -291,5 +291,5 @@ PAGE: StatisticsPage[SummaryAnswers] = StatisticsPage(
     missing="Nothing is counted yet. Add a task with `navigator task add`, then start the work with `navigator run`.",
     read=_read,
     tables=_tables,
-    document=_document,
+    document=_answers_json,
 )

@@ -33,10 +33,10 @@ _MOST_INDENT = 12
 
 def drawn(text: str, width: int) -> list[Line]:
     """The text in lines of at most `width` cells."""
-    return list(_lines(text, max(8, width)))
+    return list(_markdown_lines(text, max(8, width)))
 
 
-def _lines(text: str, width: int) -> Iterator[Line]:
+def _markdown_lines(text: str, width: int) -> Iterator[Line]:
     fence = ""
     for raw in text.splitlines():
         line = safe_line(raw.expandtabs(_TAB)).rstrip()
@@ -108,7 +108,7 @@ def wrapped(pieces: Line, width: int, first: Line | None = None, following: str 
     """
     line: Line = list(first or [])
     used = start = sum(cell_len(text) for text, _ in line)
-    for word, style in _words(pieces):
+    for word, style in _split_words(pieces):
         for part in (
             [word] if cell_len(word) <= width - len(following) else chop_cells(word, width - len(following))
         ):
@@ -124,7 +124,7 @@ def wrapped(pieces: Line, width: int, first: Line | None = None, following: str 
     yield _trimmed(line)
 
 
-def _words(pieces: Line) -> Iterator[Piece]:
+def _split_words(pieces: Line) -> Iterator[Piece]:
     """Words and the blanks between them, each with its style."""
     for text, style in pieces:
         for part in patterns.findall(r"\s+|\S+", text):

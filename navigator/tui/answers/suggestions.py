@@ -89,7 +89,7 @@ class SuggestionsScreen(AnswerScreen):
         ]
         if width >= _SHORT:
             head.append((fit(one.complexity.value, _COMPLEXITY), "muted"))
-        end = _state(one)
+        end = _proof_mark(one)
         room = width - length(head) - length(end) - 1
         title = one.text.partition("\n")[0]
         return [*head, (fit(title, room), plain), *end, (" ", "")]
@@ -182,7 +182,7 @@ class SuggestionsScreen(AnswerScreen):
         self.query_one("#details" if self.rows.has_focus else "#suggestions").focus()
 
 
-def _state(one: Suggestion) -> list[Piece]:
+def _proof_mark(one: Suggestion) -> list[Piece]:
     if one.state == SuggestionState.ACCEPTED:
         return [(f"  ✓ {one.made_task}", "good")]
     if one.state != SuggestionState.OPEN:

@@ -89,8 +89,8 @@ class TaskScreen(NavScreen):
             Content.assemble((head, "bold"), "   ", (state, "$accent"), "\n", (about, "$muted"))
         )
         self.query_one("#text", Static).update(Content(safe_text(task.text)))
-        self.query_one("#outcome", Static).update(_outcome(task, before))
-        self.query_one("#events", Static).update(Content("\n".join(_lines(events))))
+        self.query_one("#outcome", Static).update(_outcome_content(task, before))
+        self.query_one("#events", Static).update(Content("\n".join(_history_lines(events))))
         self.refresh_keys()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -129,7 +129,7 @@ class TaskScreen(NavScreen):
             self.app.copy_to_clipboard(self._held.report or self._held.text)
 
 
-def _outcome(task: Task, before: list[Predecessor]) -> Content:
+def _outcome_content(task: Task, before: list[Predecessor]) -> Content:
     parts: list[Content] = []
     after = predecessor_words(before, task.project_id)
     if task.state is TaskState.QUEUED:
@@ -141,7 +141,7 @@ def _outcome(task: Task, before: list[Predecessor]) -> Content:
     return Content("\n\n").join(parts)
 
 
-def _lines(events: list[Event]) -> list[str]:
+def _history_lines(events: list[Event]) -> list[str]:
     """The history, one line per event, newest last."""
     return [f"{event.at[11:19]}  {_told(event)}" for event in events if event.kind not in _QUIET]
 

@@ -80,9 +80,9 @@ def draw_project(row: ProjectRow, width: int) -> list[Piece]:
     busy = row.waiting or row.work
     return [
         (fit(row.name, _name_room(width)), "" if busy or row.queued else "muted"),
-        (_count(row.queued, 7), "" if row.queued else "faint"),
-        (_count(row.work, 6), "" if row.work else "faint"),
-        (_count(row.waiting, 6), "strong" if row.waiting else "faint"),
+        (_count_cell(row.queued, 7), "" if row.queued else "faint"),
+        (_count_cell(row.work, 6), "" if row.work else "faint"),
+        (_count_cell(row.waiting, 6), "strong" if row.waiting else "faint"),
         (
             fit(rate_text(row, long=_rate_room(width) == _LONG_RATE), _rate_room(width)),
             "muted" if row.rate else "faint",
@@ -111,7 +111,7 @@ def _name_room(width: int) -> int:
     return max(8, width - 19 - (_rate_room(width) or 1) - _finish_room(width))
 
 
-def _count(number: int, width: int) -> str:
+def _count_cell(number: int, width: int) -> str:
     return right(thousands(number) if number else "–", width)
 
 
@@ -288,7 +288,7 @@ class Query:
         if not all(project in name for project in self.projects):
             return False
         kinds = frozenset(mark.kind for mark in marks(facts)) if facts and self.properties else frozenset()
-        if not all(any(test(card, kinds) for test in _tests(word)) for word in self.properties):
+        if not all(any(test(card, kinds) for test in _filters(word)) for word in self.properties):
             return False
         if not self.words:
             return True
@@ -316,7 +316,7 @@ def parse_query(text: str) -> Query:
     return Query(tuple(words), tuple(filter(None, projects)), tuple(filter(None, properties)))
 
 
-def _tests(word: str) -> list[Callable[[Card, frozenset[Kind]], bool]]:
+def _filters(word: str) -> list[Callable[[Card, frozenset[Kind]], bool]]:
     """The properties that begin with `word`, so that a filter narrows while it is typed."""
     return [test for name, test in IS.items() if name.startswith(word)]
 

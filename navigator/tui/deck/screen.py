@@ -340,9 +340,9 @@ class DeckScreen(NavScreen):
         """What a batch key is about. A row without a waiting proposal means every waiting proposal."""
         inbox = self.pane("inbox")
         rows: list[Card] = inbox.selected_rows or list(inbox.rows)
-        waiting = [card for card in rows if _waits(card)]
+        waiting = [card for card in rows if _can_decide(card)]
         current = inbox.current
-        if inbox.selected_rows or current is None or not _waits(current):
+        if inbox.selected_rows or current is None or not _can_decide(current):
             return waiting
         return [card for card in waiting if card.batch == current.batch]
 
@@ -480,7 +480,7 @@ def _task_of(card: Card) -> str:
     return card.task
 
 
-def _waits(card: Card) -> bool:
+def _can_decide(card: Card) -> bool:
     """Whether its proposal can be decided on now."""
     return card.open and card.state is TaskState.AWAITING_APPROVAL and not card.existing
 

@@ -267,7 +267,7 @@ def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool)
     if not finding.anchored:
         about += f" · {finding.why_unanchored}"
     lines = [_headline((Piece(label, severity), Piece(about, "muted")), _who(note), width)]
-    if elsewhere and (place := _place(finding)):
+    if elsewhere and (place := _place_words(finding)):
         lines.append((Piece(fit(place, width), "muted"),))
     lines += _prose(finding.message, "body", width)
     if finding.quote and (elsewhere or finding.kind is FindingKind.MISSING):
@@ -304,14 +304,14 @@ def _headline(left: tuple[Piece, ...], right: str, width: int) -> BoxLine:
     """`left`, and `right` at the far end where there is room for both; `left` is cut before it is lost."""
     used = sum(cell_len(piece.text) for piece in left)
     if not right:
-        return _cut(left, width)
+        return _fit_width(left, width)
     gap = width - used - cell_len(right)
     if gap >= 2:
         return (*left, Piece(" " * gap, "body"), Piece(right, "muted"))
-    return _cut((*left, Piece(f" · {right}", "muted")), width)
+    return _fit_width((*left, Piece(f" · {right}", "muted")), width)
 
 
-def _cut(pieces: tuple[Piece, ...], width: int) -> BoxLine:
+def _fit_width(pieces: tuple[Piece, ...], width: int) -> BoxLine:
     room = width
     kept: list[Piece] = []
     for text, style in pieces:
@@ -330,7 +330,7 @@ def _who(note: FindingNote) -> str:
     return ", ".join(parts)
 
 
-def _place(finding: Finding) -> str:
+def _place_words(finding: Finding) -> str:
     """Where a finding belongs that could not be put there."""
     if finding.side == "task":
         return f"about the task, {finding.hunk}" if finding.hunk else "about the task"

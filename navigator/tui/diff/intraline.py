@@ -37,15 +37,15 @@ def changed_words(old: str, new: str) -> tuple[tuple[Range, ...], tuple[Range, .
         return None
     old_words = _WORD.findall(old)
     new_words = _WORD.findall(new)
-    head = _alike(old_words, new_words)
-    tail = _alike(old_words[head:][::-1], new_words[head:][::-1])
+    head = _common_start(old_words, new_words)
+    tail = _common_start(old_words[head:][::-1], new_words[head:][::-1])
     old_middle = old_words[head : len(old_words) - tail]
     new_middle = new_words[head : len(new_words) - tail]
     old_ranges: list[Range] = []
     new_ranges: list[Range] = []
     same = sum(map(_weight, (*old_words[:head], *old_words[len(old_words) - tail :])))
     old_at = new_at = sum(map(len, old_words[:head]))
-    for tag, old_first, old_last, new_first, new_last in _compare(old_middle, new_middle):
+    for tag, old_first, old_last, new_first, new_last in _opcodes(old_middle, new_middle):
         old_end = old_at + sum(map(len, old_middle[old_first:old_last]))
         new_end = new_at + sum(map(len, new_middle[new_first:new_last]))
         if tag == "equal":
@@ -60,13 +60,13 @@ def changed_words(old: str, new: str) -> tuple[tuple[Range, ...], tuple[Range, .
     return tuple(old_ranges), tuple(new_ranges)
 
 
-def _compare(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
+def _opcodes(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
     if len(old) * len(new) > MAX_PRODUCT:
         return [("replace", 0, len(old), 0, len(new))]
     return list(SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
 
 
-def _alike(old: list[str], new: list[str]) -> int:
+def _common_start(old: list[str], new: list[str]) -> int:
     """How many words two lists begin with alike."""
     count = 0
     for one, other in zip(old, new, strict=False):

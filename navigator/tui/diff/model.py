@@ -123,7 +123,7 @@ def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Place
     """Put each annotation as near as can be to what it is about: its line, its hunk, its file, or the top."""
     placement = Placement()
     labels = {hunk.label: (f, h) for f, file in enumerate(files) for h, hunk in enumerate(file.hunks)}
-    ordered = sorted(enumerate(annotations), key=lambda item: _rank(item[1]))
+    ordered = sorted(enumerate(annotations), key=lambda item: _severity_rank(item[1]))
     for index, annotation in ordered:
         if isinstance(annotation, LineComment):
             _place_at(placement, files, index, annotation.path, annotation.side, annotation.line, None)
@@ -140,7 +140,7 @@ def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Place
     return placement
 
 
-def _rank(annotation: Annotation) -> int:
+def _severity_rank(annotation: Annotation) -> int:
     if isinstance(annotation, LineComment):
         return len(SEVERITY_ORDER)
     return SEVERITY_ORDER.index(annotation.finding.severity)

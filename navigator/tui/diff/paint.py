@@ -228,9 +228,9 @@ class Painter:
         line = self.scene.line(row, row.a)
         base = self._line_style(line.kind, cursor)
         if self.both_numbers:
-            numbers = f"{_number(line.old):>{self.digits}} {_number(line.new):>{self.digits}}"
+            numbers = f"{_number_text(line.old):>{self.digits}} {_number_text(line.new):>{self.digits}}"
         else:
-            numbers = f"{_number(line.old if line.kind == '-' else line.new):>{self.digits}}"
+            numbers = f"{_number_text(line.old if line.kind == '-' else line.new):>{self.digits}}"
         segments = [self._bar(cursor, base)]
         segments += self._code(row, row.a, sub, numbers, base, syntax, self.text_widths[1])
         return segments
@@ -256,7 +256,10 @@ class Painter:
             return [edge, Segment(" " * (self.gutter - 1 + width), paper)]
         line = self.scene.line(row, index)
         number = line.old if side == "old" else line.new
-        return [edge, *self._code(row, index, sub, f"{_number(number):>{self.digits}}", base, syntax, width)]
+        return [
+            edge,
+            *self._code(row, index, sub, f"{_number_text(number):>{self.digits}}", base, syntax, width),
+        ]
 
     def _code(
         self, row: DiffRow, index: int, sub: int, numbers: str, base: Style, syntax: Spans, width: int
@@ -433,7 +436,7 @@ def _paper(style: Style) -> Style:
     return Style(bgcolor=style.bgcolor)
 
 
-def _number(number: int | None) -> str:
+def _number_text(number: int | None) -> str:
     return "" if number is None else str(number)
 
 

@@ -315,10 +315,10 @@ def carried(
         LineComment(
             f"c{saved.number}",
             saved.path,
-            _line(saved, shown, new_lines, old_is_base),
+            _line_of(saved, shown, new_lines, old_is_base),
             saved.text,
             side=_side(saved.side),
-            state=_state(saved.sent),
+            state=_comment_state(saved.sent),
         )
         for saved in context.comments
     ]
@@ -337,7 +337,7 @@ def carried(
     return comments
 
 
-def _line(
+def _line_of(
     comment: SavedComment, shown: Proposal, new_lines: Mapping[str, Sequence[str]], old_is_base: bool
 ) -> int | None:
     if not comment.line:
@@ -353,5 +353,5 @@ def _side(word: str) -> Side:
     return "old" if word == "old" else "new"
 
 
-def _state(sent: bool) -> Literal["draft", "sent"]:
+def _comment_state(sent: bool) -> Literal["draft", "sent"]:
     return "sent" if sent else "draft"

@@ -100,8 +100,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         yield f"check {check.name}", f"{body}\n{detail}" if detail else body
     for review in (shown.review, shown.first_review, shown.final_review):
         if review is not None:
-            yield _review(review, first=review is shown.first_review)
-            yield from _tests(review)
+            yield _review_section(review, first=review is shown.first_review)
+            yield from _proving_tests(review)
     if worth := context.worth.get(shown.id):
         yield "the exam of this reviewer", worth
     if looks := context.looks.get(shown.id, ()):
@@ -135,7 +135,7 @@ def _own_review(review: Review) -> Section:
     return f"writer's own review (does not count) {review.model}  {review.verdict.value}", "\n".join(lines)
 
 
-def _tests(review: Review) -> Iterator[Section]:
+def _proving_tests(review: Review) -> Iterator[Section]:
     """The tests that were to prove findings, with what they said when they failed."""
     from navigator.sheet.writing import reproduction_words
 
@@ -149,7 +149,7 @@ def _tests(review: Review) -> Iterator[Section]:
             )
 
 
-def _review(review: Review, *, first: bool) -> Section:
+def _review_section(review: Review, *, first: bool) -> Section:
     lines = [review.summary or "no summary"]
     if review.stated_verdict is not None and review.stated_verdict is not review.verdict:
         which = "reproduced" if review.block_on == "reproduced" else "anchored"

@@ -151,7 +151,7 @@ def _before_name(context: ReviewContext, shown: Proposal) -> str:
 
 def makers(shown: Proposal, *, wide: bool) -> list[Piece]:
     """Who wrote it and who reviewed it."""
-    name = _plain if wide else short_model
+    name = _model_name if wide else short_model
     said = [("by ", shown.model)]
     said += [("reviewed by ", one.model) for one in (shown.review, shown.final_review) if one is not None]
     pieces: list[Piece] = []
@@ -161,7 +161,7 @@ def makers(shown: Proposal, *, wide: bool) -> list[Piece]:
     return pieces
 
 
-def _plain(model: str) -> str:
+def _model_name(model: str) -> str:
     return model.removeprefix("rehearsal/").rpartition("/")[2]
 
 
@@ -189,7 +189,7 @@ def warning_lines(
         for mark in marks(context.known(shown, overlaps))
         if mark.kind not in _SHOWN_OTHERWISE
     ]
-    notes += [(_beside(name, review), "muted") for name, review in _others(shown)]
+    notes += [(_other_verdict(name, review), "muted") for name, review in _others(shown)]
     if wrote := context.agents.get(shown.id):
         notes.append((wrote, "muted"))
     if shown.entropy_mean is not None:
@@ -252,7 +252,7 @@ def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
 
 def _own_words(review: Review) -> str:
     """`writer's own review: REVISE, 2 findings`: what the writer says of its own change; it does not count."""
-    return _beside("writer's own review", review)
+    return _other_verdict("writer's own review", review)
 
 
 def _others(shown: Proposal) -> list[tuple[str, Review]]:
@@ -261,7 +261,7 @@ def _others(shown: Proposal) -> list[tuple[str, Review]]:
     return [(name, review) for name, review in readings if review is not None]
 
 
-def _beside(name: str, review: Review) -> str:
+def _other_verdict(name: str, review: Review) -> str:
     count = len(review.findings)
     findings = f", {count} finding{'s' if count > 1 else ''}" if count else ""
     return f"{name}: {review.verdict.value}{findings}"

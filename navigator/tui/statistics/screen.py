@@ -184,7 +184,7 @@ class StatsScreen(NavScreen):
                         partial(_told, question, max(19, self.size.height - 16))
                     )
                 if page is REVIEWER:
-                    self._compared = await self.app.feed.read(partial(_compare, self._pair, question))
+                    self._compared = await self.app.feed.read(partial(_compare_groups, self._pair, question))
             except NavigatorError as error:
                 self.app.toast(str(error), "error")
                 return
@@ -328,7 +328,7 @@ def _told(question: PageQuestion, height: int, reader: Reader) -> Table:
         return folded(account(reader, question.since or newest_night(reader, clock.now())), height)
 
 
-def _compare(
+def _compare_groups(
     pair: tuple[str, str, str] | None, question: PageQuestion, reader: Reader
 ) -> RateComparison | str | None:
     """The comparison of a property's two groups, or why there is none; None where none was asked for."""
