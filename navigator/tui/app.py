@@ -48,7 +48,7 @@ MODES: dict[str, str] = {
 
 OVERLAYS: dict[str, str] = {
     "task": "navigator.tui.answers.task:TaskScreen",
-    "report": "navigator.tui.answers.report:ReportScreen",
+    "report": "navigator.tui.answers.task:ReportScreen",
     "suggestions": "navigator.tui.answers.suggestions:SuggestionsScreen",
     "batch": "navigator.tui.review.batch:BatchDialog",
     "help": "navigator.tui.dialogs.help:HelpScreen",

@@ -18,10 +18,9 @@ from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store
-from navigator.tui.answers.report import ReportScreen
 from navigator.tui.answers.screen import AnswerScreen
 from navigator.tui.answers.suggestions import SuggestionsScreen
-from navigator.tui.answers.task import TaskScreen
+from navigator.tui.answers.task import ReportScreen, TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
 from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog

@@ -15,7 +15,7 @@ from navigator.model.states import DecisionKind, TaskState
 from navigator.sheet.effort import card_seconds
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.tui.answers.report import ReportScreen
+from navigator.tui.answers.task import ReportScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.rows import CARD_ORDERS, IS
 from navigator.tui.deck.screen import DeckScreen, pane_heights

@@ -18,8 +18,11 @@ from navigator.model.models import Event, Task
 from navigator.model.states import TaskState
 from navigator.model.text import safe_line, safe_text
 from navigator.sheet.variants import predecessor_words, why_it_waits
+from navigator.tui.answers.markdown import Line, drawn
+from navigator.tui.answers.screen import AnswerScreen, AnswerText
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.verbs import perform
+from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
 from navigator.tui.work import begin
 
@@ -153,3 +156,36 @@ def _told(event: Event) -> str:
     if event.kind == "task_state":
         return detail
     return "  ".join(filter(None, (kind, safe_line(event.proposal_id), detail)))[:300]
+
+
+_COMFORTABLE = 100
+"""Cells beyond which a line is hard to read."""
+
+
+class ReportScreen(AnswerScreen):
+    """Over any screen; esc leaves it."""
+
+    SCOPE = "report"
+    TITLE = "report"
+    AUTO_FOCUS = "#report"
+    DEFAULT_CSS = """
+    ReportScreen Page { height: 1fr; padding: 1 2; }
+    """
+
+    def compose_body(self) -> ComposeResult:
+        """Who asked what and who answered; the report."""
+        yield PieceLines(id="head")
+        yield Page(self._draw, id="report")
+
+    def show_answer(self, answer: AnswerText) -> None:
+        """The words, from their beginning."""
+        self.query_one("#report", Page).redraw()
+
+    def word(self, answer: AnswerText) -> str:
+        """Its state."""
+        return "REPORT" if self.waits else super().word(answer)
+
+    def _draw(self, width: int) -> list[Line]:
+        if self.answer is None:
+            return []
+        return drawn(self.answer.task.report, min(width, _COMFORTABLE))

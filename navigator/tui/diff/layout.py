@@ -11,10 +11,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import attrgetter
 from typing import NamedTuple, overload
 
-from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.tui.diff.cells import rows_needed
 from navigator.tui.diff.model import Mode, Placement
@@ -22,7 +22,7 @@ from navigator.tui.diff.model import Mode, Placement
 CONTEXT = 3
 """Context lines git puts around a change: fewer after the last change means that the file ends there."""
 
-_CHANGES = patterns.compile(r"( +)|(-*)(\+*)")
+_KIND = attrgetter("kind")
 
 
 class RowKind(IntEnum):
@@ -107,25 +107,31 @@ class Rows(Sequence[DiffRow]):
 def pair_runs(f: int, h: int, lines: Sequence[DiffLine]) -> list[RowRun]:
     """Lines side by side: context with itself, and in each change the removed with the added, in order."""
     runs: list[RowRun] = []
-    add = runs.append
-    # As `Run(…)`, at a third of its price: a long diff has a run or three for every change.
+    add, pair = runs.append, RowKind.PAIR
+    # As `RowRun(…)`, at a third of its price: a long diff has a run or three for every change.
     new = tuple.__new__
-    pair = RowKind.PAIR
-    # An addition before a removal, which git never writes, opens a change of its own: order within a side is kept.
-    for found in _CHANGES.finditer("".join([line.kind for line in lines])):
-        start, end = found.span()
-        middle = found.end(2)
-        if middle < 0:
-            add(new(RowRun, (pair, f, h, start, start, end - start)))
-            continue
-        removed, added = middle - start, end - middle
-        both = min(removed, added)
-        if both:
-            add(new(RowRun, (pair, f, h, start, middle, both)))
-        if removed > both:
-            add(new(RowRun, (pair, f, h, start + both, -1, removed - both)))
-        if added > both:
-            add(new(RowRun, (pair, f, h, -1, middle + both, added - both)))
+    at = removed = 0
+
+    def change(start: int, added: int) -> None:
+        middle, both = start + removed, min(removed, added)
+        alone = ((start + both, -1, removed - both), (-1, middle + both, added - both))
+        for a, b, size in ((start, middle, both), *alone):
+            if size:
+                add(new(RowRun, (pair, f, h, a, b, size)))
+
+    for kind, same in groupby(lines, _KIND):
+        count = len(list(same))
+        if removed or kind == "+":
+            # An addition before a removal, which git never writes, is a change of its own: order within a side is kept.
+            change(at - removed, count if kind == "+" else 0)
+            removed = 0
+        if kind == "-":
+            removed = count
+        elif kind == " ":
+            add(new(RowRun, (pair, f, h, at, at, count)))
+        at += count
+    if removed:
+        change(at - removed, 0)
     return runs
 
 
