@@ -36,7 +36,7 @@ _FINDINGS = (
 )
 _UNANCHORED = _FINDINGS.format("coalesce(json_extract(value, '$.anchored'), 0) = 0")
 _REMARKS = _FINDINGS.format("json_extract(value, '$.remark') = 1")
-_READ = f"(r.verdict <> 'UNREVIEWED' AND r.id = {_NEWEST})"
+_WHOLE = "a.parent IS NULL AND a.way <> 'existing'"
 _WRITTEN = "outcome IN ('ok', 'refused', 'tests_failed')"
 _ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed', 'looked', 'too_large')"
 _REVIEWING = "(purpose >= 'review' AND purpose < 'reviex')"
@@ -129,22 +129,21 @@ class StatisticsReads(VerdictReads):
 
     def review_totals(self, since: str = "") -> ReviewTotals:
         """Sums over the reviewer's reviews, parts of proposals left out; findings and verdicts of the newest of each proposal."""
-        return from_row(
-            ReviewTotals,
-            *self._all(
-                "SELECT count(*) AS reviews, total(r.parts > 1) AS in_parts, total(r.verdict = 'UNREVIEWED') AS unreviewed,"
-                f" total({_READ} AND r.stated_verdict IS NOT NULL) AS stated,"
-                f" total({_READ} AND coalesce(r.stated_verdict, r.verdict) <> r.verdict) AS disagreed,"
-                f" total({_READ} AND a.round > 0) AS later,"
-                f" total({_READ} AND a.round > 0 AND r.reversals <> '[]') AS reversed,"
-                f" total(iif(r.id = {_NEWEST}, json_array_length(r.findings), 0)) AS findings,"
-                f" total(iif(r.id = {_NEWEST}, {_UNANCHORED}, 0)) AS unanchored,"
-                f" total(iif(r.id = {_NEWEST}, {_REMARKS}, 0)) AS remarks"
-                " FROM proposals a JOIN reviews r ON r.proposal_id = a.id AND r.role = 'reviewer'"
-                " WHERE a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?",
-                since,
-            ),
+        (every,) = self._all(
+            "SELECT count(*) AS reviews, total(r.parts > 1) AS in_parts, total(r.verdict = 'UNREVIEWED') AS unreviewed"
+            f" FROM proposals a JOIN reviews r ON r.proposal_id = a.id AND r.role = 'reviewer' WHERE {_WHOLE} AND r.at >= ?",
+            since,
         )
+        (newest,) = self._all(
+            "SELECT total(r.verdict <> 'UNREVIEWED' AND r.stated_verdict IS NOT NULL) AS stated,"
+            " total(r.verdict <> 'UNREVIEWED' AND coalesce(r.stated_verdict, r.verdict) <> r.verdict) AS disagreed,"
+            " total(r.verdict <> 'UNREVIEWED' AND a.round > 0) AS later,"
+            " total(r.verdict <> 'UNREVIEWED' AND a.round > 0 AND r.reversals <> '[]') AS reversed,"
+            f" total(json_array_length(r.findings)) AS findings, total({_UNANCHORED}) AS unanchored, total({_REMARKS}) AS remarks"
+            f" FROM proposals a JOIN reviews r ON r.id = {_NEWEST} WHERE {_WHOLE} AND r.at >= ?",
+            since,
+        )
+        return from_row(ReviewTotals, every, **dict(newest))
 
     def edit_totals(self, since: str = "") -> EditTotals:
         """How edits applied. A round's time is its proposal's, else that of its last failed edit."""
