@@ -61,8 +61,8 @@ CHECKOUT = (
     ("before", f"{LANDED}.checkout:_mark"),
     ("after", "os:link"),
     ("before", f"{LANDED}.checkout:_require_either"),
-    ("before", f"{LANDED}.checkout:_write"),
-    ("after", f"{LANDED}.checkout:_write"),
+    ("before", f"{LANDED}.checkout:_write_path"),
+    ("after", f"{LANDED}.checkout:_write_path"),
     ("before", f"{LANDED}.checkout:_write_index"),
     ("after", f"{LANDED}.checkout:_write_index"),
 )

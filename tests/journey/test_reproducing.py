@@ -243,7 +243,7 @@ REPRODUCING, PROVING = "navigator.journey.reproducing", "navigator.journey.provi
     "moment",
     [
         ("event", "review_added"),
-        ("before", f"{REPRODUCING}:_read"),
+        ("before", f"{REPRODUCING}:_read_test"),
         ("event", "task_state=checking", 2),
         ("before", f"{PROVING}:_run", 3),
         ("event", "reproduction"),
