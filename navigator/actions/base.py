@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import ValidationError
 
 from navigator.actions.wire import START, NoConductor
-from navigator.model.bounds import require_bounded
 from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.json_text import require_bounded
 from navigator.model.models import Model
 from navigator.model.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
 from navigator.model.text import plural as plural

@@ -14,7 +14,7 @@ from navigator.model.errors import NavigatorError, NotFound
 from navigator.model.models import Finding, Judged, Model
 from navigator.model.states import Judgement, Role
 from navigator.model.text import plural
-from navigator.store.reads.precedents import MOST_TEXT, Precedent
+from navigator.store.reads.exam import MOST_TEXT, Precedent
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies

@@ -12,20 +12,18 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from navigator.config.paths import StatePaths, config_path
-from navigator.config.resources import resource_dir
+from navigator.config.paths import StatePaths, config_path, resource_dir
 from navigator.config.settings import Settings
 from navigator.context.build import ContextFile
 from navigator.git.facts import WORKTREE, read_base, read_facts
 from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
-from navigator.journey.dependencies import at_home
+from navigator.journey.dependencies import MapShelf, at_home
 from navigator.journey.prompts.assemble import Prompted, prompt_for
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.prompts.material import Material
-from navigator.journey.prompts.repo_maps import MapShelf
 from navigator.model.errors import Conflict
 from navigator.model.models import Project, Task
 

@@ -9,7 +9,7 @@ from typing import Any
 from navigator.actions.base import Verb
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import UsageError
-from navigator.store.space import require_space
+from navigator.store.database import require_space
 
 # name -> module of this package and class. Imported on first use, so that adding a task does not import git.
 _VERBS = {

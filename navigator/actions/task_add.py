@@ -10,8 +10,8 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from navigator.actions.base import Told, Verb, in_words
 from navigator.journey.variations import APPROACH, MOST, Vary, variations
-from navigator.model.bounds import MOST_FILES, require_bounded
 from navigator.model.errors import UsageError
+from navigator.model.json_text import MOST_FILES, require_bounded
 from navigator.model.models import Model, Project, Task, Variation
 from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind, guess_kind
 from navigator.sheet.variants import variant_words

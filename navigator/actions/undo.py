@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Question, Subject, SubjectVerb, Told
+from navigator.actions.base import Question, Subject, SubjectVerb, Told, Verb, plural
 from navigator.actions.deciding import after_id
 from navigator.journey.change import withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError
@@ -119,7 +119,7 @@ def _withdraw(deps: Dependencies, on: Subject) -> UndoneRow:
 
 async def _undo_landing(deps: Dependencies, proposal: Proposal) -> UndoneRow:
     from navigator.journey.land import undo
-    from navigator.store.space import require_space
+    from navigator.store.database import require_space
 
     require_space(deps.paths.root)
     landing = await undo(deps, proposal.id)
@@ -141,3 +141,61 @@ def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
     ]
     above = [task.id for task in built_on(reader, proposal)]
     return [*lines, f"⚠ {', '.join(above)} builds on it"] if above else lines
+
+
+class LookArgs(Model):
+    """Names of projects; () for all."""
+
+    projects: tuple[str, ...] = ()
+
+
+class LookedProject(Model):
+    """How many landed commits of a project were looked for, and what was seen."""
+
+    project: str
+    commits: int
+    reverted: int = 0
+    unknown: int = 0
+
+
+class LookedProjects(Model):
+    """The projects with landed commits. What was found reverted before is not looked for again."""
+
+    projects: tuple[LookedProject, ...] = ()
+
+
+class LookForReverts(Verb[LookArgs, LookedProjects]):
+    """Reads the repositories and changes nothing in them."""
+
+    name = "reverts.look"
+    args, result = LookArgs, LookedProjects
+
+    async def perform(self, deps: Dependencies, args: LookArgs) -> LookedProjects:
+        from navigator.exam.afterlife import look_at_findings
+        from navigator.journey.reverts import look_for
+
+        chosen = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()
+        found = [(project, await look_for(deps, project)) for project in chosen]
+        for project in chosen:
+            await look_at_findings(deps, project)
+        return LookedProjects(
+            projects=tuple(
+                LookedProject(
+                    project=project.name,
+                    commits=len(fates),
+                    reverted=sum(fate.fate == "reverted" for fate in fates),
+                    unknown=sum(fate.fate == "unknown" for fate in fates),
+                )
+                for project, fates in found
+                if fates
+            )
+        )
+
+    def tell(self, result: LookedProjects) -> list[Told]:
+        return [
+            Told(
+                one.project,
+                f"{plural(one.commits, 'landed commit')} looked for: {one.reverted} reverted, {one.unknown} not known",
+            )
+            for one in result.projects
+        ]

@@ -21,9 +21,9 @@ from typing import Any, Protocol
 
 from navigator.agents.acp import AgentFailed
 from navigator.client.assemble import Assembly, load_json
+from navigator.client.body import same_model
 from navigator.client.client import ModelClient
 from navigator.client.errors import ServingError, Unauthorized, Unreachable, WrongModel
-from navigator.client.names import same_model
 from navigator.client.sse import SSEOverflow, SSEParser
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Usage

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
 from navigator.checks.change import content_items
-from navigator.config.resources import table
+from navigator.config.paths import table
 from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.runner import GitError
 from navigator.git.scope import in_scope, is_secret

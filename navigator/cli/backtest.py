@@ -16,7 +16,7 @@ from navigator.model.states import PAST
 from navigator.model.text import plural
 
 if TYPE_CHECKING:
-    from navigator.figures.backtest import Backtest
+    from navigator.figures.exam import Backtest
     from navigator.model.exam import PreparedProject
 
 
@@ -33,7 +33,7 @@ def backtest(projects: tuple[str, ...], since: str, limit: int | None, as_json: 
     It reads each as it was, mixed with innocent ones, in slots that no review needs; `navigator exam run` asks now.
     Run this again for the result so far.
     """
-    from navigator.exam.verdicts import document
+    from navigator.exam.backtest import document
     from navigator.sheet.exam_worth import read_backtest
     from navigator.sheet.statistics.page import utc_text
 
@@ -77,7 +77,7 @@ def _history(one: PreparedProject) -> None:
 
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.cli.stats import print_table
-    from navigator.exam.verdicts import by_size, how_sure, worth_reading
+    from navigator.exam.backtest import by_size, how_sure, worth_reading
     from navigator.sheet.exam_worth import backtest_words
     from navigator.sheet.statistics.page import share_table
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -20,12 +22,28 @@ from navigator.actions.deciding import (
 )
 from navigator.actions.escalate import Escalate, EscalateArgs
 from navigator.actions.send_back import SendBack, SendBackArgs
+from navigator.actions.split import Split, SplitArgs
 from navigator.actions.undo import Undo, UndoArgs
 from navigator.cli import output
-from navigator.cli.session import act, ask, carry_out, complete_proposals, reading, report
+from navigator.cli.proposals import checks_words
+from navigator.cli.session import (
+    act,
+    ask,
+    carry_out,
+    complete_projects,
+    complete_proposals,
+    reading,
+    report,
+    state_paths,
+)
+from navigator.git.facts import read_facts
+from navigator.journey.dependencies import at_home
+from navigator.landing import merge as merging
+from navigator.landing.plan import LandingRefused
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.models import tests_outcome
-from navigator.model.states import DecisionKind
+from navigator.model.models import Proposal, Task, tests_outcome
+from navigator.model.states import DecisionKind, TaskState
+from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, batch_choice
 
 
@@ -241,3 +259,133 @@ def escalate(ids: tuple[str, ...], final: bool, withdraw: bool, yes: bool, as_js
     carry_out(
         Escalate(), EscalateArgs(proposals=pinned, final=final, withdraw=withdraw), as_json=as_json, yes=yes
     )
+
+
+_PAUSE = 0.1
+_SPARE = 60.0
+"""Seconds beyond the tests' limit that a busy conductor is given to get to the checks."""
+
+
+@click.command()
+@click.argument("proposal", metavar="P…", shell_complete=complete_proposals)
+@click.argument("hunks", nargs=-1, required=True, metavar="H…")
+@click.option("--note", default="", metavar="TEXT", help="Have the rest written again, with this note.")
+@click.option("--drop-rest", is_flag=True, help="Drop the other hunks.")
+@TREE
+@output.JSON
+def split(
+    proposal: str, hunks: tuple[str, ...], note: str, drop_rest: bool, tree: str, as_json: bool
+) -> None:
+    """Make a separate proposal from some hunks (H1 H3, or H1,H3).
+
+    The other hunks become another one. The checks run on both, and you approve each by its own id. Both keep the review of
+    the whole; `navigator escalate P…` has one reviewed by itself.
+    """
+    labels = tuple(label for word in hunks for label in word.split(",") if label)
+    verb = Split()
+    args = SplitArgs(proposal=proposal, hunks=labels, tree=tree, note=note, drop_rest=drop_rest)
+    args, tests = _looked_at(verb, args)
+    if tests:
+        # They may take minutes.
+        output.note(
+            f"Running the tests on the new proposal, and on its base if needed: `{safe_line(tests)}` …"
+        )
+    result = act(verb, args)
+    part, task = _checked(result.part.id)
+    result = result.model_copy(update={"part": part, "task": task})
+    if not as_json:
+        _show_part(part, task)
+    document = {"proposals": [part.model_dump(mode="json")], "rest": result.rest.model_dump(mode="json")}
+    report(verb.tell(result), document if as_json else None)
+
+
+def _looked_at(verb: Split, args: SplitArgs) -> tuple[SplitArgs, str]:
+    """The arguments, pinned to the tree as it is now, once they are found to fit; and the project's test command.
+
+    Raises:
+        NavigatorError: the proposal cannot be split, or has no such hunks.
+    """
+    from navigator.git.hunks import choose
+    from navigator.git.private import PrivateRepo
+
+    paths = state_paths()
+    with reading(paths) as store:
+        verb.require(store, args)
+        whole = store.proposal(args.proposal)
+        project = store.project(whole.project_id)
+        private = PrivateRepo.open(paths.private, project)
+        choose(private.diff(whole.base_commit, whole.tree), args.hunks)
+    return args.model_copy(update={"tree": args.tree or whole.tree}), project.check.strip()
+
+
+def _checked(identifier: str) -> tuple[Proposal, Task]:
+    """The new proposal once its checks have run; waits, within bounds, for a conductor that is busy with other checks."""
+    from navigator.config.settings import load_settings
+
+    until = time.monotonic() + load_settings().checks.timeout_seconds + _SPARE
+    paths = state_paths()
+    while True:
+        with reading(paths) as store:
+            part = store.proposal(identifier)
+            task = store.task(part.task_id)
+        gone = True
+        with suppress(OSError):
+            gone = not paths.socket.exists()
+        if task.state is not TaskState.CHECKING or gone or time.monotonic() > until:
+            return part, task
+        time.sleep(_PAUSE)
+
+
+def _show_part(part: Proposal, task: Task) -> None:
+    output.say(f"{part.id}  {part.title}", bold=True)
+    if task.state is TaskState.CHECKING:
+        output.say("  its checks have not run yet; `navigator run` runs them")
+    else:
+        output.say(f"  checks: {checks_words(part)}")
+    for check in part.failed_checks:
+        output.say(f"  ✗ {check.name}: {check.detail}", fg="red")
+
+
+@click.command()
+@click.argument("projects", nargs=-1, metavar="[PROJECT]…", shell_complete=complete_projects)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@output.JSON
+def merge(projects: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Merge what landed on Navigator's branches into the branches that are checked out.
+
+    Without PROJECT: of all projects. What git cannot merge cleanly is left as it was, with the command to do it by hand.
+    """
+    with reading() as store:
+        chosen = [store.project(name) for name in projects] or store.projects()
+        landed = {project.name: store.landed_commits(project.id) for project in chosen}
+    waiting: list[tuple[str, Any, str]] = []
+    for project in chosen:
+        with at_home(project):
+            facts = read_facts(project.path)
+        waiting += [(project.name, facts, branch) for branch in merging.unmerged(facts, landed[project.name])]
+    if not as_json:
+        for name, facts, branch in waiting:
+            output.say(f"{name}: {branch} into {facts.branch or 'no branch'}")
+            for line in merging.subjects(facts, branch):
+                output.say(f"  {safe_line(line)}")
+    if waiting and not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
+        click.confirm("Merge them" if len(waiting) > 1 else "Merge it", abort=True, err=True)
+    rows: list[dict[str, str]] = []
+    for name, facts, branch in waiting:
+        row = {"project": name, "branch": branch, "commit": "", "reason": ""}
+        try:
+            # Read again: the branch before it may have moved HEAD.
+            row["commit"] = merging.merge(read_facts(facts.path), branch)
+        except LandingRefused as error:
+            row["reason"] = f"{error.message} {error.hint}"
+        rows.append(row)
+    if as_json:
+        output.print_json({"merges": rows})
+    elif not rows:
+        output.say("Nothing waits to be merged.")
+    for row in () if as_json else rows:
+        said = f"merged, {row['commit'][:12]}" if row["commit"] else row["reason"]
+        output.say(f"{'✓' if row['commit'] else '✗'} {row['project']}: {row['branch']}: {said}")
+    sys.exit(int(any(row["reason"] for row in rows)))

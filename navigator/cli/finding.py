@@ -13,7 +13,7 @@ from navigator.actions.judging import MOST_PRECEDENTS, TOLD, WORDS, JudgeArgs, J
 from navigator.cli import output
 from navigator.cli.session import carry_out, complete_projects, complete_proposals, reading
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.store.reads.precedents import Precedent
+from navigator.store.reads.exam import Precedent
 
 _CHOICES = {words.replace(" ", "-"): one for one, words in WORDS.items()}
 

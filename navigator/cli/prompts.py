@@ -10,8 +10,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.lazy import Commands
-from navigator.config.paths import config_path
-from navigator.config.resources import resource_dir
+from navigator.config.paths import config_path, resource_dir
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.model.errors import ConfigError, Conflict
 from navigator.model.states import Role

@@ -129,7 +129,7 @@ class _PrivateLog(logging.handlers.RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         return cast(
-            TextIOWrapper, os.fdopen(descriptor, self.mode, encoding=self.encoding, errors=self.errors)
+            "TextIOWrapper", os.fdopen(descriptor, self.mode, encoding=self.encoding, errors=self.errors)
         )
 
     def handleError(self, record: logging.LogRecord) -> None:

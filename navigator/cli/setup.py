@@ -16,7 +16,7 @@ from navigator.actions.base import plural
 from navigator.actions.projects import AddProject, AddProjectArgs
 from navigator.cli import output
 from navigator.cli.session import act, reading
-from navigator.client.names import same_model
+from navigator.client.body import same_model
 from navigator.config.paths import config_path
 from navigator.config.settings import ServerSettings, load_settings
 from navigator.model.errors import ConfigError, MissingPart, NavigatorError, UsageError
@@ -129,7 +129,7 @@ def _show_servers(found: Sequence[FoundServer]) -> None:
 
 def how_to_get_one() -> str:
     """Where a server is looked for, and models that others run on such a card."""
-    from navigator.config.resources import resource_dir
+    from navigator.config.paths import resource_dir
     from navigator.setup.profiles import fitting, load_presets
     from navigator.swap.gpu import cards
 

@@ -89,7 +89,7 @@ def stats(
 
 
 def _look_for_reverts() -> None:
-    from navigator.actions.reverts import LookArgs, LookForReverts
+    from navigator.actions.undo import LookArgs, LookForReverts
 
     verb = LookForReverts()
     for one in verb.tell(act(verb, LookArgs())):

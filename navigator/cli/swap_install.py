@@ -84,7 +84,7 @@ def install(
     if uninstall:
         _uninstall(places, yes=yes, dry_run=dry_run, as_json=as_json)
         return
-    from navigator.config.resources import resource_dir
+    from navigator.config.paths import resource_dir
     from navigator.setup.files import action_for, refuse_others
     from navigator.setup.install import systemd_version
     from navigator.setup.profiles import load_profile

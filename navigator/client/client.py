@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from navigator.client import probe
-from navigator.client.assemble import DONE, Assembly, load_json
+from navigator.client.assemble import BACKPRESSURE, DONE, Assembly, RetryPolicy, load_json
 from navigator.client.body import (
     ChatAnswer,
     ChatRequest,
@@ -31,6 +31,7 @@ from navigator.client.body import (
     keys_by_list,
     keys_by_number,
     require_mergeable,
+    same_model,
 )
 from navigator.client.errors import (
     BadAnswer,
@@ -45,8 +46,6 @@ from navigator.client.errors import (
     Unreachable,
     WrongModel,
 )
-from navigator.client.names import same_model
-from navigator.client.retry import BACKPRESSURE, RetryPolicy
 from navigator.client.sse import SSEOverflow, SSEParser
 from navigator.client.transport import Transport, read_bounded
 from navigator.model.errors import NavigatorError

@@ -7,9 +7,13 @@ import os
 import stat
 import tempfile
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from navigator.model.errors import ConfigError
+from navigator.model.errors import ConfigError, MissingPart
+from navigator.model.json_text import read_toml
 
 CONFIG_VARIABLE = "NAVIGATOR_CONFIG"
 STATE_VARIABLE = "NAVIGATOR_STATE"
@@ -244,3 +248,27 @@ def _is_private(folder: Path) -> bool:
         and status.st_uid == os.geteuid()
         and stat.S_IMODE(status.st_mode) & 0o077 == 0
     )
+
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def resource_dir(name: str) -> Path:
+    """The folder `prompts`, `swap` or `docs` (of which a wheel has the glossary only).
+
+    Raises:
+        MissingPart: the installation is incomplete.
+    """
+    for candidate in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
+        if candidate.is_dir():
+            return candidate
+    raise MissingPart(
+        f"The folder {name}/ is missing from this installation of Navigator.",
+        hint="Reinstall the package navigator-cascade.",
+    )
+
+
+@cache
+def table(package: str, name: str) -> dict[str, Any]:
+    """The TOML file `name` in the folder of `package`, read once."""
+    return read_toml((files(package) / name).read_text(encoding="utf-8"))

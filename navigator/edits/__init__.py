@@ -5,8 +5,7 @@ from __future__ import annotations
 from navigator.edits.apply import Applied, apply_answer
 from navigator.edits.ladder import SearchMatch, locate
 from navigator.edits.parser import Block, BlockKind, MarkerLength, ParsedAnswer, marker_length, parse_answer
-from navigator.edits.paths import unsafe_path
-from navigator.edits.problems import EditProblem
+from navigator.edits.paths import EditProblem, unsafe_path
 from navigator.edits.textfile import BinaryContent, TextFile
 from navigator.git.source_protocol import FileChange, FileSource
 

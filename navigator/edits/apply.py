@@ -11,8 +11,15 @@ from navigator.edits import gates, messages
 from navigator.edits.ladder import SearchMatch, locate, replacement
 from navigator.edits.overlay import MAX_RESULT, Entry, Overlay
 from navigator.edits.parser import Block, BlockKind, ParsedAnswer
-from navigator.edits.paths import doubtful_new_path, unsafe_path
-from navigator.edits.problems import MAX_PROBLEMS, BlockRefused, EditProblem, plural, quote
+from navigator.edits.paths import (
+    MAX_PROBLEMS,
+    BlockRefused,
+    EditProblem,
+    doubtful_new_path,
+    plural,
+    quote,
+    unsafe_path,
+)
 from navigator.edits.textfile import TextFile, align
 from navigator.git.source_protocol import FileChange, FileSource
 from navigator.model.models import AppliedEdit

@@ -11,7 +11,7 @@ from navigator.edits.ladder import SearchMatch, occurrences, repeats
 from navigator.edits.messages import counting, find_closest
 from navigator.edits.overlay import Entry
 from navigator.edits.parser import Block, BlockKind, is_conflict, is_divider, is_fence
-from navigator.edits.problems import BlockRefused, quote
+from navigator.edits.paths import BlockRefused, quote
 from navigator.edits.textfile import TextFile
 from navigator.model import patterns
 from navigator.model.states import EditCode

@@ -10,8 +10,7 @@ from difflib import SequenceMatcher
 
 from navigator.edits.ladder import SearchMatch
 from navigator.edits.overlay import Entry
-from navigator.edits.paths import did_you_mean
-from navigator.edits.problems import listed, numbered_lines, plural, quote
+from navigator.edits.paths import did_you_mean, listed, numbered_lines, plural, quote
 from navigator.edits.textfile import TextFile
 from navigator.model.states import Rung
 

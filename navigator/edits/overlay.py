@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from navigator.edits.problems import quote
+from navigator.edits.paths import quote
 from navigator.edits.textfile import BinaryContent, TextFile
 from navigator.git.source_protocol import FileSource
 

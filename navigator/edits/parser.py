@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
-from navigator.edits.paths import clean_path_line
-from navigator.edits.problems import EditProblem, quote
+from navigator.edits.paths import EditProblem, clean_path_line, quote
 from navigator.model import patterns
 from navigator.model.states import EditCode
 

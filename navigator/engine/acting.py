@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.engine.client import request
-from navigator.model.bounds import require_bounded
 from navigator.model.errors import NavigatorError
+from navigator.model.json_text import require_bounded
 
 if TYPE_CHECKING:
     from navigator.actions.base import A, R, Verb
@@ -124,7 +124,7 @@ def report_page(
 ) -> str:
     """The report as HTML, without secrets. `since` is a UTC time; "": the newest night."""
     from navigator.model.secrets import Redactor
-    from navigator.sheet.report import report
+    from navigator.sheet.account import report
 
     redact = Redactor()
     learn_secrets(redact, paths, store.projects(), on_problem)

@@ -19,16 +19,14 @@ from navigator.actions.registry import perform
 from navigator.actions.wire import Result
 from navigator.client.errors import ServingError, Unreachable, WrongModel
 from navigator.engine.ahead import Ahead
-from navigator.engine.batches import Batches
 from navigator.engine.conductor_state import ConductorState
-from navigator.engine.forecasting import ForecastLog
 from navigator.engine.idle import Idle
 from navigator.engine.incoming import Incoming
-from navigator.engine.measuring import SwapMeasurement
+from navigator.engine.measuring import ForecastLog, SwapMeasurement
 from navigator.engine.metrics import MetricsServer
 from navigator.engine.on_events import OnEvents
 from navigator.engine.reconcile import Reconciler
-from navigator.engine.residency import Residency
+from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
 from navigator.exam.prepare import keep_preparing
@@ -49,8 +47,8 @@ from navigator.schedule.next_actions import next_actions
 from navigator.schedule.swap_rule import outlook
 from navigator.sheet.finish import UNTIL
 from navigator.sheet.measured import measured_doubt, measured_figures
+from navigator.store.database import is_low
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
-from navigator.store.space import is_low
 
 log = logging.getLogger(__name__)
 

@@ -10,10 +10,9 @@ from navigator.actions.wire import NoConductor, NotResponding
 from navigator.config.paths import StatePaths, config_path
 from navigator.engine.acting import open_reading
 from navigator.engine.client import request
-from navigator.store.database import open_reader
+from navigator.store.database import is_low, open_reader
 from navigator.store.lock import StateLock
 from navigator.store.reads.glance import GlanceReads
-from navigator.store.space import is_low
 
 _PATIENCE = 2.0
 """Seconds that a conductor has for its answer."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from navigator.exam.chance import pick
+from navigator.exam.faults import pick
 from navigator.exam.mining import Commit
 from navigator.journey.checking import CheckSetup, run_tree
 from navigator.journey.dependencies import Dependencies

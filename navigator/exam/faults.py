@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import io
 import keyword
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
-from navigator.exam.chance import pick, shuffled
 from navigator.model import patterns
 
 # Operators on lines, which every language's operators are made of, and those for Markdown.
@@ -421,3 +422,26 @@ def _fault(kind: str, path: str, at: int, sound: str, faulty: list[str]) -> Faul
     if text == sound or (path.endswith(PYTHON_SUFFIXES) and not parses(text)):
         return None
     return Fault(kind, path, at + 1, text)
+
+
+T = TypeVar("T")
+
+
+def fraction(*parts: object) -> float:
+    """A number in [0, 1) that depends on `parts` alone."""
+    digest = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        digest.update(str(part).encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+    return int.from_bytes(digest.digest(), "big") / 2**64
+
+
+def pick(options: Sequence[T], *parts: object) -> T:
+    """One of `options`, which must not be empty."""
+    return options[int(fraction("pick", *parts) * len(options))]
+
+
+def shuffled(options: Sequence[T], *parts: object) -> list[T]:
+    """`options` in an order that depends on `parts` alone."""
+    order = sorted(range(len(options)), key=lambda at: fraction("order", at, *parts))
+    return [options[at] for at in order]

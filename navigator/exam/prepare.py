@@ -32,7 +32,7 @@ from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.models import Baseline, Project
 from navigator.model.states import PAST, CheckOutcome, ExamSource
 from navigator.sandbox.compare import passed_before
-from navigator.store.space import is_low
+from navigator.store.database import is_low
 
 ACCEPTED = "exam_accepted"
 """The key under which it is kept that the user wants an exam."""

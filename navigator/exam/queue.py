@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from time import monotonic
 
+from navigator.client.body import same_model
 from navigator.client.errors import ServingError
-from navigator.client.names import same_model
 from navigator.config.settings import is_rehearsal
 from navigator.exam.making import KEPT, keep_name
 from navigator.git.private import PrivateRepo
@@ -33,7 +33,7 @@ from navigator.model.snapshot import ExamView
 from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
 from navigator.schedule.swap_rule import items_with_room, with_second_turns
 from navigator.store.errors import StoreError
-from navigator.store.reads.precedents import Precedent
+from navigator.store.reads.exam import Precedent
 from navigator.store.reads.reader import Reader
 
 # Asks the reviewer about one item of the exam, by the very path of a normal review; only the answer is kept.

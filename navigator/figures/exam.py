@@ -19,14 +19,15 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from navigator.figures.compare import paired_difference
-from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, share
-from navigator.model.exam import ExamCount
+from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, percentile, share
+from navigator.model.exam import ExamAnswer, ExamCount, ExamItem
 from navigator.model.outcomes import ExamPair, RepeatCount
 from navigator.model.records import VerdictCount
 from navigator.model.states import PAST, ExamSource, Verdict
@@ -558,3 +559,56 @@ def _edge(misfit: Callable[[float], float], inside: float, limit: float) -> floa
         else:
             outside = middle
     return inside
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One commit and what the reviewer said of it."""
+
+    item: ExamItem
+    answer: ExamAnswer
+
+    @property
+    def asked_for(self) -> int:
+        """Findings that ask for a change."""
+        return sum(finding.asked_for for finding in self.answer.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Backtest:
+    """One reviewer. `flagged`: the innocent commits with a false alarm; `unread`: answers that could not be read."""
+
+    bugs: tuple[Case, ...]
+    innocent: tuple[Case, ...]
+    unread: int
+    caught: Share
+    flagged: Share
+    alarms_each: Estimate | None
+
+
+def backtest(pairs: Iterable[tuple[ExamItem, ExamAnswer]]) -> Backtest:
+    """Count first answers of one model under one prompt; what could not be read is left out."""
+    every = [Case(*pair) for pair in pairs]
+    read = [case for case in every if case.answer.verdict is not Verdict.UNREVIEWED]
+    bugs, innocent = (tuple(one for one in read if one.item.faulty is kind) for kind in (True, False))
+    alarms, caught = [case.asked_for for case in innocent], caught_of(bugs)
+    flagged = share(sum(map(bool, alarms)), len(alarms))
+    return Backtest(bugs, innocent, len(every) - len(read), caught, flagged, alarms_each(alarms, caught))
+
+
+def caught_of(bugs: Sequence[Case]) -> Share:
+    """The share of some bugs that was caught."""
+    return share(sum(case.answer.named for case in bugs), len(bugs))
+
+
+def alarms_each(alarms: Sequence[int], caught: Share) -> Estimate | None:
+    """False alarms for each bug caught, with the 95 % interval; None where nothing was caught or asked."""
+    if not alarms or not caught.k:
+        return None
+    n, mean = len(alarms), statistics.fmean(alarms)
+    scatter = max(1.0, statistics.variance(alarms) / mean) if n > 1 and mean else 1.0
+    rng, shape = random.Random(20_251), (sum(alarms) + 0.5) / scatter
+    beta = (caught.k + 0.5, caught.n - caught.k + 0.5)
+    drawn = [rng.gammavariate(shape, scatter / n) / rng.betavariate(*beta) for _ in range(DRAWS)]
+    value = mean * caught.n / caught.k
+    return Estimate(value, min(value, percentile(drawn, 0.025)), max(value, percentile(drawn, 0.975)))

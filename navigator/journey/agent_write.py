@@ -48,8 +48,8 @@ from navigator.model.states import EITHER_KINDS, EditCode, Role, Rung, TaskState
 from navigator.model.text import safe_line
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import prepare
+from navigator.store.database import require_space
 from navigator.store.errors import StoreError
-from navigator.store.space import require_space
 
 log = logging.getLogger(__name__)
 

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import Counter
+import threading
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from navigator.config.paths import StatePaths, config_path
-from navigator.config.resources import resource_dir
+from navigator.config.paths import StatePaths, config_path, resource_dir
 from navigator.config.settings import Settings
 from navigator.journey.cpu_work import CpuWork
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.prompts.library import PromptLibrary
-from navigator.journey.prompts.repo_maps import MapShelf
 from navigator.journey.requests import Requests
 from navigator.model.models import Project, Task
 from navigator.model.secrets import Redactor
@@ -29,7 +28,9 @@ from navigator.model.states import Role
 if TYPE_CHECKING:
     from navigator.client.client import ModelClient
     from navigator.client.tokens import TokenCounter
+    from navigator.context.repomap.index import RepoMap
     from navigator.git.private import PrivateRepo
+    from navigator.git.source import TreeSource
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Store, Transaction
     from navigator.swap.base import SwapStrategy
@@ -93,6 +94,32 @@ class Prepared:
     def clear(self) -> None:
         """Another swap begins: what was not taken by now is old."""
         self._held.clear()
+
+
+_KEPT_MAPS = 3
+"""A map of 2,000 files takes some 50 MB."""
+
+
+class MapShelf:
+    """Keeps the last few maps. Safe to use from several threads."""
+
+    def __init__(self, kept: int = _KEPT_MAPS) -> None:
+        self._kept = kept
+        self._maps: OrderedDict[tuple[object, ...], RepoMap] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, source: TreeSource) -> RepoMap:
+        """The map of a tree as its project sees it; made, but read only when it is asked something."""
+        from navigator.context.repomap.index import RepoMap
+
+        project = source.project
+        key = (source.private.git_dir, source.treeish, project.include, project.exclude)
+        with self._lock:
+            held = self._maps.pop(key, None) or RepoMap(source)
+            self._maps[key] = held
+            while len(self._maps) > self._kept:
+                self._maps.popitem(last=False)
+        return held
 
 
 @dataclass

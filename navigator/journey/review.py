@@ -8,9 +8,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from navigator.client.body import same_base
 from navigator.client.client import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
-from navigator.client.names import same_base
 from navigator.config.settings import ServerSettings, Settings
 from navigator.edits import parse_answer
 from navigator.figures.exam import advice_words, exam_scores

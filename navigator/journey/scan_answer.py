@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from navigator.journey.prompts.json_schema import bounded_text, closed_object
+from navigator.journey.reviewing.answer import bounded_text, closed_object
 from navigator.journey.reviewing.quotes import find_quote
 from navigator.model import patterns
 from navigator.model.models import Suggestion

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from navigator.journey.change import take_back
 from navigator.journey.dependencies import Dependencies
+from navigator.store.database import free_bytes, is_low
 from navigator.store.errors import DatabaseCorrupt, StoreError
-from navigator.store.space import free_bytes, is_low
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from navigator.model.text import safe_line
 if TYPE_CHECKING:
     from navigator.git.private import PrivateRepo
     from navigator.journey.reviewing.prompt import Reading
-    from navigator.store.reads.precedents import Precedent
+    from navigator.store.reads.exam import Precedent
     from navigator.store.reads.reader import Reader
 
 

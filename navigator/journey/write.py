@@ -43,9 +43,9 @@ from navigator.model.states import (
     TaskState,
 )
 from navigator.model.text import safe_line
+from navigator.store.database import require_space
 from navigator.store.errors import StoreError
 from navigator.store.reads.ledger import StoredAnswer
-from navigator.store.space import require_space
 
 log = logging.getLogger(__name__)
 

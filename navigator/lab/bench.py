@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from navigator.config.resources import table
+from navigator.config.paths import table
 from navigator.lab.comparing.functions import SOLUTION, Function, test_file
 from navigator.model import patterns
 from navigator.model.states import Complexity

@@ -15,8 +15,8 @@ from navigator.actions.base import explained
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.engine.acting import act, learn_changes, learn_secrets, reading
-from navigator.model.bounds import MOST_FILES, require_bounded
 from navigator.model.errors import Conflict, UsageError
+from navigator.model.json_text import MOST_FILES, require_bounded
 from navigator.model.models import Model, Proposal
 from navigator.model.secrets import Redactor
 from navigator.model.states import ProposalState, Role, TaskKind, TaskState

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from navigator.config.guarded import read_file
-from navigator.config.resources import table
+from navigator.config.paths import table
 from navigator.git.runner import safe_path
 from navigator.model import patterns
 from navigator.sandbox.binds import Bind

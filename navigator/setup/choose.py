@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from navigator.client.names import same_model
+from navigator.client.body import same_model
 from navigator.config.reference import toml
 from navigator.model import patterns
 from navigator.model.errors import UsageError

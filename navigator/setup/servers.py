@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from navigator.client import probe
-from navigator.client.body import Timeouts
-from navigator.client.names import same_model
+from navigator.client.body import Timeouts, same_model
 from navigator.client.transport import Transport
 from navigator.config.settings import ServerSettings
 from navigator.model import patterns

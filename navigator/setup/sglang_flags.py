@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from navigator.config.paths import write_private
-from navigator.config.resources import table
+from navigator.config.paths import table, write_private
 from navigator.model import patterns
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.json_text import read_json

@@ -10,17 +10,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from html import escape
+from importlib import resources
 from unicodedata import east_asian_width
 
 from navigator.figures.cost import Cost
 from navigator.model.models import Event, Finding, utc_now
 from navigator.model.states import REPRODUCED, Judgement, RevisedOutcome, TaskState
-from navigator.model.text import duration, plural, safe_line
+from navigator.model.text import SIMULATED, duration, plural, safe_line
 from navigator.sheet.effort import about, card_seconds
 from navigator.sheet.finish import UNTIL
 from navigator.sheet.marks import Kind, left_out, marks
 from navigator.sheet.statistics.cost import read_costs
 from navigator.sheet.statistics.page import PageQuestion, Table, utc_text
+from navigator.sheet.statistics.summary import PAGE as SUMMARY
 from navigator.sheet.waiting import Waiting, card_facts, row_head, waiting, what_to_do
 from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader
@@ -332,3 +335,52 @@ def _local(at: str) -> datetime:
 
 def _clock(at: str) -> str:
     return f"{_local(at):%H:%M}"
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""What a browser may load for the page: nothing."""
+
+
+def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
+    """The report as an HTML document.
+
+    Args:
+        since: a UTC time, from which on the account tells; "": of the newest night.
+        redact: takes secrets out of a text: the page is made to be passed on.
+    """
+
+    def text(value: str) -> str:
+        return escape(safe_line(redact(value)))
+
+    with reader.snapshot():
+        tables = (
+            table(account(reader, since)),
+            _waiting_table(reader),
+            *SUMMARY.tables(SUMMARY.read(reader, PageQuestion())),
+        )
+    simulated = f'<p class="simulated">{SIMULATED}</p>' if reader.rehearsal else ""
+    style = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>Navigator report</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<header><h1>Navigator report</h1>{simulated}</header>\n<main>\n"
+        f"{''.join(_section(one, text) for one in tables)}</main>\n</body>\n</html>\n"
+    )
+
+
+def _waiting_table(reader: Reader) -> Table:
+    """The list that `navigator proposals` shows."""
+    facts = []
+    for one in (held.document() for held in waiting(reader)):
+        said = "; ".join([one["title"], *(mark["words"] for mark in one["marks"]), one["to_do"]])
+        facts.append((one["id"], f"{one['says']}, {one['project']}: {said}"))
+    return Table("WHAT WAITS FOR YOU?", answer="" if facts else "Nothing waits for you.", facts=tuple(facts))
+
+
+def _section(one: Table, text: Callable[[str], str]) -> str:
+    facts = "".join(f"<dt>{text(name)}</dt><dd>{text(words)}</dd>" for name, words in one.facts)
+    answer = f"<p>{text(one.answer)}</p>" if one.answer else ""
+    return f"<section><h2>{text(one.title)}</h2>{answer}{f'<dl>{facts}</dl>' if facts else ''}</section>\n"

@@ -7,8 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.figures.backtest import Backtest, backtest
-from navigator.figures.exam import ExamScore, Paired, exam_scores, paired, worth_words
+from navigator.figures.exam import Backtest, ExamScore, Paired, backtest, exam_scores, paired, worth_words
 from navigator.model.models import Review
 from navigator.model.states import PAST, Role
 from navigator.model.text import plural

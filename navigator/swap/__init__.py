@@ -93,7 +93,7 @@ async def looks(settings: Settings, paths: StatePaths) -> tuple[ServerLook, ...]
 
 def _not_its_turn(look: ServerLook, looks: Sequence[ServerLook]) -> ServerLook:
     """A server that serves the other role's model, or is ended while the other one is up, is as it should be."""
-    from navigator.client.names import same_model
+    from navigator.client.body import same_model
 
     others = [
         one for one in looks if one.role in (Role.GENERATOR, Role.REVIEWER) and one.role is not look.role

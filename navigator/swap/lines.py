@@ -47,14 +47,14 @@ def parse_line(raw: bytes) -> PhaseEvent | OutcomeLine | None:
     line = raw.decode("utf-8", "replace").removesuffix("\r")
     if (found := _PHASE.fullmatch(line)) is not None:
         return PhaseEvent(
-            cast(PhaseName, found["phase"]),
-            cast(PhaseState, found["state"]),
+            cast("PhaseName", found["phase"]),
+            cast("PhaseState", found["state"]),
             float(found["t"]),
             safe_line(found["detail"] or ""),
         )
     if (found := _OUTCOME.fullmatch(line)) is not None:
         return OutcomeLine(
-            cast(SwapOutcome, found["outcome"]), float(found["t"]), safe_line(found["detail"] or "")
+            cast("SwapOutcome", found["outcome"]), float(found["t"]), safe_line(found["detail"] or "")
         )
     return None
 
@@ -64,7 +64,7 @@ def failure_class(detail: str) -> tuple[Failure, str]:
     found = _CLASS.match(detail)
     if found is None or found[1] not in get_args(Failure):
         return "", detail
-    return cast(Failure, found[1]), detail[found.end() :].strip()
+    return cast("Failure", found[1]), detail[found.end() :].strip()
 
 
 class LineReader:

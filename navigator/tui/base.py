@@ -6,15 +6,17 @@ A leaf: it imports no screen, so that screens and widgets can import it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import App
+from textual.dom import DOMNode
 from textual.message import Message
 from textual.notifications import SeverityLevel
+from textual.worker import WorkType
 
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
@@ -184,3 +186,10 @@ class BaseApp(App[None], inherit_bindings=False):
         """Close the screens; `run_app` then runs `navigator COMMAND`, and opens them again after `setup`."""
         self.then = command
         self.exit()
+
+
+def begin(
+    node: DOMNode, work: Callable[[], Coroutine[Any, Any, object]], *, group: str, exclusive: bool = False
+) -> None:
+    """Run `work` on the event loop; an exclusive one ends the others of its group."""
+    node.run_worker(cast("WorkType[None]", work), group=group, exclusive=exclusive)

@@ -12,8 +12,7 @@ import pytest
 from navigator.cli.setup import how_to_get_one
 from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
-from navigator.config.paths import StatePaths
-from navigator.config.resources import resource_dir
+from navigator.config.paths import StatePaths, resource_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.model.states import Role
 from navigator.setup.choose import picks, suggested

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from navigator.client.assemble import RetryPolicy
 from navigator.client.body import ChatRequest, Timeouts
 from navigator.client.client import ModelClient
-from navigator.client.retry import RetryPolicy
 from navigator.config.settings import ServerSettings
 
 QUICK = RetryPolicy(retries=2, base=0.001, cap=0.002, rng=random.Random(1))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from navigator.client.assemble import RetryPolicy
 from navigator.client.body import Timeouts
 from navigator.client.errors import (
     Aborted,
@@ -24,7 +25,6 @@ from navigator.client.errors import (
     Unreachable,
     WrongModel,
 )
-from navigator.client.retry import RetryPolicy
 from navigator.model.errors import ConfigError, MissingPart
 from tests.client.conftest import question
 from tests.client.scripted import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.config.resources import resource_dir
+from navigator.config.paths import resource_dir
 from navigator.model.states import Role
 from navigator.setup.profiles import load_profile, profile_names
 from navigator.setup.render import server_command

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.client.assemble import Assembly, mended, server_words
-from navigator.client.body import Dialect
+from navigator.client.assemble import Assembly, RetryPolicy, mended, parse_retry_after, server_words
+from navigator.client.body import Dialect, same_base, same_model
 from navigator.client.errors import ServingError
-from navigator.client.names import same_base, same_model
-from navigator.client.retry import RetryPolicy, parse_retry_after
 from navigator.client.transport import endpoints
 
 WANTED = "Qwen/Qwen3.5-35B-A3B-GPTQ-Int4"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from navigator.checks.syntax import omission_in, syntax_check
 from navigator.edits import TextFile, apply_answer, marker_length, parse_answer, unsafe_path
-from navigator.edits.problems import MAX_MESSAGE
+from navigator.edits.paths import MAX_MESSAGE
 from navigator.model.states import Rung
 from tests.edits.support import apply, edit, tree, whole
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from navigator.exam.verdicts import by_chance, by_size, document, worth_reading
-from navigator.figures.backtest import alarms_each, backtest
+from navigator.exam.backtest import by_chance, by_size, document, worth_reading
+from navigator.figures.exam import alarms_each, backtest
 from navigator.figures.intervals import share
 from navigator.model.exam import ExamAnswer, ExamItem
 from navigator.model.models import Finding

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from navigator.client.retry import RetryPolicy
+from navigator.client.assemble import RetryPolicy
 from navigator.config.paths import StatePaths
 from navigator.engine import conductor_state as live
 from navigator.model.models import Proposal

@@ -29,7 +29,7 @@ from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.snapshot import ExamView, SchedulerSnapshot
 from navigator.model.states import Role, TaskState, Verdict
 from navigator.sheet.account import account
-from navigator.store import database, space
+from navigator.store import database
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.writes.proposals import ProposalWrites
 from tests.client.scripted import DONE, Request, Script, Wire, answer, delta, refuse, routes, serving
@@ -207,7 +207,7 @@ def test_a_full_disk_holds_up_new_work_and_nothing_is_lost(
 ) -> None:
     task = room.queue()
     free = 10 * 1024 * 1024
-    monkeypatch.setattr(space, "free_bytes", lambda folder: free)
+    monkeypatch.setattr(database, "free_bytes", lambda folder: free)
 
     async def session() -> dict[str, Any]:
         nonlocal free
@@ -223,7 +223,7 @@ def test_a_full_disk_holds_up_new_work_and_nothing_is_lost(
                 await asyncio.to_thread(request, room.paths.socket, "task.add", wanted)
             assert "resumes automatically" in refused.value.hint
             assert models.written == []
-            free = 10 * space.RESERVE_BYTES
+            free = 10 * database.RESERVE_BYTES
             return (await running).document()
 
     assert asyncio.run(session())["states"] == {"awaiting_approval": 1}

@@ -33,7 +33,7 @@ from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
-from navigator.store.reads.precedents import Precedent
+from navigator.store.reads.exam import Precedent
 from tests.journey import killed_at
 from tests.journey.exam_items import add_item
 from tests.journey.scripted_models import Messages, Models, approval, objection, speaking

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.prompts import prompts
-from navigator.config.resources import resource_dir
+from navigator.config.paths import resource_dir
 from navigator.model.errors import ConfigError, MissingPart, UsageError
 from tests.journey.scripted_models import Models, approval, objection, speaking
 from tests.journey.support import differences, fingerprint

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.config.resources import resource_dir
+from navigator.config.paths import resource_dir
 from navigator.journey.prompts.blocks import KeyRing, data_block
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.model.errors import ConfigError, NotFound

@@ -11,12 +11,11 @@ import pytest
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
-from navigator.engine import read_ahead
-from navigator.engine.batches import Batches
+from navigator.engine import swapping
 from navigator.engine.conductor_state import ConductorState
-from navigator.engine.read_ahead import WeightReadAhead
-from navigator.engine.residency import Residency
+from navigator.engine.residency import Batches, Residency
 from navigator.engine.summary import SessionSummary
+from navigator.engine.swapping import WeightReadAhead
 from navigator.journey.storage_faults import Storage
 from navigator.model.states import Role
 from navigator.swap import page_cache, strategy_class
@@ -58,7 +57,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         pytest.skip("page cache: this file system does not empty it when asked")
     config = tmp_path / "config.toml"
     config.write_text(f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n')
-    monkeypatch.setattr(read_ahead, "ReadLimits", lambda: ReadLimits(0, 0, 0))
+    monkeypatch.setattr(swapping, "ReadLimits", lambda: ReadLimits(0, 0, 0))
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
     return files
 
@@ -81,7 +80,7 @@ async def test_a_resident_reviewer_does_not_warm_itself(weights: list[Path]) -> 
 async def test_a_swap_stops_the_reading_before_it_begins(
     weights: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_ahead, "ReadLimits", lambda: ReadLimits(0, MIB, 0))
+    monkeypatch.setattr(swapping, "ReadLimits", lambda: ReadLimits(0, MIB, 0))
     warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
     measuring = await warmth.before(Role.REVIEWER)

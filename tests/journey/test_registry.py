@@ -10,7 +10,7 @@ from navigator.actions import registry
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import UsageError
 
-NOWHERE = cast(Dependencies, None)
+NOWHERE = cast("Dependencies", None)
 
 
 @pytest.mark.parametrize("name", registry.known())

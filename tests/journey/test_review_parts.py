@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.config.resources import resource_dir
+from navigator.config.paths import resource_dir
 from navigator.journey.prompts.blocks import KeyRing, with_labels
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.reviewing.answer import RawReview, read_review

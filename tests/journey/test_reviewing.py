@@ -393,7 +393,7 @@ def test_the_generators_own_reading_is_kept_beside_and_moves_nothing(room: Room,
 def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_figure(
     room: Room, models: Models
 ) -> None:
-    from navigator.config.resources import resource_dir
+    from navigator.config.paths import resource_dir
     from navigator.figures.rates import revise_rate
 
     packaged = (resource_dir("prompts") / "review.md").read_text(encoding="utf-8")
@@ -415,7 +415,7 @@ def test_one_changed_word_in_a_prompt_of_ones_own_is_another_version_in_every_fi
 
 
 def test_a_prompt_that_hides_the_diff_is_refused_before_anything_is_asked(room: Room, models: Models) -> None:
-    from navigator.config.resources import resource_dir
+    from navigator.config.paths import resource_dir
     from navigator.model.errors import ConfigError
 
     packaged = (resource_dir("prompts") / "review.md").read_text(encoding="utf-8")

@@ -28,14 +28,13 @@ from navigator.actions.keep_tests import TestsKept
 from navigator.actions.notes import Commented, DraftSaved, SeenArgs
 from navigator.actions.project_check import CheckLimits, ProjectChecked, SandboxFound
 from navigator.actions.projects import ProjectDone, RemovedProject, RemovedProjects
-from navigator.actions.reverts import LookedProject, LookedProjects
 from navigator.actions.review_change import NotReviewed, ReviewsQueued
 from navigator.actions.send_back import SendBack, SendBackArgs, SentBack
 from navigator.actions.split import Rest, Split, SplitArgs, SplitDone
 from navigator.actions.suggestions import Settled
 from navigator.actions.task_add import AddedTasks, UnknownFile
 from navigator.actions.tasks import Cancel, PutAway, Retry, Tasks, TasksArgs
-from navigator.actions.undo import Undo, UndoArgs, Undone, UndoneRow
+from navigator.actions.undo import LookedProject, LookedProjects, Undo, UndoArgs, Undone, UndoneRow
 from navigator.actions.wire import NoConductor
 from navigator.landing.plan import unknown_person
 from navigator.model.errors import Conflict, NavigatorError, UsageError

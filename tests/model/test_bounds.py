@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from navigator.actions.registry import known, verb
-from navigator.model.bounds import LONGEST, MOST_ENTRIES, require_bounded
 from navigator.model.errors import UsageError
+from navigator.model.json_text import LONGEST, MOST_ENTRIES, require_bounded
 
 
 def nested(levels: int) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.exam.chance import fraction
+from navigator.exam.faults import fraction
 from navigator.model import patterns
 from navigator.rehearsal.server.engine import Completion
 from tests.scripted.instances import fitted, instance_of

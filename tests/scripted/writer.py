@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from navigator.exam.chance import fraction
+from navigator.exam.faults import fraction
 from navigator.rehearsal.player import ASKED, is_again, next_step
 from navigator.rehearsal.server.engine import Completion
 from navigator.rehearsal.server.tool_calls import tools_in

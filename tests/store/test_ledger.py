@@ -206,7 +206,7 @@ def test_failures_of_one_answer_are_one_try_a_file(store: Store, task: Task) -> 
     row = next(store.read.export_rows("edit_failures"))
     assert (row["task_id"], row["code"], row["path"]) == (task.id, "NO_MATCH", "a.py")
     with pytest.raises(ValueError, match="WHATEVER"), store.transaction() as tx:
-        tx.add_edit_failure(task.id, 0, 0, cast(EditCode, "WHATEVER"))
+        tx.add_edit_failure(task.id, 0, 0, cast("EditCode", "WHATEVER"))
 
 
 def test_drafts_and_meta_values(store: Store) -> None:

@@ -433,8 +433,8 @@ def _today(make: Maker, projects: dict[str, Project]) -> None:
         "Retry with jitter in the client",
         added=41,
         removed=12,
-        paths=("client/retry.py",),
-        findings=[finding(Severity.NIT, path="client/retry.py")],
+        paths=("client/assemble.py",),
+        findings=[finding(Severity.NIT, path="client/assemble.py")],
     )
     clock.ago(hours=1.9)
     make.waiting(

@@ -25,7 +25,7 @@ from navigator.config.settings import ServerSettings, Settings, load_settings
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.states import Role
 from navigator.model.text import safe_line
-from navigator.store.space import is_low
+from navigator.store.database import is_low
 from navigator.swap.base import Check
 
 _WAL_FIXED = (3, 51, 3)
@@ -288,7 +288,7 @@ def _bubblewrap(*, unsandboxed: bool) -> Check:
 
 def _prompts(settings: Settings) -> Check:
     """Whether the user's own prompt templates can be used; those that replace no packaged one are named."""
-    from navigator.config.resources import resource_dir
+    from navigator.config.paths import resource_dir
     from navigator.journey.prompts.library import PromptLibrary
 
     try:

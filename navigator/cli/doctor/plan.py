@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from navigator.cli import output
-from navigator.client.names import same_model
-from navigator.config.resources import resource_dir
+from navigator.client.body import same_model
+from navigator.config.paths import resource_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_json

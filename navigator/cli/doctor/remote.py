@@ -63,7 +63,7 @@ def _items(settings: Settings, there: There) -> Iterator[Check]:
 
 
 def _script(settings: Settings, there: There, folder: Path) -> Check:
-    from navigator.config.resources import resource_dir
+    from navigator.config.paths import resource_dir
     from navigator.setup.files import read_text, sealed, state_of
 
     own = settings.swap.script

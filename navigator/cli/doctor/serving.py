@@ -240,7 +240,7 @@ def _profile_card(model: str) -> int | None:
 
 def _profiles(model: str) -> Iterator[tuple[ModelProfile, int]]:
     """The packaged profiles' servers for a model, with the GPU memory they are for."""
-    from navigator.config.resources import resource_dir
+    from navigator.config.paths import resource_dir
     from navigator.setup.profiles import load_profile, profile_names
 
     folder = resource_dir("swap") / "profiles"

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
+from navigator.cli import output
 from navigator.cli.lazy import LazyGroup
+from navigator.lab import runs as lab_runs
+from navigator.lab.runs import LabRun
+from navigator.model.text import safe_line
 
 _SPECULATION = {
     "analyze": ("lab.analyze", "Make the tables of measured runs, and check what cannot be true"),
@@ -19,7 +25,7 @@ _SPECULATION = {
         "speculation": ("lab.group", "Does speculative decoding pay?"),
         "bench": ("lab.bench", "Have twenty small functions written, and run them"),
         "compare": ("lab.compare", "Compare ways of working on the same tasks, executed"),
-        "runs": ("lab.runs", "List the lab's runs: progress, time left, decision; resume or stop one"),
+        "runs": ("lab.group", "List the lab's runs: progress, time left, decision; resume or stop one"),
     },
 )
 def lab() -> None:
@@ -29,3 +35,43 @@ def lab() -> None:
 @click.group(cls=LazyGroup, table=_SPECULATION)
 def speculation() -> None:
     """Does speculative decoding pay?"""
+
+
+@click.command()
+@click.argument("name", required=False)
+@output.JSON
+def runs(name: str | None, as_json: bool) -> None:
+    """List the lab's runs, or show the run NAME and the command that goes on with it."""
+    found = lab_runs.runs() if name is None else [lab_runs.find(name)]
+    if name is None:
+        if as_json:
+            output.print_json({"runs": [run.model_dump(mode="json") for run in found]})
+        elif found:
+            output.emit(output.table(("run", "state", "done", "decision"), map(_run_row, found), right=(2,)))
+        else:
+            output.say("No run was started. `navigator lab --help` lists what can be measured.")
+    elif as_json:
+        output.print_json(found[0].model_dump(mode="json"))
+    else:
+        _show_run(found[0])
+
+
+def _run_row(run: LabRun) -> tuple[object, ...]:
+    said = run.problem if run.state == "failed" else run.decision
+    return run.name, run.state, f"{run.done} of {run.total} {run.unit}".rstrip(), safe_line(said)
+
+
+def _show_run(run: LabRun) -> None:
+    output.say(safe_line(f"{run.name}: {run.about or run.kind}"), bold=True)
+    output.say(f"{run.state}: {run.done} of {run.total} {run.unit}")
+    for line in (run.problem, run.simulated, run.decision):
+        if line:
+            output.say(safe_line(line))
+    output.say(f"Results: {safe_line(run.results)}")
+    if run.state == "running":
+        output.say(
+            f"Process {run.pid} works on it: ctrl+c or SIGTERM stops it, and what was measured is kept."
+        )
+    else:
+        words = " ".join(map(shlex.quote, ("navigator", *run.command)))
+        output.say(safe_line(f"{'Print its tables' if run.state == 'complete' else 'Go on'}: {words}"))

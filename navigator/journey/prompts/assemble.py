@@ -15,9 +15,9 @@ from navigator.context.looks import MOST_REQUESTS
 from navigator.edits import marker_length
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
+from navigator.journey.dependencies import MapShelf
 from navigator.journey.prompts.blocks import KeyRing, data_block
 from navigator.journey.prompts.library import PromptLibrary
-from navigator.journey.prompts.repo_maps import MapShelf
 from navigator.journey.variations import APPROACH
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Task

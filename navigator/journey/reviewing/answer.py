@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from navigator.journey.prompts.json_schema import bounded_text, closed_object
 from navigator.model import patterns
 from navigator.model.states import Criterion, FindingKind, Severity, Verdict
 
@@ -378,3 +377,21 @@ def review_schema(
 
 def _text_schema(name: str) -> dict[str, Any]:
     return bounded_text(LONGEST[name])
+
+
+Schema = dict[str, Any]
+
+
+def closed_object(properties: Schema) -> Schema:
+    """An object with just these fields, all of them required, written in this order."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def bounded_text(characters: int) -> Schema:
+    """A string of at most so many characters."""
+    return {"type": "string", "maxLength": characters}

@@ -14,7 +14,7 @@ from navigator.journey.prompts.blocks import data_block
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
 from navigator.model.models import Finding
-from navigator.store.reads.precedents import Precedent
+from navigator.store.reads.exam import Precedent
 
 TOKENS = 600
 """That precedents may take in a prompt, as far as they are no more than a twentieth of it."""

@@ -21,7 +21,7 @@ from navigator.journey.reviewing.grounding import Shown
 from navigator.journey.reviewing.precedents import SHARE, TOKENS, ChangeWords, fitting, near, precedents_block
 from navigator.model.diff import FileDiff, Hunk
 from navigator.model.models import CheckResult, Finding, Task
-from navigator.store.reads.precedents import Precedent
+from navigator.store.reads.exam import Precedent
 
 WHOLE_FILE_LINES = 400
 """Files up to this length are shown whole where there is room."""

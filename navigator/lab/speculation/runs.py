@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from navigator.config.resources import table
+from navigator.config.paths import table
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_json
 from navigator.model.text import safe_line

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from navigator.exam.chance import fraction
+from navigator.exam.faults import fraction
 from navigator.model.json_text import read_json
 from navigator.rehearsal.server.engine import CHARACTERS_PER_TOKEN, EngineJob, estimate_tokens
 from navigator.rehearsal.server.http import HttpRequest, Response, json_response

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from navigator.figures.backtest import Backtest
 from navigator.figures.exam import (
     CANNOT_TELL,
+    Backtest,
     Estimate,
     ExamScore,
     Paired,

@@ -27,11 +27,10 @@ from navigator.model.models import (
 )
 from navigator.model.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
 from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role, SuggestionState, TaskState
-from navigator.store.reads.exam import ExamReads
+from navigator.store.reads.exam import ExamReads, Precedent, PrecedentReads
 from navigator.store.reads.glance import GlanceReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LookReads, LoopReads
-from navigator.store.reads.precedents import Precedent, PrecedentReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked

@@ -29,7 +29,7 @@ from navigator.model.states import (
     Verdict,
     require_proposal_transition,
 )
-from navigator.store.reads.precedents import Precedent
+from navigator.store.reads.exam import Precedent
 from navigator.store.rows import dumped, encoded, from_row
 from navigator.store.writes.core import TransactionCore
 

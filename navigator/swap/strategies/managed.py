@@ -13,11 +13,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from navigator.client.body import ChatRequest, Timeouts
+from navigator.client.assemble import RetryPolicy
+from navigator.client.body import ChatRequest, Timeouts, same_model
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, NotReady, ServingError
-from navigator.client.names import same_model
-from navigator.client.retry import RetryPolicy
 from navigator.client.status import ServerLook
 from navigator.client.transport import Transport
 from navigator.model.errors import MissingPart

@@ -16,8 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from navigator.client.status import ServerLook
-from navigator.config.paths import StatePaths
-from navigator.config.resources import resource_dir
+from navigator.config.paths import StatePaths, resource_dir
 from navigator.config.settings import Settings
 from navigator.model.errors import ConfigError, MissingPart, NavigatorError
 from navigator.model.states import Role

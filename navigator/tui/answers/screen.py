@@ -14,6 +14,7 @@ from navigator.actions.tasks import PutAway, TasksArgs
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model, Suggestion, Task
 from navigator.model.states import Role, TaskState
+from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, short_model
 from navigator.tui.messages import OpenTask
 from navigator.tui.terminal import open_in_editor
@@ -21,7 +22,6 @@ from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
 from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.work import begin
 
 if TYPE_CHECKING:
     from navigator.store.reads.loop import RoundCost

@@ -14,10 +14,10 @@ from navigator.model.states import SuggestionState
 from navigator.model.text import safe_line
 from navigator.tui.answers.markdown import Line, drawn, wrapped
 from navigator.tui.answers.screen import AnswerScreen, AnswerText
+from navigator.tui.base import begin
 from navigator.tui.widgets.cells import Piece, fit, length
 from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.rows import RowList
-from navigator.tui.work import begin
 
 _KIND, _COMPLEXITY = 13, 9
 _SHORT = 72

@@ -20,11 +20,11 @@ from navigator.model.text import safe_line, safe_text
 from navigator.sheet.variants import predecessor_words, why_it_waits
 from navigator.tui.answers.markdown import Line, drawn
 from navigator.tui.answers.screen import AnswerScreen, AnswerText
+from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.work import begin
 
 if TYPE_CHECKING:
     from navigator.store.reads.loop import Predecessor

@@ -19,6 +19,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_line
+from navigator.tui.base import begin
 from navigator.tui.compose.sheet import (
     BUILT_IN,
     DRAFT_KEY,
@@ -42,7 +43,6 @@ from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.panels import Editor
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.work import begin
 
 V = TypeVar("V")
 

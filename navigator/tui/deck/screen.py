@@ -14,6 +14,7 @@ from textual.widgets import Input
 from navigator.model.states import DecisionKind, TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.sheet.variants import best_first
+from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
 from navigator.tui.deck.rows import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
@@ -22,7 +23,6 @@ from navigator.tui.messages import DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.work import begin
 
 if TYPE_CHECKING:
     from navigator.actions.base import Verb

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from textual.app import ComposeResult
 
-from navigator.config.paths import config_path
-from navigator.config.resources import resource_dir
+from navigator.config.paths import config_path, resource_dir
 from navigator.model import patterns
 from navigator.model.errors import MissingPart
 from navigator.tui.keys.registry import SCOPES, TITLES, Action, in_group, shown_key, title_of

@@ -20,6 +20,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.swap import look_at_servers, strategy_class
 from navigator.swap.machine import servers_machine
+from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
@@ -27,7 +28,6 @@ from navigator.tui.keys.registry import Action
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.page import Line, Page
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.work import begin
 
 _NEEDS_CONDUCTOR = frozenset({"fleet.swap", "fleet.stop"})
 _ASK = 10.0

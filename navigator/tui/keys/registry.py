@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from textual.binding import Binding, BindingType
 
-from navigator.config.resources import table
+from navigator.config.paths import table
 
 
 @dataclass(frozen=True, slots=True)

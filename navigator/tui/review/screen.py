@@ -28,6 +28,7 @@ from navigator.model.models import Proposal
 from navigator.model.states import DecisionKind, LandingState, Severity, TaskState
 from navigator.model.text import safe_text
 from navigator.store.reads.cards import Card
+from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
 from navigator.tui.diff.messages import ChoiceAsked, ContextRequested
@@ -56,7 +57,6 @@ from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.panels import SearchBar, WritingPanel
 from navigator.tui.widgets.screen import NavScreen
-from navigator.tui.work import begin
 
 D = TypeVar("D", bound=DecideArgs)
 
