@@ -40,7 +40,7 @@ _VERBS = {
     "exam.run": "exam:RunExam",
     "exam.prepare": "exam:PrepareExam",
     "project.check": "project_check:CheckProject",
-    "reverts.look": "reverts:LookForReverts",
+    "reverts.look": "undo:LookForReverts",
 }
 
 

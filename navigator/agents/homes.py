@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import ClassVar
 
 from navigator.process.runner import await_gone, send
 from navigator.sandbox.folders import remove
@@ -21,8 +20,6 @@ _RUN = "run-"
 
 class Homes:
     """The folders below `root`, of the state folder."""
-
-    FOLDER: ClassVar[str] = "agents"
 
     def __init__(self, root: Path) -> None:
         self._root = root

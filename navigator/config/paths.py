@@ -145,6 +145,11 @@ class StatePaths:
         return self.root / "backups"
 
     @property
+    def agents(self) -> Path:
+        """Homes of coding agents, and folders of their runs."""
+        return self.root / "agents"
+
+    @property
     def rehearsal(self) -> Path:
         """Sample repositories and logs of the embedded stand-in."""
         return self.root / "rehearsal"

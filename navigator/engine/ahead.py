@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from navigator.git.facts import WORKTREE
-from navigator.journey.agent_write import agent_writes
 from navigator.journey.checking import baseline_of, check_setup
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.material import made_for, new_base
 from navigator.journey.review import prepare_review
 from navigator.journey.storage_faults import Storage
+from navigator.journey.write import agent_writes
 from navigator.model.models import Project, Task
 from navigator.model.snapshot import Generate, ReviewTask, SchedulerSnapshot
 from navigator.model.states import Phase, Role

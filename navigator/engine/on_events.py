@@ -24,7 +24,6 @@ from navigator.model.models import Event, Proposal
 from navigator.model.states import TaskState
 from navigator.model.text import safe_data, safe_line
 from navigator.process.runner import running
-from navigator.sheet.account import account, folded, lines
 from navigator.sheet.marks import waiting_proposals
 
 log = logging.getLogger(__name__)
@@ -145,6 +144,8 @@ class OnEvents:
             except NavigatorError as error:
                 log.warning("[on]: values of secret files are not redacted: %s", error)
             if every:
+                from navigator.sheet.account import account, folded, lines
+
                 with store.snapshot():
                     found = account(store, said["since"], redact)
                 said |= {"account": asdict(found), "text": "\n".join(lines(folded(found)))}

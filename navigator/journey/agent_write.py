@@ -64,18 +64,6 @@ _SUMMARY = 1_000
 _LAST_WORDS = 200
 
 
-def agent_writes(deps: Dependencies, task: Task) -> bool:
-    """Whether the agent of the settings writes this task. An attempt goes on as it began."""
-    if deps.writer_of(task) is not Role.GENERATOR or task.ref:
-        return False
-    if any(turn.outcome != "lost" for turn in deps.reader.agent_turns(task.id, task.attempt)):
-        return True
-    began = deps.reader.wrote(task.id) is not None and not deps.reader.agent_turns(task.id, task.attempt)
-    agent, named = deps.settings.generator.agent, task.variation.writer
-    wanted = bool(agent.command) if named == "agent" else not named and agent.writes(task.kind)
-    return not began and wanted
-
-
 async def write_with_agent(deps: Dependencies, task: Task) -> None:
     """Take a task from queued, revising or checking to awaiting_review, or to where it ends.
 
@@ -213,7 +201,7 @@ class _Run:
             AgentFailed, ServingError.
         """
         deps, task = self.deps, self.ground.task
-        homes = Homes(deps.paths.root / Homes.FOLDER)
+        homes = Homes(deps.paths.agents)
         earlier = [turn for turn in deps.reader.agent_turns(task.id, task.attempt) if turn.tree]
         starting_tree = (
             earlier[-1].tree if earlier else self.ground.source.private.tree_of(self.ground.source.treeish)

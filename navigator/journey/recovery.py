@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from navigator.agents.homes import Homes
 from navigator.journey.change import take_back
 from navigator.journey.checking import SCRATCH
 from navigator.journey.dependencies import Dependencies
@@ -28,8 +27,10 @@ async def recover(deps: Dependencies) -> int:
     if swept:
         log.info("recovery: %d folders of cut-off checks taken away", swept)
     wanted = {f"{task.id}-{task.attempt}" for task in deps.reader.tasks(states=LOOP_TASK_STATES)}
-    left = await asyncio.to_thread(Homes(deps.paths.root / Homes.FOLDER).sweep, wanted)
-    if left:
+    if deps.paths.agents.is_dir():
+        from navigator.agents.homes import Homes
+
+        left = await asyncio.to_thread(Homes(deps.paths.agents).sweep, wanted)
         log.info("recovery: %d folders of agents taken away", left)
     for task in deps.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
         moved += deps.move(take_back, task)

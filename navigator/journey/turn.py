@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from navigator.agents.forwarder import Reply
 from navigator.client.errors import CutByLength, ServingError
 from navigator.journey import change
 from navigator.journey.calls import Message, call_model, is_tasks_fault
@@ -14,6 +13,9 @@ from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Task
 from navigator.model.states import Role
 from navigator.store.writes.ledger import LOOKED
+
+if TYPE_CHECKING:
+    from navigator.agents.forwarder import Reply
 
 
 async def ask(

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from navigator.context.build import readable
 from navigator.edits import parse_answer
 from navigator.journey import change
-from navigator.journey.agent_write import agent_writes, write_with_agent
 from navigator.journey.calls import Message
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.drafting import (
@@ -39,6 +38,7 @@ from navigator.model.states import (
     EITHER_KINDS,
     REPORT_KINDS,
     EditCode,
+    Role,
     TaskKind,
     TaskState,
 )
@@ -61,6 +61,18 @@ LOOKING = "looking"
 """What a proposal says of a writer that asked to be shown more before it wrote it."""
 
 
+def agent_writes(deps: Dependencies, task: Task) -> bool:
+    """Whether the agent of the settings writes this task. An attempt goes on as it began."""
+    if deps.writer_of(task) is not Role.GENERATOR or task.ref:
+        return False
+    if any(turn.outcome != "lost" for turn in deps.reader.agent_turns(task.id, task.attempt)):
+        return True
+    began = deps.reader.wrote(task.id) is not None and not deps.reader.agent_turns(task.id, task.attempt)
+    agent, named = deps.settings.generator.agent, task.variation.writer
+    wanted = bool(agent.command) if named == "agent" else not named and agent.writes(task.kind)
+    return not began and wanted
+
+
 async def write(deps: Dependencies, task_id: str) -> None:
     """Take a task from queued, revising or checking to awaiting_review, or to where it ends.
 
@@ -71,6 +83,8 @@ async def write(deps: Dependencies, task_id: str) -> None:
     task = deps.reader.task(task_id)
     writer = deps.writer_of(task)
     if agent_writes(deps, task):
+        from navigator.journey.agent_write import write_with_agent
+
         await write_with_agent(deps, task)
         return
     resumed = task.state is TaskState.CHECKING

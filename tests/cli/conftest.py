@@ -53,6 +53,7 @@ class Command:
         return kept | {
             "NAVIGATOR_STATE": str(self.state),
             "NAVIGATOR_CONFIG": str(self.config),
+            "NAVIGATOR_TIME_SCALE": "0",
             "COLUMNS": "160",
         }
 

@@ -14,6 +14,8 @@ from tests.cli.conftest import Command, git
 
 pytestmark = pytest.mark.slow
 
+SMALL = ("demo", "--headless", "--projects", "2", "--tasks", "3", "--time-scale", "0")
+
 
 @pytest.fixture(autouse=True)
 def samples(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,8 +50,25 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     assert len(told["projects"]) == 24 and told["cost"]["swaps"]["n"] == document["loads"]
     shown = there.run("report").stdout.splitlines()
     assert len(shown) <= 22 and "37 tasks in 24 projects" in " ".join(shown)
-    left_out = there.json("approve", "--all-reviewed", "--include-unseen", "--yes")["left_out"]
-    assert {row["id"] for row in left_out if row["mark"] == "part"} == {part["id"], rest["id"]}
+    script = Path(__file__).parents[2] / "examples" / "morning_report.py"
+    environment = there.environment() | {"NAVIGATOR": f"{sys.executable} -m navigator"}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=True
+    )
+    assert "wait for you in 24 projects" in done.stdout
+    assert "REHEARSAL" in done.stdout
+    result = there.json("approve", "--all-reviewed", "--include-unseen", "--yes")
+    assert {row["id"] for row in result["left_out"] if row["mark"] == "part"} == {part["id"], rest["id"]}
+    for row in result["left_out"]:
+        assert row["mark"] in ("revise", "unreviewed", "overlap", "confirm", "part"), row
+    assert result["decisions"]
+    projects = {row["id"]: row["project"] for row in rows}
+    for row in result["decisions"]:
+        assert row["landing"] == "landed"
+        folder = there.state / "samples" / projects[row["id"]]
+        trailer = "--format=%(trailers:key=Navigator-Proposal,valueonly)"
+        assert git(folder, "log", "-1", trailer, row["commit"]).strip() == row["id"]
+        assert git(folder, "status", "--porcelain") == ""
     decided = there.json("approve", part["id"], "--yes", "--confirm", "unseen")["decisions"]
     assert [row["landing"] for row in decided] == ["landed"]
 
@@ -58,21 +77,7 @@ def test_the_same_seed_gives_the_same_trees(command: Command, tmp_path: Path) ->
     trees = []
     for name in ("one", "two"):
         state = tmp_path / name
-        command.run(
-            "demo",
-            "--headless",
-            "--json",
-            "--projects",
-            "5",
-            "--tasks",
-            "8",
-            "--time-scale",
-            "0",
-            "--seed",
-            "3",
-            "--state",
-            str(state),
-        )
+        command.run(*SMALL, "--seed", "3", "--state", str(state))
         there = Command(state, state / "demo.toml")
         rows = there.json("proposals")["proposals"]
         trees.append(
@@ -83,67 +88,6 @@ def test_the_same_seed_gives_the_same_trees(command: Command, tmp_path: Path) ->
         )
     assert trees[0] == trees[1]
     assert trees[0]
-
-
-def test_a_batch_approval_lands_one_commit_a_proposal(command: Command, tmp_path: Path) -> None:
-    state = tmp_path / "demo"
-    command.run(
-        "demo",
-        "--headless",
-        "--json",
-        "--projects",
-        "6",
-        "--tasks",
-        "12",
-        "--time-scale",
-        "0",
-        "--state",
-        str(state),
-    )
-    there = Command(state, state / "demo.toml")
-    result = there.json("approve", "--all-reviewed", "--include-unseen", "--yes")
-    assert result["decisions"]
-    assert all(row["landing"] == "landed" for row in result["decisions"])
-    by_id = {row["id"]: row for row in there.json("proposals")["proposals"]}
-    for row in result["decisions"]:
-        folder = state / "samples" / by_id[row["id"]]["project"]
-        assert (
-            git(
-                folder, "log", "-1", "--format=%(trailers:key=Navigator-Proposal,valueonly)", row["commit"]
-            ).strip()
-            == row["id"]
-        )
-        assert git(folder, "status", "--porcelain") == ""
-    for row in result["left_out"]:
-        assert row["mark"] in ("revise", "unreviewed", "overlap", "confirm", "part"), row
-
-
-def test_the_example_script_reads_the_demo(command: Command, tmp_path: Path) -> None:
-    state = tmp_path / "demo"
-    command.run(
-        "demo",
-        "--headless",
-        "--json",
-        "--projects",
-        "3",
-        "--tasks",
-        "4",
-        "--time-scale",
-        "0",
-        "--state",
-        str(state),
-    )
-    there = Command(state, state / "demo.toml")
-    script = Path(__file__).parents[2] / "examples" / "morning_report.py"
-    environment = there.environment() | {"NAVIGATOR": f"{sys.executable} -m navigator"}
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=True
-    )
-    assert "wait for you in 3 projects" in done.stdout
-    assert "REHEARSAL" in done.stdout
-
-
-SMALL = ("demo", "--headless", "--projects", "2", "--tasks", "3", "--time-scale", "0")
 
 
 def test_a_headless_demo_leaves_nothing_in_the_temporary_folder(command: Command, tmp_path: Path) -> None:

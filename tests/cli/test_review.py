@@ -134,7 +134,7 @@ def test_a_script_gets_the_verdict(command: Command, repository: Path) -> None:
     )
     git(repository, "commit", "-q", "-a", "-m", "Add half")
     assert [task["ref"] for task in command.json("review", "code", "--queue")["tasks"]]
-    environment = command.environment() | {"NAVIGATOR_TIME_SCALE": "0"}
+    environment = command.environment()
     words_ = [sys.executable, "-m", "navigator", "review", "code", "--json"]
     done = subprocess.run(words_, env=environment, check=True, capture_output=True, timeout=240)
     (review,) = json.loads(done.stdout)["reviews"]
