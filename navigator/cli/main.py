@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,9 @@ import click
 from navigator import __version__
 from navigator.cli.lazy import LazyGroup
 from navigator.model.errors import NavigatorError
+
+# Every package on the machine is looked through for plugins of pydantic otherwise, and those found are run.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 # command -> (module, one line of help); the help is kept here so that `--help` imports nothing.
 _COMMANDS: dict[str, tuple[str, str]] = {

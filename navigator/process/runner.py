@@ -7,7 +7,6 @@ its output is drained, then SIGTERM, then SIGKILL, each for a limited time, for 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import os
@@ -23,11 +22,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from navigator.model.text import safe_line
 from navigator.process import keeper
 from navigator.process.keeper import GONE_SECONDS, descendants
+
+# An event loop is imported where one runs: most commands only ask git something.
+if TYPE_CHECKING:
+    import asyncio
 
 PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
 KEPT = 64 * 1024
@@ -83,6 +86,8 @@ class Process(subprocess.Popen[bytes]):
 
     async def streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.StreamReader]:
         """Its output, its input and its error output, which are pipes, in the running event loop. `leave` ends that."""
+        import asyncio
+
         assert self.stdin is not None and self.stdout is not None and self.stderr is not None
         loop = asyncio.get_running_loop()
         out, err, none = (asyncio.StreamReader() for _ in range(3))
@@ -100,10 +105,12 @@ class Process(subprocess.Popen[bytes]):
         """Let the event loop have no part in it any more; nothing that waits to be written is written."""
         for transport in self._transports:
             if not transport.is_closing():
-                transport.abort() if isinstance(transport, asyncio.WriteTransport) else transport.close()
+                getattr(transport, "abort", transport.close)()
 
     async def ended(self) -> int:
         """Its exit code, once it has ended; others may still hold its pipes."""
+        import asyncio
+
         with contextlib.suppress(ProcessLookupError):
             if self.poll() is None:
                 loop, gone = asyncio.get_running_loop(), asyncio.Event()
@@ -306,6 +313,8 @@ async def running(
     Raises:
         TimeoutError: it did not end in time. OSError: it cannot be started.
     """
+    import asyncio
+
     loop, stop = asyncio.get_running_loop(), threading.Event()
     work = functools.partial(
         run,
