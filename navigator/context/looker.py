@@ -330,8 +330,6 @@ class Looker:
         return self._match(request, request.target, literal_in(request.target), request.glob, room)
 
     def _uses(self, request: LookRequest, room: int) -> LookAnswer:
-        from navigator.model import patterns
-
         name = request.target.replace("::", ".").rsplit(".", 1)[-1]
         return self._match(request, rf"(?:^|\W){patterns.escape(name)}(?:\W|$)", name, "", room)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from navigator.figures.exam import Backtest, ExamScore, Paired, backtest, exam_scores, paired, worth_words
 from navigator.model.models import Review
@@ -13,9 +12,6 @@ from navigator.model.states import PAST, Role
 from navigator.model.text import plural
 from navigator.sheet.statistics.page import bounds, percent
 from navigator.store.reads.reader import Reader
-
-if TYPE_CHECKING:
-    from navigator.store.reads.reader import Reader
 
 
 def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:

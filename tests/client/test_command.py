@@ -140,8 +140,6 @@ async def test_a_failure_is_classed_and_the_role_before_is_called_back(
 async def test_ended_well_and_the_model_does_not_answer_is_no_success(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from navigator.swap.strategies import command
-
     monkeypatch.setattr(command, "_VERIFY_SECONDS", 0.2)
     async with gpu(folder) as server:
         result = await CommandStrategy(settings(server.url, [program(folder, "exit 0")])).swap(

@@ -136,8 +136,6 @@ def test_numbers_that_were_never_given_are_ignored() -> None:
 
 
 def test_a_rereview_that_does_not_say_what_is_met_is_unreadable() -> None:
-    from navigator.journey.reviewing.grounding import UnreadableReview
-
     with pytest.raises(UnreadableReview, match="addressed"):
         read_review(answer(verdict="APPROVE"), asked=(1,))
 

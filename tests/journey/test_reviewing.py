@@ -328,7 +328,6 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
 ) -> None:
     """One model plays both roles: that is told by its name, not only by the role that wrote."""
     from navigator.figures.rates import revise_rate
-    from navigator.sheet.marks import Kind, batch_choice
 
     text = models.settings.replace(f'"{READER}"', '"scripted/writer"')
     room.config.write_text(text, encoding="utf-8")
@@ -364,7 +363,6 @@ def test_two_adapters_of_one_base_model_review_their_own_work(
 def test_the_generators_own_reading_is_kept_beside_and_moves_nothing(room: Room, models: Models) -> None:
     import asyncio
 
-    from navigator.cli.session import locked_dependencies
     from navigator.journey.review import review as take_turn
 
     task = room.queue()

@@ -17,7 +17,6 @@ from navigator.swap import strategy_class
 from navigator.swap.base import ROLES, Check
 
 if TYPE_CHECKING:
-    from navigator.config.settings import ServerSettings, Settings
     from navigator.setup.memory import Shape
     from navigator.setup.places import Places
     from navigator.setup.profiles import ModelProfile
@@ -45,7 +44,6 @@ def serving_items(settings: Settings, *, disk: bool) -> Iterator[Check]:
     """
     if settings.swap.strategy is None or strategy_class(settings.swap.strategy).embedded:
         return
-    from navigator.cli.doctor.serving import launch_items
     from navigator.swap.gpu import is_local
 
     strategy = strategy_class(settings.swap.strategy)

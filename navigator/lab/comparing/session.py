@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
 
 from navigator.engine.swapping import confirmed, resident_now
 from navigator.journey.checking import SCRATCH, CheckSetup, run_tree
@@ -33,9 +32,6 @@ from navigator.model.text import plural
 from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import prepare
-
-if TYPE_CHECKING:
-    from navigator.lab.comparing.result import PairResult
 
 MOST_SWAPS = 4
 """Of a whole comparison."""
