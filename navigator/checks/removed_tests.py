@@ -239,8 +239,10 @@ def _rules() -> _Rules:
         },
         {
             suffix: _Language(
-                *(patterns.compile(entry[key]) for key in ("test", "asserts", "off")),
-                c_comments=entry["comments"] == "c",
+                patterns.compile(entry["test"]),
+                patterns.compile(entry["asserts"]),
+                patterns.compile(entry["off"]),
+                entry["comments"] == "c",
             )
             for entry in read["language"]
             for suffix in entry["suffixes"]
