@@ -6,9 +6,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from navigator.config.paths import table
 from navigator.git.facts import RepoFacts
 from navigator.git.runner import Git
+from navigator.model.json_text import table
 
 
 def create(git_dir: Path, facts: RepoFacts) -> None:

@@ -18,9 +18,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from navigator.config.paths import table
 from navigator.model import patterns
 from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.json_text import table
 from navigator.model.text import safe_text
 from navigator.process.runner import TIME, run
 

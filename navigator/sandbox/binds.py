@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from navigator.config.paths import table
+from navigator.model.json_text import table
 from navigator.model.models import Project
 
 _DEEPEST = 4

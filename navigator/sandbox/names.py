@@ -10,8 +10,8 @@ from functools import cache, reduce
 from operator import getitem
 from typing import Any
 
-from navigator.config.paths import table
 from navigator.model import patterns
+from navigator.model.json_text import table
 
 MOST_NAMES = 2_000
 _LONGEST = 300

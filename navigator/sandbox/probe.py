@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from navigator.config.paths import table
 from navigator.git.runner import safe_path
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.text import safe_line
 from navigator.process.runner import TIME, run
 

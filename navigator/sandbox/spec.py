@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from navigator.config.paths import table
+from navigator.model.json_text import table
 from navigator.model.models import Project
 from navigator.sandbox.binds import Bind, asked_mounts, dependency_folders
 from navigator.sandbox.limits import Limits

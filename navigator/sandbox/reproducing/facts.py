@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from navigator.config.paths import table
+from navigator.model.json_text import table
 
 _NAMES: dict[str, list[str]] = table(__package__, "facts.toml")
 _NEUTRAL = sys.stdlib_module_names - set(_NAMES["running"]) | set(_NAMES["neutral"])

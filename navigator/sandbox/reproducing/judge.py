@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from navigator.config.paths import table
 from navigator.model.diff import FileDiff
+from navigator.model.json_text import table
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, ReproductionOutcome
 from navigator.model.text import safe_line
