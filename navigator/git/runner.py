@@ -94,10 +94,10 @@ def person_environment(author: Person, committer: Person) -> dict[str, str]:
 
 def signing_environment() -> dict[str, str]:
     """The caller's variables through which gpg and ssh find agents and ask for passphrases."""
-    return {name: os.environ[name] for name in _table()["signing"] if name in os.environ}
+    return {name: os.environ[name] for name in _git_table()["signing"] if name in os.environ}
 
 
-def _table() -> dict[str, Any]:
+def _git_table() -> dict[str, Any]:
     known: dict[str, Any] = table(__package__, "git.toml")
     return known
 
@@ -191,7 +191,7 @@ class Git:
 
     def environment(self) -> dict[str, str]:
         """The whole environment of a call: nothing of the caller's `GIT_*` reaches git."""
-        known = _table()
+        known = _git_table()
         names = [*known["kept"], *(known["identity"] if self.user_config else ())]
         env: dict[str, str] = {name: os.environ[name] for name in names if name in os.environ}
         env |= {**known["environment"], "PATH": safe_path(self.outside), "GIT_DIR": str(self.git_dir)}
@@ -230,7 +230,7 @@ class Git:
             MissingPart: there is no git to run.
         """
         settings = [
-            part for setting in (*_table()["hardened"], *self.config, *config) for part in ("-c", setting)
+            part for setting in (*_git_table()["hardened"], *self.config, *config) for part in ("-c", setting)
         ]
         command = [str(find_git(self.outside)), *settings, *args]
         cwd = self.work_tree or self.git_dir
