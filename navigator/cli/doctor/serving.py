@@ -425,7 +425,6 @@ def launch_items(settings: Settings, role: Role, text: str, *, hybrid: bool) -> 
         text: its unit; "" where there is none. A server that answers is asked instead.
         hybrid: its model has layers with linear attention.
     """
-    from navigator.lab.speculation.launch import to_look_at
     from navigator.setup.host_probe import flags_of_unit, program_of_unit
     from navigator.setup.sglang_flags import known_faults
 
@@ -438,9 +437,6 @@ def launch_items(settings: Settings, role: Role, text: str, *, hybrid: bool) -> 
     for fault in known_faults(version, flags, hybrid=hybrid):
         known = f"SGLang {version}" if version else "SGLang"
         yield Check(f"{role.value} flags", "warn", f"{known}, {fault.name}: {fault.what}", fault.remedy)
-    if changed := to_look_at(text, version):
-        hint = "Measure again: `navigator lab speculation measure PLAN --write`."
-        yield Check(f"{role.value} speculation", "warn", f"decided for another {changed}", hint)
 
 
 async def _running(server: ServerSettings) -> tuple[str, dict[str, str]]:
