@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 
-from navigator.cli.lab.measure import write_decision
 from navigator.figures.intervals import mean_interval, t_quantile
 from navigator.lab.speculation.decide import decide
-from navigator.lab.speculation.launch import write_launch
-from navigator.lab.speculation.plan import read_plan
 from navigator.lab.speculation.runs import Run
-from navigator.model.errors import Conflict, MissingPart, UsageError
-from navigator.model.states import Role
-from navigator.setup.files import sealed, state_of
-from navigator.setup.host_probe import flags_of_unit
-from navigator.swap.remote.machine import HERE
-from tests.lab.test_measure import plan_file
+from navigator.model.errors import MissingPart
 
 
 def measured(gains: dict[int, float], *, blocks: int = 6, scatter: float = 0.01, seed: int = 1) -> list[Run]:
@@ -110,66 +101,3 @@ def test_the_quantiles_of_t() -> None:
     assert mean_interval([1.0]) is None
     assert t_quantile(40) == pytest.approx(2.0211, abs=0.001)
     assert t_quantile(10_000) == pytest.approx(1.9602, abs=0.001)
-
-
-# The decision in the unit of a role's server.
-
-UNIT = """# by hand, no more
-[Service]
-ExecStart=/opt/python -m sglang.launch_server \\
-    --model-path /models/big \\
-    --port 30000 \\
-    --speculative-algorithm EAGLE \\
-    --speculative-num-steps 5
-KillMode=mixed
-"""
-
-
-def decided(**changes: object) -> list[Run]:
-    own = {"engine": "sglang", "arguments": ("--speculative-algorithm", "NGRAM")}
-    return [each.model_copy(update=own | changes) for each in measured({4: 1.25})]
-
-
-def test_the_decision_is_written_into_the_unit_once_and_taken_out_again(tmp_path: Path) -> None:
-    unit, runs = tmp_path / "unit", decided()
-    unit.write_text(sealed(UNIT))
-    for _ in range(2):
-        write_launch(unit, HERE, decide(runs), runs, "/models/big")
-        text = unit.read_text()
-        assert state_of(unit) == "ours"
-        assert "KillMode=mixed" in text
-        assert flags_of_unit(text) == {
-            "--model-path": "/models/big",
-            "--port": "30000",
-            "--speculative-algorithm": "NGRAM",
-        }
-    lost = [each.model_copy(update={"speed": each.speed / 2}) if each.gamma else each for each in runs]
-    write_launch(unit, HERE, decide(lost), lost, "/models/big")
-    assert "--speculative" not in unit.read_text() and "--port 30000\nKillMode" in unit.read_text()
-
-
-def test_the_command_writes_it_into_the_installed_unit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
-    unit = tmp_path / "systemd" / "user" / "navigator-generator.service"
-    unit.parent.mkdir(parents=True)
-    unit.write_text(sealed(UNIT))
-    path = plan_file(tmp_path, kind="sglang")
-    path.write_text(path.read_text().replace('"{port}"]', '"{port}", "--model-path", "/models/big"]'))
-    assert write_decision(decided(), Role.GENERATOR, read_plan(path)) == unit
-    assert flags_of_unit(unit.read_text())["--speculative-algorithm"] == "NGRAM"
-
-
-def test_what_was_not_measured_on_that_server_is_not_written(tmp_path: Path) -> None:
-    unit, runs = tmp_path / "unit", decided()
-    unit.write_text(sealed(UNIT))
-    with pytest.raises(UsageError, match="starts /models/big; /models/other was measured"):
-        write_launch(unit, HERE, decide(runs), runs, "/models/other")
-    for changes in ({"random_weights": True}, {"engine": "llama.cpp"}):
-        with pytest.raises(UsageError, match="these runs are of others"):
-            write_launch(unit, HERE, decide(runs), decided(**changes), "/models/big")
-    with pytest.raises(Conflict, match="is not as"):
-        write_launch(tmp_path / "none", HERE, decide(runs), runs, "/models/big")
-    assert unit.read_text() == sealed(UNIT)

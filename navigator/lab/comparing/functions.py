@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from navigator.config.paths import table
 from navigator.exam.mining import commit_of
 from navigator.git.facts import RepoFacts
 from navigator.git.private import PrivateRepo
@@ -18,7 +17,7 @@ from navigator.git.source_protocol import FileChange
 from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import LabTask
 from navigator.model.errors import UsageError
-from navigator.model.json_text import read_json
+from navigator.model.json_text import read_json, table
 from navigator.model.models import Project
 from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_text

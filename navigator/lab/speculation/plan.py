@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,13 +98,6 @@ class Plan(_Table):
             for method in self.method
             for gamma in method.gammas
         ]
-
-    @property
-    def model(self) -> str:
-        """What SGLang's command names as the model; "" where it names none."""
-        return next(
-            (two for one, two in itertools.pairwise(self.engine.command) if one == "--model-path"), ""
-        )
 
     def order(self) -> list[tuple[int, Start]]:
         """Every start: block by block, the arms of a block in an order of its own, always the same one for a seed."""

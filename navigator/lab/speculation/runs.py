@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from navigator.config.paths import table
 from navigator.model.errors import UsageError
-from navigator.model.json_text import read_json
+from navigator.model.json_text import read_json, table
 from navigator.model.text import safe_line
 
 _MOST_BYTES = 256 << 20
@@ -47,10 +46,8 @@ class Run(BaseModel):
         drafted, accepted: tokens by the server's counter.
         rounds: verifying passes.
         block: which start of the server.
-        engine, version, card: which server, and the GPUs.
         output: digest of the tokens that were written.
         random_weights: the models are not trained: times may be real, acceptance and text are not.
-        arguments: of the server, those that make it speculate.
         positions: rounds whose draft was kept up to each position.
     """
 
@@ -69,12 +66,8 @@ class Run(BaseModel):
     prompt: Text = ""
     prompt_tokens: Number | None = None
     block: Text = ""
-    engine: Text = ""
-    version: Text = ""
-    card: Text = ""
     output: Text = ""
     random_weights: bool = False
-    arguments: tuple[str, ...] = ()
     positions: tuple[int, ...] = ()
 
     @property
