@@ -1,4 +1,4 @@
-"""How much each file matters for one task, from six signs.
+"""How much each file matters for one task, from five signs.
 
 Signs are found for every file, each brought to 0…1 by its largest value, and added up with fixed weights. The weights were
 chosen on commits of sphinx and cli (docs/context.md); they were measured on others.
@@ -23,7 +23,6 @@ _PLAIN = {
     "names": "defines what the task names",
     "body": "speaks of the task's words",
     "past": "earlier commits with similar messages changed it",
-    "together": "often changed together with what the task is about",
     "rank": "near what the task is about",
 }
 GENERATED = patterns.compile(
@@ -51,12 +50,11 @@ class Weights:
     names: float = 0.8
     body: float = 1.0
     past: float = 1.0
-    together: float = 0.6
     rank: float = 1.0
 
 
 WEIGHTS = Weights()
-SIGNS = ("path", "names", "body", "past", "together", "rank")
+SIGNS = ("path", "names", "body", "past", "rank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +65,11 @@ class TaskTerms:
         text: all of it, in lower case.
         names: words that look like names in code, as they are written.
         stems: stem -> how telling it is for this task: names count twice.
-        words: stem -> the word of the task that it comes from.
     """
 
     text: str
     names: tuple[str, ...]
     stems: Mapping[str, float]
-    words: Mapping[str, str]
 
 
 def _without_path(run: str, known: Collection[str]) -> str:
@@ -98,17 +94,15 @@ def read_task(text: str, paths: Iterable[str] = ()) -> TaskTerms:
     names += [word for word in found if "_" in word.strip("_") or patterns.search(r"[a-z0-9][A-Z]", word)]
     plain = [word for word in found if word.lower() not in STOP]
     stems: dict[str, float] = {}
-    origin: dict[str, str] = {}
     for word, weight in [*((name, 2.0) for name in names), *((word, 1.0) for word in plain)]:
         if word.lower() in STOP:
             continue
         for part in parts(word):
             if part not in STOP:
                 stems[part] = max(stems.get(part, 0.0), weight)
-                origin.setdefault(part, word)
     # The first words of a task say most; a pasted log must not drown them.
     stems = dict(list(stems.items())[:_MOST_WORDS])
-    return TaskTerms(text.casefold(), tuple(dict.fromkeys(names))[:_MOST_WORDS], stems, origin)
+    return TaskTerms(text.casefold(), tuple(dict.fromkeys(names))[:_MOST_WORDS], stems)
 
 
 def signs(repo: RepoMap, query: TaskTerms, named: Iterable[str] = ()) -> dict[str, list[float]]:
@@ -120,7 +114,6 @@ def signs(repo: RepoMap, query: TaskTerms, named: Iterable[str] = ()) -> dict[st
         "past": _past(repo, query),
     }
     found = {sign: _scaled(values) for sign, values in found.items()}
-    found["together"] = _scaled(_together(repo, _seeds(found, named, repo)))
     found["rank"] = _scaled(_page_rank(repo, _seeds(found, named, repo)))
     return found
 
@@ -183,12 +176,7 @@ class Ranking:
             sign = "path" if self.found["path"][number] else "names"
         else:
             sign = max(SIGNS, key=lambda name: getattr(self.weights, name) * self.found[name][number])
-        words = {
-            "path": self._why_path,
-            "names": self._why_names,
-            "body": self._why_body,
-            "rank": self._why_rank,
-        }
+        words = {"path": self._why_path, "names": self._why_names}
         return (words[sign](number) if sign in words else "") or _PLAIN[sign]
 
     def _why_path(self, number: int) -> str:
@@ -198,25 +186,6 @@ class Ranking:
         defined = {definition.name for definition in self.repo.files[number].definitions}
         names = [name for name in self.query.names if name in defined]
         return f"defines {', '.join(names[:3])}" if names else ""
-
-    def _why_body(self, number: int) -> str:
-        terms, total = self.repo.files[number].terms, len(self.repo.files)
-        held = [stem for stem in self.query.stems if stem in terms]
-        held.sort(key=lambda stem: sum(stem in file.terms for file in self.repo.files) / total)
-        return self._said("speaks of", held)
-
-    def _said(self, what: str, stems: Sequence[str]) -> str:
-        words = list(dict.fromkeys(self.query.words[stem] for stem in stems))[:3]
-        return f"{what} {', '.join(words)}" if words else ""
-
-    def _why_rank(self, number: int) -> str:
-        """The strongest tie to a file that the task points to."""
-        seeds = set(self.named) or set(_seeds(self.found, (), self.repo))
-        uses = next((n for n, _ in self.repo.graph.uses[number] if n in seeds), None)
-        if uses is not None:
-            return f"uses {self.repo.files[uses].path}"
-        user = next((n for n, _ in self.repo.graph.used_by[number] if n in seeds), None)
-        return f"used by {self.repo.files[user].path}" if user is not None else ""
 
 
 def rank_files(
@@ -318,26 +287,3 @@ def _page_rank(repo: RepoMap, start: Mapping[int, float]) -> list[float]:
         return [0.0] * len(repo.files)
     there, back = pagerank(repo.graph.uses, start, 0.5), pagerank(repo.graph.used_by, start, 0.5)
     return [a + b for a, b in zip(there, back, strict=True)]
-
-
-def _together(repo: RepoMap, start: Mapping[int, float]) -> list[float]:
-    """Files that earlier commits changed together with those that the other signs point to."""
-    scores = [0.0] * len(repo.files)
-    times = [0] * len(repo.files)
-    changed: dict[int, int] = {}
-    for commit in repo.history:
-        for path in commit.paths:
-            number = repo.number.get(path)
-            if number is not None:
-                changed[number] = changed.get(number, 0) + 1
-    for commit in repo.history:
-        numbers = [repo.number[path] for path in commit.paths if path in repo.number]
-        if len(numbers) < 2:
-            continue
-        pull = sum(start.get(number, 0.0) / (changed[number] + 2) for number in numbers) / len(numbers) ** 0.5
-        if pull:
-            for number in numbers:
-                scores[number] += pull
-                times[number] += 1
-    # Once together is chance: the commit that brought a whole project in touches everything.
-    return [score if count > 1 else 0.0 for score, count in zip(scores, times, strict=True)]
