@@ -126,7 +126,7 @@ async def test_a_list_that_is_withheld_says_why(
     assert hint in caught.value.hint
 
 
-RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5, "gen_throughput": 100.0}
+RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5, "gen_t
         (
             "sglang",
             {"loads": refuse(200, {"loads": [RANK, RANK | {"token_usage": 0.7}]})},
-            Load(6, 4, 0.7, 200.0),
+            Load(6, 4, 0.7),
         ),
         ("sglang", {"get_load": refuse(200, [{"num_reqs": 5, "num_waiting_reqs": 2}])}, Load(3, 2)),
         ("sglang", {"loads": refuse(200, {"loads": [{"num_running_reqs": "x"}]})}, Load(0, 0)),
