@@ -83,12 +83,12 @@ async def test_health(connect, health: int, listed: int, healthy: bool) -> None:
 
 
 async def test_what_is_served(connect) -> None:
-    listed = {"data": [{"id": "m", "owned_by": "sglang", "max_model_len": 4096}, {"id": "adapter"}]}
+    listed = {"data": [{"id": "m", "owned_by": "sglang"}, {"id": "adapter"}]}
     script = routes(answer("x"), models=refuse(200, listed), model_info=refuse(200, {"model_path": "/w/m"}))
     async with serving(script) as server, connect(server.url, model="m") as client:
         info = await client.require_model()
     assert info.names == ("m", "adapter")
-    assert (info.kind, info.path, info.context_tokens) == ("sglang", "/w/m", 4096)
+    assert (info.kind, info.path) == ("sglang", "/w/m")
 
 
 async def test_the_wanted_model_is_not_served(connect) -> None:

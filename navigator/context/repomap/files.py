@@ -52,7 +52,6 @@ class MapFile:
         definitions: by line.
         refs: names that its code speaks of, with how often.
         terms: stems of all its words, with how often.
-        imports: as they are written.
         out: why the file must not be shown, "" for all others. Such a file has nothing of the above.
     """
 
@@ -63,7 +62,6 @@ class MapFile:
     definitions: tuple[Definition, ...] = ()
     refs: Mapping[str, int] = field(default_factory=dict)
     terms: Mapping[str, int] = field(default_factory=dict)
-    imports: tuple[str, ...] = ()
     out: str = ""
 
 
@@ -141,7 +139,6 @@ def _file(path: str, size: int, tags: Mapping[str, Any] | None) -> MapFile:
         definitions=tuple(Definition(*entry) for entry in tags["defs"]),
         refs=tags["refs"],
         terms=tags["terms"],
-        imports=tuple(tags["imports"]),
     )
 
 

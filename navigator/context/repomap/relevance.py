@@ -10,7 +10,6 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.context.repomap.graph import pagerank
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.words import STOP, WORD, parts
 from navigator.model import patterns
@@ -23,7 +22,7 @@ _PLAIN = {
     "names": "defines what the task names",
     "body": "speaks of the task's words",
     "past": "earlier commits with similar messages changed it",
-    "rank": "near what the task is about",
+    "near": "near a named file",
 }
 GENERATED = patterns.compile(
     r"(?i)(?:^|/)(?:node_modules|vendor|third_party|dist|build|\.venv|__snapshots__)/"
@@ -35,26 +34,12 @@ _MOST_WORDS = 60
 _TASKLESS = "many files use it"
 _CLEARLY = 0.3
 _MOST_DEFINERS = 10
-_MOST_SEEDS = 50
-_FAINT = 0.6
-_SEEDS = {"path": 3.0, "names": 1.0, "body": 1.0, "past": 1.0}
 _K1 = 1.2
 _B = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """How much each sign counts."""
-
-    path: float = 2.0
-    names: float = 0.8
-    body: float = 1.0
-    past: float = 1.0
-    rank: float = 1.0
-
-
-WEIGHTS = Weights()
-SIGNS = ("path", "names", "body", "past", "rank")
+WEIGHTS = {"path": 2.0, "names": 0.8, "body": 1.0, "past": 1.0, "near": 1.0}
+"""How much each sign counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +90,6 @@ def read_task(text: str, paths: Iterable[str] = ()) -> TaskTerms:
     return TaskTerms(text.casefold(), tuple(dict.fromkeys(names))[:_MOST_WORDS], stems)
 
 
-def signs(repo: RepoMap, query: TaskTerms, named: Iterable[str] = ()) -> dict[str, list[float]]:
-    """Each sign for each file, in the order of `repo.files`; the largest value of each is 1, or all are 0."""
-    found = {
-        "path": _paths(repo, query),
-        "names": _score_names(repo, query),
-        "body": _bm25(query, [file.terms for file in repo.files]),
-        "past": _past(repo, query),
-    }
-    found = {sign: _scaled(values) for sign, values in found.items()}
-    found["rank"] = _scaled(_page_rank(repo, _seeds(found, named, repo)))
-    return found
-
-
-def combine(found: Mapping[str, Sequence[float]], weights: Weights = WEIGHTS) -> list[float]:
-    """The files' scores."""
-    columns = [(getattr(weights, sign), found[sign]) for sign in SIGNS]
-    size = len(found["path"])
-    return [sum(weight * values[n] for weight, values in columns) for n in range(size)]
-
-
 @dataclass(frozen=True)
 class Ranking:
     """The files of a map in their order for one task, and why.
@@ -140,12 +105,11 @@ class Ranking:
     found: Mapping[str, Sequence[float]]
     scores: Sequence[float]
     named: tuple[int, ...]
-    weights: Weights = WEIGHTS
 
     @property
     def pointed(self) -> bool:
         """Whether the task says anything of where: one of its words, or a file that it names, leads to a file."""
-        return bool(self.named) or any(any(self.found[sign]) for sign in _SEEDS)
+        return bool(self.named) or any(map(any, self.found.values()))
 
     def order(self, least: float = 0.0) -> list[int]:
         """Numbers of files, best first, without what is generated.
@@ -155,9 +119,7 @@ class Ranking:
         """
         scores = self.scores
         if not self.pointed:
-            least = min(self.repo.central, default=0.0)
-            leaned_on = [value - least for value in self.repo.central]
-            scores = leaned_on if any(leaned_on) else self.repo.central
+            scores = self.repo.graph.central if any(self.repo.graph.central) else [1.0] * len(scores)
         usable = [
             n
             for n in range(len(scores))
@@ -175,7 +137,7 @@ class Ranking:
         if self.found["path"][number] or self.found["names"][number] >= _CLEARLY:
             sign = "path" if self.found["path"][number] else "names"
         else:
-            sign = max(SIGNS, key=lambda name: getattr(self.weights, name) * self.found[name][number])
+            sign = max(WEIGHTS, key=lambda name: WEIGHTS[name] * self.found[name][number])
         words = {"path": self._why_path, "names": self._why_names}
         return (words[sign](number) if sign in words else "") or _PLAIN[sign]
 
@@ -188,13 +150,19 @@ class Ranking:
         return f"defines {', '.join(names[:3])}" if names else ""
 
 
-def rank_files(
-    repo: RepoMap, query: TaskTerms, named: Sequence[str] = (), weights: Weights = WEIGHTS
-) -> Ranking:
+def rank_files(repo: RepoMap, query: TaskTerms, named: Sequence[str] = ()) -> Ranking:
     """Rank every file of a map for a task that names some of them."""
-    found = signs(repo, query, named)
     numbers = tuple(repo.number[path] for path in named if path in repo.number)
-    return Ranking(repo, query, found, combine(found, weights), numbers, weights)
+    signs = {
+        "path": _paths(repo, query),
+        "names": _score_names(repo, query),
+        "body": _bm25(query, [file.terms for file in repo.files]),
+        "past": _past(repo, query),
+        "near": _near(repo, numbers),
+    }
+    found = {sign: _scaled(values) for sign, values in signs.items()}
+    scores = [sum(WEIGHTS[sign] * found[sign][n] for sign in WEIGHTS) for n in range(len(repo.files))]
+    return Ranking(repo, query, found, scores, numbers)
 
 
 def _scaled(values: Sequence[float]) -> list[float]:
@@ -268,22 +236,13 @@ def _past(repo: RepoMap, query: TaskTerms) -> list[float]:
     return scores
 
 
-def _seeds(found: Mapping[str, Sequence[float]], named: Iterable[str], repo: RepoMap) -> dict[int, float]:
-    """The files that the task's words point to, with how clearly; named files above all."""
-    start: dict[int, float] = {}
-    for number in range(len(repo.files)):
-        seed = sum(weight * found[sign][number] for sign, weight in _SEEDS.items())
-        if seed > _FAINT:
-            start[number] = seed**2
-    for path in named:
-        if path in repo.number:
-            start[repo.number[path]] = 50.0
-    return dict(sorted(start.items(), key=lambda entry: (-entry[1], entry[0]))[:_MOST_SEEDS])
-
-
-def _page_rank(repo: RepoMap, start: Mapping[int, float]) -> list[float]:
-    """PageRank, along and against the references, of a walk that begins at the files that the other signs point to."""
-    if not start:
-        return [0.0] * len(repo.files)
-    there, back = pagerank(repo.graph.uses, start, 0.5), pagerank(repo.graph.used_by, start, 0.5)
-    return [a + b for a, b in zip(there, back, strict=True)]
+def _near(repo: RepoMap, named: Collection[int]) -> list[float]:
+    """Files that named files use, and those that use them."""
+    scores = [0.0] * len(repo.files)
+    for number, shares in enumerate(repo.graph.uses if named else ()):
+        for other, share in shares.items():
+            if number in named:
+                scores[other] += share
+            if other in named:
+                scores[number] += share
+    return scores
