@@ -16,7 +16,7 @@ from navigator.git.runner import GitError
 from navigator.git.snapshot import snapshot_head
 from navigator.git.source import TreeSource
 
-CACHE_NAME = "map.sqlite"
+CACHE_NAME = "tags.sqlite"
 
 
 class RepoMap:
