@@ -16,7 +16,7 @@ from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.support import git
-from tests.journey.test_conductor import CODE, Room
+from tests.journey.room import CODE, Room
 
 
 def left(room: Room) -> list[str]:

@@ -22,7 +22,7 @@ from tests.engines.conftest import wait_until_idle
 from tests.engines.llama import LlamaServer
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, environment_of
 from tests.git.world import make_repo
-from tests.journey.test_killed import KILLED_AT
+from tests.journey.killed_at import KILLED_AT
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 

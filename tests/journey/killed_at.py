@@ -31,6 +31,7 @@ from navigator.git import runner
 from navigator.journey import land
 from navigator.store.writes.writer import Store, Transaction
 
+KILLED_AT = __file__
 GIT_DIED = "git was killed"
 """Said on standard error when a git was killed and this process was not."""
 

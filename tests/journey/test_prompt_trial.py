@@ -16,7 +16,7 @@ from navigator.config.paths import resource_dir
 from navigator.model.errors import ConfigError, MissingPart, UsageError
 from tests.journey.scripted_models import Models, approval, objection, speaking
 from tests.journey.support import differences, fingerprint
-from tests.journey.test_conductor import Room, edit, text_of
+from tests.journey.room import Room, edit, text_of
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from tests.client.machines import (
     running,
 )
 from tests.journey.scripted_models import Models, approval, speaking
-from tests.journey.test_conductor import Room, edit
+from tests.journey.room import Room, edit
 
 WRITER, READER = "org/writer-35B", "org/reader-122B"
 SIZES = {WRITER: 30, READER: 80}
