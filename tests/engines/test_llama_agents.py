@@ -14,9 +14,9 @@ from tests.agents.conftest import install
 from tests.engines.conftest import ready
 from tests.engines.llama import ALIAS, LlamaServer, llama_server, missing
 from tests.engines.narrowing import NEW_LINE, TEMPLATE, Narrow, narrowing
+from tests.journey.room import Room
 from tests.journey.scripted_models import READER, Models, speaking
 from tests.journey.support import commits_of_proposals, git, hurry
-from tests.journey.room import Room
 from tests.sandbox.support import no_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(900)]

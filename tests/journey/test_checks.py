@@ -108,20 +108,6 @@ class TestSandboxed:
         assert len(room.models.read_by) == 1 and "3 * x" not in room.models.read_by[0][-1]["content"]
         assert not [call for call in room.read().calls() if call.repeat]
 
-    def test_after_two_repairs_it_is_reviewed_with_the_failure_and_left_out_of_batches(
-        self, room: Room
-    ) -> None:
-        room.models.write = saying(BAD)
-        room.add()
-        proposal = room.done()
-        assert len(room.models.written) == 3
-        said = room.tests(proposal.task_id)
-        assert said.outcome is FAILED and "1 newly failing: test_app.Numbers.test_double" in said.detail
-        assert "newly failing" in room.models.read_by[0][-1]["content"]
-        assert proposal.review is not None and proposal.review.verdict.value == "APPROVE"
-        assert why_left_out(proposal) == "failed check: tests"
-        assert not [call for call in room.read().calls() if call.repeat]
-
     @pytest.mark.parametrize("second", ["What a pity.", "NO_CHANGE: the test is wrong", ""])
     def test_a_failure_that_is_not_mended_is_reviewed(
         self, room: Room, monkeypatch: pytest.MonkeyPatch, second: str
@@ -133,7 +119,7 @@ class TestSandboxed:
         room.add()
         proposal = room.done()
         assert room.tests(proposal.task_id).outcome is FAILED and proposal.review is not None
-        assert len(room.models.written) == (2 if second else 1)
+        assert (len(room.models.written) > 1) is bool(second)
         assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
 
     def test_a_command_that_is_not_there_is_explained(self, room: Room) -> None:

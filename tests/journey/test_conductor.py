@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 from typing import Any
@@ -24,12 +23,7 @@ from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
 from navigator.sheet.marks import batch_choice
 from tests.journey.room import CODE, Room, edit, saying, text_of
-from tests.journey.scripted_models import (
-    Messages,
-    Models,
-    objection,
-    settings,
-)
+from tests.journey.scripted_models import Messages, Models, settings
 from tests.journey.support import commits_of_proposals, git
 
 NOBODY = "http://127.0.0.1:9"
@@ -100,48 +94,6 @@ def test_a_review_that_cannot_be_read_twice_is_no_approval(room: Room, models: M
     assert [mark.kind.value for _, mark in choice.left_out] == ["unreviewed"]
 
 
-def test_at_most_two_revisions_however_often_the_reviewer_objects(room: Room, models: Models) -> None:
-    lines = iter([f"return x * {number}" for number in (2, 3, 4, 5, 6)])
-    models.write = lambda messages: edit(next(lines))
-
-    def object_to_all(messages: Messages) -> str:
-        shown = text_of(messages)
-        quote = next(
-            f"return x * {number}" for number in (6, 5, 4, 3, 2) if f"+    return x * {number}" in shown
-        )
-        fields: dict[str, Any] = {"findings": [objection(quote)], "verdict": "REVISE"}
-        if '"addressed"' in shown or "[[begin earlier" in shown:
-            fields["addressed"] = [{"finding": 1, "met": False, "why": "no"}]
-        return json.dumps({"summary": "No."} | fields)
-
-    models.read = object_to_all
-    task = room.queue()
-    room.work()
-    proposals = room.proposals()
-    assert [proposal.round for proposal in proposals] == [0, 1, 2]
-    assert [proposal.review.verdict for proposal in proposals if proposal.review] == [Verdict.REVISE] * 3
-    assert [proposal.state for proposal in proposals] == [
-        ProposalState.SUPERSEDED,
-        ProposalState.SUPERSEDED,
-        ProposalState.OPEN,
-    ]
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert len(models.written) == 3
-    assert "This is wrong." in text_of(models.written[1])
-
-
-def test_no_change_is_an_answer(room: Room, models: Models) -> None:
-    models.write = lambda messages: "NO_CHANGE: double() is right as it stands.\n"
-    task = room.queue()
-    room.work()
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert "double() is right as it stands" in room.task(task).reason
-    assert room.proposals() == []
-    assert models.read_by == []
-    room.act("task.done", ids=[task])
-    assert room.task(task).state is TaskState.DONE
-
-
 def test_a_repair_is_told_what_was_wrong_and_is_no_round(room: Room, models: Models) -> None:
     wrong = edit("return x * 2", old="return y + y")
     models.write = saying(wrong, edit("return x * 2"))
@@ -155,22 +107,6 @@ def test_a_repair_is_told_what_was_wrong_and_is_no_round(room: Room, models: Mod
     assert room.task(task).state is TaskState.FAILED
     assert "NO_MATCH in app.py" in room.task(task).reason
     assert (len(models.written), len(models.read_by)) == (6, 1)
-
-
-def test_sent_back_the_note_opens_the_next_prompt(room: Room, models: Models) -> None:
-    proposal = room.done()
-    task = proposal.task_id
-    assert room.decide("send_back", proposal, "Use a shift instead: x << 1.")["recorded"]
-    assert (room.task(task).state, room.task(task).attempt) == (TaskState.QUEUED, 1)
-    models.write = lambda messages: edit("return x << 1")
-    room.work()
-    first, second = models.written
-    assert "Use a shift instead" not in text_of(first)
-    assert "Use a shift instead: x << 1." in second[-1]["content"]
-    old, new = room.proposals()
-    assert (old.attempt, new.attempt) == (0, 1)
-    assert old.state is ProposalState.SUPERSEDED
-    assert new.state is ProposalState.OPEN
 
 
 def test_a_base_that_moved_under_an_approval_starts_a_new_attempt(room: Room, models: Models) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sqlite3
 import subprocess
@@ -34,7 +33,7 @@ from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 from navigator.store.writes.proposals import ProposalWrites
 from tests.client.scripted import DONE, Request, Script, Wire, answer, delta, refuse, routes, serving
 from tests.journey.room import CODE, Room, edit
-from tests.journey.scripted_models import Messages, Models, approval
+from tests.journey.scripted_models import Models, approval
 from tests.journey.support import Desk, commits_of_proposals, git, make_repository
 
 GOOD = edit("return x * 2")
@@ -456,28 +455,6 @@ def test_a_second_conductor_is_refused_and_told_by_whom(room: Room) -> None:
         room.work()
     assert "navigator status" in refused.value.hint
     assert room.task(task).state is TaskState.QUEUED
-
-
-def test_a_server_that_dies_under_many_requests_is_said_once_each_time_it_is_asked(
-    room: Room, models: Models, caplog: pytest.LogCaptureFixture
-) -> None:
-    """With the seconds until it is asked again, which the strip and `status` count down."""
-
-    def dies(messages: Messages) -> str:
-        models.loaded.clear()
-        return ""
-
-    models.write = dies
-    for number in range(4):
-        room.queue(f"Make double() multiply, {number}")
-    with caplog.at_level(logging.INFO):
-        session = room.work()
-    assert session["states"] == {"queued": 4} and session["problems"]
-    said = [one.getMessage() for one in caplog.records if "did not answer" in one.getMessage()]
-    assert 1 <= len(said) <= conducting.GIVE_UP_AFTER
-    assert [f"({number} in a row)" in line for number, line in enumerate(said, 1)] == [True] * len(said)
-    assert all("asked again in " in line for line in said[:-1])
-    assert said[-1].partition(", ")[2].startswith("not asked again in this session")
 
 
 def test_how_long_until_a_role_is_asked_again_is_counted_down(monkeypatch: pytest.MonkeyPatch) -> None:

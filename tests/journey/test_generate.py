@@ -11,14 +11,7 @@ from navigator.figures.outcomes import outcomes
 from navigator.figures.rates import revise_rate
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Suggestion
-from navigator.model.states import (
-    Complexity,
-    DecisionKind,
-    Role,
-    TaskKind,
-    TaskState,
-    Verdict,
-)
+from navigator.model.states import Complexity, DecisionKind, Role, TaskKind, TaskState, Verdict
 from tests.journey.room import Room, edit, saying
 from tests.journey.scripted_models import READER, WRITER, Messages, Models, Refusal, Said, approval, objection
 

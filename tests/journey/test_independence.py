@@ -16,12 +16,10 @@ from navigator.cli.main import cli
 from navigator.config.settings import ExamSettings
 from navigator.exam.bundled import cases
 from navigator.figures.exam import exam_scores, paired, worth_words
-from navigator.figures.reproductions import finding_tests
 from navigator.model.errors import Conflict
 from navigator.model.exam import ExamCount
 from navigator.model.outcomes import ExamPair
-from navigator.model.records import JudgementCount
-from navigator.model.states import Criterion, ExamSource, Judgement, Role, Severity, Verdict
+from navigator.model.states import ExamSource, Role, Verdict
 from navigator.sheet.exam_worth import ENOUGH, independence
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
@@ -81,35 +79,6 @@ def test_the_figures_cover_the_truth_in_as_many_runs_as_they_say(
             hits[f"{name} second"] += side.second.low <= second <= side.second.high
     # 95 %: of 200 runs, fewer than 181 happen by chance once in 1,000 times.
     assert min(hits.values()) >= 181, hits
-
-
-@pytest.mark.parametrize("precision", [0.2, 0.5, 0.9])
-def test_precision_as_judged_covers_the_truth(precision: float) -> None:
-    rng, hits = random.Random(11), 0
-    for _ in range(RUNS):
-        right = sum(rng.random() < precision for _ in range(30))
-        rows = [
-            JudgementCount(
-                project="p",
-                severity=Severity.MAJOR,
-                criterion=Criterion.CORRECTNESS,
-                prompt_version="v",
-                judgement=word,
-                n=n,
-            )
-            for word, n in ((Judgement.RIGHT, right), (Judgement.WRONG, 30 - right))
-        ]
-        found = finding_tests([], [], rows).judged[""]["all"]
-        hits += found.low <= precision <= found.high
-    assert hits >= 181
-
-
-def test_pairs_that_could_not_be_read_say_nothing() -> None:
-    unread = ExamPair(
-        model="r", prompt_version="v", faulty=True, first=Verdict.UNREVIEWED, second=Verdict.REVISE, n=9
-    )
-    found = paired([unread])
-    assert found.sensitivity.n == found.agreed.n == 0 and found.sensitivity.gain is None
 
 
 def test_synthetic_cases_count_only_while_there_is_nothing_else() -> None:

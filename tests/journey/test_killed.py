@@ -28,8 +28,8 @@ from tests.journey.support import (
     fingerprint,
     git,
     make_repository,
+    toml_of,
 )
-from tests.journey.test_real_code import toml_of
 from tests.scripted.tasks import notes
 
 RUN = ("run", "--until", "idle", "--json")

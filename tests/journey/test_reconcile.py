@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from pathlib import Path
@@ -14,8 +13,8 @@ from navigator.model.models import Swap
 from navigator.model.states import TaskState
 from navigator.sheet.account import account
 from tests.journey.room import Room, edit
-from tests.journey.scripted_models import READER, Messages, Models, approval, speaking
-from tests.journey.support import PATIENCE, hurry
+from tests.journey.scripted_models import READER, Messages, Models, approval
+from tests.journey.support import PATIENCE
 from tests.journey.swaps import asked, room_queue, settings, staying, swapping, until
 
 
@@ -183,50 +182,6 @@ def test_a_model_that_does_not_come_up_is_tried_three_times_and_then_left_until_
     staying(room, meanwhile)
     rows = [swap for swap in room.read().swaps() if swap.outcome != "done"]
     assert [(swap.outcome, swap.failure) for swap in rows] == [("went_back", "no_memory")] * 3
-
-
-class Renamed(Models):
-    """A server whose reviewer goes by another name than in the settings."""
-
-    @property
-    def loaded(self) -> tuple[str, ...]:
-        return ("org/reader-v2",) if super().loaded == (READER,) else super().loaded
-
-
-def test_a_swap_that_reports_success_with_another_model_loaded_is_a_failed_load(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The unit runs, the script is content, and the server lists a name that the settings do not have: three tries, no more."""
-    hurry(monkeypatch, retries=2)
-    holds = tmp_path / "loaded"
-    holds.write_text("generator")
-    units = tmp_path / "bin"
-    units.mkdir()
-    systemctl = units / "systemctl"
-    systemctl.write_text(
-        f"#!/bin/sh\nread -r role < '{holds}'\n"
-        'case " $* " in *"x-$role.service "*) echo ActiveState=active;; *) echo ActiveState=inactive;; esac\n'
-    )
-    systemctl.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{units}:{os.environ['PATH']}")
-    endless = '[ "$(wc -l < asked)" -gt 9 ] && exit 4'  # so that a session that swaps for ever ends as well
-    swapping(tmp_path, f'{endless}\necho "$2" > loaded')
-    with speaking(Renamed(lambda messages: edit("return x * 2"), holds=holds)) as models:
-        room = Room(tmp_path, models, monkeypatch)
-        command = f'strategy = "systemd"\nscript = "{tmp_path}/swap"'
-        text = settings(tmp_path, models.url).partition("[swap]")[0] + f"[swap]\n{command}\n[swap.systemd]\n"
-        room.config.write_text(
-            text + 'generator_unit = "x-generator.service"\nreviewer_unit = "x-reviewer.service"\n'
-        )
-        task = room.queue()
-        session = room.work()
-    assert room.task(task).state is TaskState.AWAITING_REVIEW
-    assert session["swaps"] == 0
-    tries = room.read().swaps()
-    assert [(swap.outcome, swap.failure) for swap in tries] == [("failed", "wrong_model")] * 3
-    (given_up,) = [event for event in room.read().events(0, limit=100_000) if event.kind == "given_up"]
-    for said in (tries[0].reason, given_up.data["reason"]):
-        assert READER in said and "org/reader-v2" in said and models.url in said
 
 
 def test_another_s_swap_in_the_way_is_waited_out(room: Room, models: Models, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from navigator.figures.outcomes import outcomes as figured
 from navigator.git.hunks import ChoiceRefused
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
@@ -127,6 +128,9 @@ def test_the_rest_can_be_dropped(bench: SplitBench) -> None:
     assert bench.task(parent.task_id).state is TaskState.REJECTED
     assert result["rest"]["state"] == "rejected"
     assert bench.approve(result["part"]["id"])["landing"] == "landed"
+    with bench.desk.reading() as store:
+        found = figured(store.task_counts(), store.decision_counts())
+    assert (found.states, found.decisions) == ({"landed": 1, "rejected": 1}, {"approve": 1})
 
 
 def test_a_part_that_needs_another_hunk_shows_its_failed_check(bench: SplitBench) -> None:
