@@ -25,9 +25,8 @@ def test_the_final_model_reads_last_and_what_it_says_decides_nothing(
     room: Room, models: Models, cloud: Models
 ) -> None:
     cloud.read = lambda messages: approval(findings=[objection("    return x * 2")], verdict="REVISE")
-    task = room.queue()
-    room.work()
-    (proposal,) = room.proposals()
+    proposal = room.done()
+    task = proposal.task_id
     assert proposal.review is not None and proposal.final_review is not None
     assert (proposal.review.verdict, proposal.final_review.verdict) == (Verdict.APPROVE, Verdict.REVISE)
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
@@ -44,9 +43,8 @@ def test_what_touches_a_careful_path_is_read_last_where_it_may_leave(
     text = room.config.read_text(encoding="utf-8").replace("enabled = true\n", "")
     entry = f'[[project]]\npath = "{room.repository}"\nescalate = {str(allowed).lower()}\ncareful = ["{pattern}"]\n'
     room.config.write_text(f"{text}{entry}", encoding="utf-8")
-    task = room.queue()
-    room.work()
-    (proposal,) = room.proposals()
+    proposal = room.done()
+    task = proposal.task_id
     sent = allowed and pattern == "*.py"
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
     assert (proposal.final_review is not None) is sent and len(cloud.read_by) == sent

@@ -1,4 +1,4 @@
-"""`kill -9` at every named step of a landing, an undo and a split, and at system calls inside: nothing lost or done twice.
+"""`kill -9` at every named step of a landing, an undo and a split, and at system calls of git: nothing lost or done twice.
 
 A bounded sample runs by default; `NAVIGATOR_KILLS=200` runs as many moments as that.
 """
@@ -87,18 +87,15 @@ IN_GIT = {
 }
 """System calls of the git commands that a landing runs, at each of which one can be cut off."""
 
-IN_PYTHON = ("rename", "link", "unlink", "fsync", "fdatasync", "mkdir", "pwrite64", "ftruncate", "rmdir")
-
 
 @dataclass(frozen=True)
 class Moment:
-    """Where one command dies. `tracing`: strace kills any process of it at its `count`-th call of that name."""
+    """Where one command dies."""
 
     undo: bool
     how: str
     what: str
     count: int
-    tracing: str = ""
 
 
 def moments(landing: str, undo: bool, chance: random.Random) -> list[Moment]:
@@ -117,11 +114,6 @@ def moments(landing: str, undo: bool, chance: random.Random) -> list[Moment]:
                     for how in ("git", "only-git")
                     for number in range(1, deep + 1)
                 ]
-        others += [
-            Moment(undo, "never", "-", number, call)
-            for call in IN_PYTHON
-            for number in range(1, 30 if call in ("pwrite64", "fdatasync") else 8)
-        ]
     chance.shuffle(named)
     chance.shuffle(others)
     mixed = [one for pair in zip(named, others, strict=False) for one in pair]
@@ -131,28 +123,13 @@ def moments(landing: str, undo: bool, chance: random.Random) -> list[Moment]:
 def died(bench: Bench, moment: Moment, *words: str) -> bool:
     """Run `navigator WORDS` and have it die at the moment; False where the command never came to it."""
     command = [KILLED_AT, moment.how, moment.what, str(moment.count), *words]
-    if moment.tracing:
-        call, number = moment.tracing, moment.count
-        injected = f"inject={call}:signal=SIGKILL:when={number}"
-        traced = ["-f", "-qq", "-o", os.devnull, "-e", f"trace={call}", "-e", injected]
-        command = ["-c", TRACED, STRACE or "strace", *traced, *command]
     child = bench.desk.python(*command)
     out, err = child.communicate(timeout=PATIENCE)
     said = err.decode()
     if child.returncode == -signal.SIGKILL or GIT_DIED in said:
         return True
-    if moment.tracing and child.returncode == 1:
-        return True  # a git below was killed: the command says that its landing failed
     assert child.returncode == 0, f"{moment}: {child.returncode}\n{out.decode()}\n{said}"
     return False
-
-
-TRACED = """
-import os, sys
-at = next(number for number, word in enumerate(sys.argv) if word.endswith(".py"))
-os.execv(sys.argv[1], [*sys.argv[1:at], sys.executable, *sys.argv[at:]])
-"""
-"""Becomes strace, with this same Python as what it traces."""
 
 
 def end_landing(bench: LandingBench, identifier: str) -> None:
@@ -306,15 +283,10 @@ def ends_well(bench: SplitBench, parent: str, *, drop: bool) -> None:
 @pytest.mark.timeout(900)
 def test_killed_in_the_middle_of_a_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
-    moments = [Moment(True, how, what, 1) for how, what in SPLITTING]
-    calls = [("fdatasync", n) for n in range(1, 8)] + [("pwrite64", n) for n in range(1, 40, 4)]
-    if STRACE:
-        moments += [Moment(False, "never", "-", n, call) for call, n in calls[:: max(1, 60 // KILLS)]]
-    for moment in moments:
+    for moment in (Moment(True, how, what, 1) for how, what in SPLITTING):
         parent = bench.waiting()
         drop = "_drop_rest" in moment.what
-        killed = died(bench, moment, "split", parent, "H4", *["--drop-rest"] * drop)
-        assert killed or moment.tracing, moment
+        assert died(bench, moment, "split", parent, "H4", *["--drop-rest"] * drop), moment
         split = bench.proposal(parent).state is not ProposalState.OPEN
         if moment.what == f"{SPLIT}:_go_on_with_rest":
             assert not split, "the transaction was not yet committed"
