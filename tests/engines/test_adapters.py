@@ -33,9 +33,6 @@ from tests.sandbox.support import needs_sandbox
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 
 NAMES = ("write", "read")
-A_FUNCTION = r"""grammar = '''
-root ::= "It halves.\n\nsolution.py\n<<<<<<< SEARCH\n=======\ndef half(x):\n    return x / " [23] "\n>>>>>>> REPLACE\n"
-'''"""
 
 
 @pytest.fixture(scope="module")

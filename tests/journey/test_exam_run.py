@@ -95,10 +95,6 @@ def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Roo
 
 def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> None:
     prepare(room, 2)
-    set_exam(room, "share = 0")
-    room.queue()
-    room.work()
-    assert not answers(room)
     set_exam(room, "share = 0.25")  # an item for three reviews
     for _ in range(2):
         room.queue()
@@ -112,10 +108,10 @@ def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> No
 
 def test_at_night_an_idle_reviewer_answers_them_all(room: Room) -> None:
     prepare(room, 3)
-    set_exam(room, 'hours = "00:00-00:00"')
+    set_exam(room, 'share = 0\nhours = "00:00-00:00"')
     room.queue()
     room.work()
-    assert not answers(room)  # an empty stretch of the day
+    assert not answers(room)  # no share, and an empty stretch of the day
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
     assert len(answers(room)) == 6
