@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.journey import conftest as journey
+from tests.journey.room import Room
 from tests.journey.scripted_models import Models
 from tests.journey.support import hurry
-from tests.journey.room import Room
 from tests.sandbox.support import no_sandbox
 
 models = journey.models

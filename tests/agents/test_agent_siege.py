@@ -19,9 +19,9 @@ from navigator.config.settings import AgentSettings
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.agents.test_misbehaving import SHAPES, left
+from tests.journey.room import Room
 from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.support import Desk
-from tests.journey.room import Room
 from tests.journey.test_siege import Asker
 from tests.swap.desk import wait_for
 

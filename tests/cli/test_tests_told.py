@@ -12,9 +12,9 @@ from navigator.sheet.writing import mended_words, repair_prompts
 from navigator.tui.review.context import load_review_context
 from navigator.tui.review.words import warning_lines
 from tests.cli.conftest import Command
+from tests.journey.room import BAD, GOOD, Room, saying
 from tests.journey.scripted_models import Models, speaking
 from tests.journey.support import git
-from tests.journey.room import BAD, GOOD, Room, saying
 from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
