@@ -33,28 +33,15 @@ _MOST_OUTLINED = 12
 _FEWEST_OUTLINED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How the tokens are divided. Shares are of all tokens for files.
+LEAST_SCORE = 0.05
+"""Files that score less than this share of the best are not shown."""
 
-    Attributes:
-        whole_first: what the first file may take whole.
-        whole_last: what a file far down may take whole.
-        part_first: what excerpts of the first file may take.
-        part_last: what excerpts of a file far down may take.
-        halving: after how many files a share has gone half the way from first to last.
-        least_score: files that score less than this share of the best are not shown.
-    """
-
-    whole_first: float = 0.3
-    whole_last: float = 0.03
-    part_first: float = 0.2
-    part_last: float = 0.03
-    halving: float = 4.0
-    least_score: float = 0.05
-
-
-SIZES = Sizes()
+_WHOLE = (0.3, 0.03)
+"""Share of all tokens for files that the first file may take whole, and that a file far down may."""
+_PARTS = (0.2, 0.03)
+"""The same for excerpts."""
+_HALVING = 4.0
+"""After how many files a share has gone half the way from first to last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +62,10 @@ class Packed:
     tokens: int
 
 
-def share_of(first: float, last: float, place: int, halving: float) -> float:
-    """The share of the file at `place` (0 is the best): from `first` towards `last`."""
-    fading = math.pow(0.5, place / halving)
-    return last + (first - last) * fading
+def _share_of(shares: tuple[float, float], place: int) -> float:
+    """The share of the file at `place` (0 is the best): from the first towards the last."""
+    first, last = shares
+    return last + (first - last) * math.pow(0.5, place / _HALVING)
 
 
 def pack(
@@ -87,7 +74,6 @@ def pack(
     stems: Mapping[str, float],
     budget: int,
     count: Count,
-    sizes: Sizes = SIZES,
 ) -> list[Packed]:
     """Fill a budget with files, the best first, until nothing more fits.
 
@@ -108,8 +94,8 @@ def pack(
         if not text:
             continue
         place = len(shown)
-        whole = min(left, int(budget * share_of(sizes.whole_first, sizes.whole_last, place, sizes.halving)))
-        part = min(left, int(budget * share_of(sizes.part_first, sizes.part_last, place, sizes.halving)))
+        whole = min(left, int(budget * _share_of(_WHOLE, place)))
+        part = min(left, int(budget * _share_of(_PARTS, place)))
         packed = fit(file, text, stems, max(whole, smallest), max(part, smallest), count)
         if packed is not None:
             shown.append(packed)

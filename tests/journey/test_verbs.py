@@ -140,7 +140,7 @@ RESULTS: dict[str, list[Model]] = {
     "comment": [Commented(comment=4), Commented(comment=4, removed=True)],
     "task.add": [AddedTasks(tasks=(TASK,), unknown_files=(UnknownFile(project="code", path="no.py"),))],
     "hook": [
-        HookDone(project="web", path="/web/.git/hooks/post-commit", kept=True),
+        HookDone(project="web", path="/web/.git/hooks/post-commit"),
         HookDone(project="web", path="/web/.git/hooks/post-commit", installed=False),
     ],
     "finding.judge": [
