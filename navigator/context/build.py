@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from navigator.context.pack import LEAST_SCORE, MAX_FILE_BYTES, Count, Packed, fit, outline, pack
+from navigator.context.pack import LEAST_SCORE, MAX_FILE_BYTES, Count, Packed, fit, fitting, outline, pack
 from navigator.context.repomap.files import MapFile
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.relevance import Ranking, TaskTerms, rank_files, read_task
@@ -331,13 +331,9 @@ def _conventions(
     if tokens <= budget:
         return ContextFile(path, text, "conventions", tokens)
     lines = text.splitlines(keepends=True)
-    # The longest beginning that fits, found by halving: counting tokens is the costly part.
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count("".join(lines[:middle])) <= budget else (low, middle - 1)
-    left_out.append(LeftOut(path, f"only its first {low} of {len(lines)} lines fit"))
-    cut = "".join(lines[:low])
+    fit = fitting(lines, budget, count)
+    left_out.append(LeftOut(path, f"only its first {fit} of {len(lines)} lines fit"))
+    cut = "".join(lines[:fit])
     return ContextFile(path, cut, "conventions", count(cut), whole=False) if cut else None
 
 

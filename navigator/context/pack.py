@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,6 +43,19 @@ _PARTS = (0.2, 0.03)
 """The same for excerpts."""
 _HALVING = 4.0
 """After how many files a share has gone half the way from first to last."""
+
+
+def fitting(pieces: Sequence[str], budget: int, count: Count) -> int:
+    """How many of the pieces, the first ones, fit into `budget` tokens. By halving: counting is what takes time."""
+    return bisect_right(range(1, len(pieces) + 1), budget, key=lambda n: count("".join(pieces[:n])))
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends."""
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +144,7 @@ def excerpt(
     Args:
         seen: whether all of these lines were shown before: such a stretch is left out.
     """
-    lines = text.split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
+    lines = lines_of(text)
     ranges = _ranges(file, len(lines))
     scored = _scored(ranges, lines, stems)
     chosen: list[tuple[int, int]] = []
@@ -242,24 +254,13 @@ def outline(files: Sequence[MapFile], budget: int, count: Count) -> tuple[str, i
     if not drawable or budget <= 0:
         return "", 0
     blocks = [_block(file, _MOST_OUTLINED) for file in drawable]
-    # The longest beginning that fits, by halving; then with fewer lines a file, if that shows more than half as many again.
-    best, tokens = _fitted(blocks, budget, count)
-    short, short_tokens = _fitted([_block(file, _FEWEST_OUTLINED) for file in drawable], budget, count)
-    if short > 1.5 * best:
-        blocks, best, tokens = [_block(file, _FEWEST_OUTLINED) for file in drawable], short, short_tokens
-    return "".join(blocks[:best]), tokens
-
-
-def _fitted(blocks: Sequence[str], budget: int, count: Count) -> tuple[int, int]:
-    low, high, tokens = 0, len(blocks), 0
-    while low < high:
-        middle = (low + high + 1) // 2
-        size = count("".join(blocks[:middle]))
-        if size <= budget:
-            low, tokens = middle, size
-        else:
-            high = middle - 1
-    return low, tokens
+    # With fewer lines a file, if that shows more than half as many again.
+    short = [_block(file, _FEWEST_OUTLINED) for file in drawable]
+    best, fewer = fitting(blocks, budget, count), fitting(short, budget, count)
+    if fewer > 1.5 * best:
+        blocks, best = short, fewer
+    text = "".join(blocks[:best])
+    return text, count(text) if text else 0
 
 
 def _block(file: MapFile, most: int) -> str:
