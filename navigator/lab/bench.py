@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from navigator.config.paths import table
 from navigator.lab.comparing.functions import SOLUTION, Function, test_file
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.states import Complexity
 
 CHECKS = ("name", "return", "parameters", "keywords")

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from navigator.config.guarded import read_file
-from navigator.config.paths import table
 from navigator.git.runner import safe_path
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.sandbox.binds import Bind
 
 _BIN = frozenset({"bin", "sbin", "shims"})

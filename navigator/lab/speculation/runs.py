@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from navigator.config.paths import table
 from navigator.model.errors import UsageError
-from navigator.model.json_text import read_json
+from navigator.model.json_text import read_json, table
 from navigator.model.text import safe_line
 
 _MOST_BYTES = 256 << 20
