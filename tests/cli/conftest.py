@@ -84,7 +84,7 @@ def _exit_code(words: tuple[str, ...]) -> int:
         main(list(words))
     except SystemExit as ended:
         return int(ended.code or 0)
-    except Exception:
+    except Exception:  # noqa: BLE001
         traceback.print_exc()
         return 1
     return 0
