@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,41 +11,32 @@ import pytest
 from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
-from navigator.engine import conductor as conducting
 from navigator.engine.client import request
 from navigator.engine.measuring import COMPLETE, ENDED, NEW_WORK
 from navigator.model.errors import Conflict
 from navigator.model.states import TaskState
-from tests.journey.scripted_models import Models, speaking
-from tests.journey.support import PATIENCE, Desk, hurry
-from tests.journey.test_conductor import Room, edit
-from tests.journey.test_reconcile import asked, room_queue, settings, swapping, until
+from tests.journey.room import Room
+from tests.journey.scripted_models import Models
+from tests.journey.support import PATIENCE, Desk
+from tests.journey.swaps import asked, room_queue, swapping, until
 
 
 @pytest.fixture
-def models(tmp_path: Path) -> Iterator[Models]:
-    holds = tmp_path / "loaded"
-    holds.write_text("generator")
-    with speaking(Models(lambda messages: edit("return x * 2"), holds=holds)) as models:
-        yield models
+def models(swapped: Room) -> Models:
+    return swapped.models
 
 
 @pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch, retries=2)
-    monkeypatch.setattr(conducting, "_HEARTBEAT", 0.05)
-    swapping(tmp_path)
-    made = Room(tmp_path, models, monkeypatch)
-    made.config.write_text(settings(tmp_path, models.url))
-    return made
+def room(swapped: Room) -> Room:
+    return swapped
+
+
+def run(*words: str, catch: bool = True) -> Result:
+    return CliRunner().invoke(cli, list(words), catch_exceptions=catch)
 
 
 def ended(room: Room) -> list[dict[str, Any]]:
     return [event.data for event in room.read().events(0, limit=100_000) if event.kind == ENDED]
-
-
-def command(*words: str, catch: bool = True) -> Result:
-    return CliRunner().invoke(cli, ["swap", "measure", "--yes", *words], catch_exceptions=catch)
 
 
 def test_new_work_ends_it_and_is_not_begun(room: Room, tmp_path: Path) -> None:
@@ -58,7 +48,7 @@ def test_new_work_ends_it_and_is_not_begun(room: Room, tmp_path: Path) -> None:
     child = Desk(room.paths.root, room.config).start("swap", "measure", "-n", "30", "--yes")
     until(first.exists, "the first swap")
     with pytest.raises(Conflict):
-        command("-n", "2", catch=False)
+        run("swap", "measure", "--yes", "-n", "2", catch=False)
     task = room_queue(lambda op, **args: request(room.paths.socket, op, args, timeout=30))
     go_on.touch()
     child.communicate(timeout=PATIENCE)
@@ -70,7 +60,7 @@ def test_new_work_ends_it_and_is_not_begun(room: Room, tmp_path: Path) -> None:
 def test_it_is_refused_while_a_task_waits(room: Room) -> None:
     room.queue("another", files=[])
     with pytest.raises(Conflict, match="1 task waits or runs"):
-        command("-n", "2", catch=False)
+        run("swap", "measure", "--yes", "-n", "2", catch=False)
 
 
 def test_a_model_that_a_person_asks_for_meanwhile_stays(room: Room, tmp_path: Path) -> None:
@@ -84,13 +74,13 @@ def test_a_model_that_a_person_asks_for_meanwhile_stays(room: Room, tmp_path: Pa
 
 def test_a_swap_that_fails_ends_it(room: Room, tmp_path: Path) -> None:
     swapping(tmp_path, '[ "$1" = reviewer ] && echo "CUDA out of memory" >&2 && exit 1; echo "$1" > loaded')
-    assert command("-n", "3").exit_code == 1
+    assert run("swap", "measure", "--yes", "-n", "3").exit_code == 1
     (data,) = ended(room)
     assert "out of memory" in data["reason"] and data["swaps"] == 1
 
 
 def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_path: Path) -> None:
-    done = command("-n", "3", "--json")
+    done = run("swap", "measure", "--yes", "-n", "3", "--json")
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
     assert (document["ended"], document["swaps"], document["resident"]) == (COMPLETE, 6, "generator")
@@ -112,20 +102,13 @@ def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_pat
     assert (tmp_path / "loaded").read_text() == "generator\n"
 
 
-def test_where_both_models_stay_loaded_there_is_nothing_to_measure(room: Room, models: Models) -> None:
-    room.config.write_text(models.settings)
-    done = command()
-    assert done.exit_code == 1
-    assert "there is no swap to measure" in str(done.exception)
-
-
 def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: Room) -> None:
     for number in range(2):
         room.queue(f"Make double() multiply, {number}", files=[])
     room.work()
-    figures = json.loads(CliRunner().invoke(cli, ["forecast", "--json"]).stdout)["figures"]
+    figures = json.loads(run(*["forecast", "--json"]).stdout)["figures"]
     assert (figures["revise_rate"], figures["revise_n"]) == (0.0, 2)
-    assert "0% [0–66], n = 2 first verdicts, anecdotal" in CliRunner().invoke(cli, ["forecast"]).stdout
+    assert "0% [0–66], n = 2 first verdicts, anecdotal" in run(*["forecast"]).stdout
     words = [
         "--revise-rate",
         "0.3",
@@ -137,7 +120,7 @@ def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: 
         "184",
     ]
     words += ["--review-tokens", "500", "--reviewer-speed", "48", "--single-speed", "38"]
-    given = CliRunner().invoke(cli, ["forecast", *words, "--json"])
+    given = run(*["forecast", *words, "--json"])
     document = json.loads(given.stdout)
     assert (document["figures"]["revise_rate"], document["figures"]["revise_n"]) == (0.3, 0)
     assert len(document["one_task"]["steps"]) == 11
