@@ -16,7 +16,6 @@ from navigator.edits.paths import (
     BlockRefused,
     EditProblem,
     doubtful_new_path,
-    plural,
     quote,
     unsafe_path,
 )
@@ -24,6 +23,7 @@ from navigator.edits.textfile import TextFile, align
 from navigator.git.source_protocol import FileChange, FileSource
 from navigator.model.models import AppliedEdit
 from navigator.model.states import EditCode, Rung
+from navigator.model.text import plural
 
 MAX_BLOCK = 1_000_000
 """Characters one block may hold."""

@@ -10,9 +10,10 @@ from difflib import SequenceMatcher
 
 from navigator.edits.ladder import SearchMatch
 from navigator.edits.overlay import Entry
-from navigator.edits.paths import did_you_mean, listed, numbered_lines, plural, quote
+from navigator.edits.paths import did_you_mean, listed, numbered_lines, quote
 from navigator.edits.textfile import TextFile
 from navigator.model.states import Rung
+from navigator.model.text import plural
 
 _ON_RUNG = {
     Rung.EXACT: "",

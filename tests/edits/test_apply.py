@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.edits import apply_answer, parse_answer
+from navigator.edits.apply import apply_answer
+from navigator.edits.parser import parse_answer
 from navigator.model.states import EditCode
 from tests.edits.support import Case, check, delete, edit, rename, tree, whole
 

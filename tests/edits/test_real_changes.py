@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from navigator.checks.syntax import syntax_check
-from navigator.edits import apply_answer, parse_answer
+from navigator.edits.apply import apply_answer
 from navigator.edits.overlay import MAX_RESULT
+from navigator.edits.parser import parse_answer
 from navigator.model.states import EditCode
 from tests.edits.history import (
     Change,
