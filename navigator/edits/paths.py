@@ -10,6 +10,7 @@ from itertools import islice
 
 from navigator.checks.policy import is_git_folder
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.states import EditCode
 from navigator.model.text import INVISIBLE, is_unsafe, safe_line
 
@@ -132,12 +133,13 @@ class EditProblem:
 
 
 class BlockRefused(Exception):
-    """One block cannot be applied; never leaves this package."""
+    """One block cannot be applied; never leaves this package. `reason` is a key of `problems.toml`."""
 
-    def __init__(self, code: EditCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+    def __init__(self, reason: str, **words: object) -> None:
+        entry = table(__package__, "problems.toml")[reason]
+        self.code = EditCode(entry["code"])
+        self.message: str = entry["text"].format(**words)
+        super().__init__(self.message)
 
 
 def shorten(text: str, limit: int) -> str:
