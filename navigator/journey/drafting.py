@@ -14,8 +14,8 @@ from navigator.checks.policy import check_policy
 from navigator.edits.apply import apply_answer
 from navigator.edits.parser import parse_answer
 from navigator.edits.paths import EditProblem
+from navigator.git.private import FileChange
 from navigator.git.source import TreeSource
-from navigator.git.source_protocol import FileChange
 from navigator.model.diff import FileDiff
 from navigator.model.models import AppliedEdit, CheckResult, PolicyItem
 from navigator.model.states import CheckOutcome, EditCode, PolicyAction, TaskKind

@@ -9,7 +9,7 @@ import pytest
 from navigator.edits.apply import apply_answer
 from navigator.edits.parser import parse_answer
 from navigator.edits.textfile import BinaryContent, TextFile
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange
 from tests.edits.support import Case, check, edit, rename, tree, whole
 
 BOM = codecs.BOM_UTF8

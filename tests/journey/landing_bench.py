@@ -10,7 +10,7 @@ import pytest
 
 from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.recovery import recover
 from navigator.model.models import AppliedEdit, Project, Proposal, Review

@@ -12,7 +12,7 @@ import pytest
 from navigator.actions.registry import perform
 from navigator.checks.policy import check_policy
 from navigator.cli.session import locked_dependencies
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange
 from navigator.journey.check_dispatch import check
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.land import land
