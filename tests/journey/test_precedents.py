@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from navigator.cli.finding import FILE
 from navigator.cli.main import cli
 from navigator.config.settings import ExamSettings
 from navigator.journey.prompts.blocks import KeyRing, with_labels
@@ -26,6 +28,7 @@ from navigator.journey.reviewing.precedents import (
     precedents_block,
 )
 from navigator.journey.subject import precedents_for
+from navigator.model.errors import UsageError
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
 from navigator.sheet.statistics.page import PageQuestion
@@ -109,14 +112,15 @@ def test_nothing_else_that_is_said_of_a_finding_makes_one(
     assert review_of(room.proposals()[-1]).verdict is Verdict.REVISE
 
 
-def test_one_is_listed_and_dropped(room: Room, models: Models) -> None:
+def test_one_is_listed_changed_and_dropped(room: Room, models: Models) -> None:
     judged(room)
     run = CliRunner().invoke
     listed = run(cli, ["finding", "--list", "code"]).output
     assert NOTE in listed and "A string is repeated instead." in listed
+    assert run(cli, ["finding", "--precedent", "1", "--note", "another reason"]).exit_code == 0
     (held,) = json.loads(run(cli, ["finding", "--list", "code", "--json"]).output)["precedents"]
-    assert (held["id"], held["note"]) == (1, NOTE)
-    assert run(cli, ["finding", "--precedent", "1", "--withdraw"]).exit_code == 0
+    assert (held["id"], held["note"]) == (2, "another reason")
+    assert run(cli, ["finding", "--precedent", "2", "--withdraw"]).exit_code == 0
     assert "has no precedents" in run(cli, ["finding", "--list", "code"]).output
     room.queue()
     room.work()
@@ -242,6 +246,58 @@ def test_items_that_were_not_asked_before_are_asked_both_ways(room: Room) -> Non
     faulty = [one.id for one in room.read().exam_items() if one.faulty]
     assert {(number, held) for number in faulty for held in ((), (1,))} <= set(asked)
     assert len(asked) == 6
+
+
+# A file for a team
+
+
+def test_a_team_shares_them_in_a_file_without_secrets(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    judged(room, note=f"{NOTE} {secret}")
+    run = CliRunner().invoke
+    assert run(cli, ["finding", "--write", "code"]).exit_code == 0
+    text = (room.repository / FILE).read_text(encoding="utf-8")
+    assert NOTE in text and secret not in text
+    again = run(cli, ["finding", "--read", "code"])
+    assert again.exit_code == 0 and "0 new precedents" in again.output, "what is there already is not doubled"
+    row = json.loads(text) | {"note": "another \x1b[31mred\x1b[0m [bold]note[/bold]"}
+    (room.repository / FILE).write_text(f"{text}{json.dumps(row)}\n", encoding="utf-8")
+    assert "1 new precedent" in run(cli, ["finding", "--read", "code"]).output
+    listed = run(cli, ["finding", "--list", "code"]).output
+    assert "\x1b" not in listed and "[bold]note[/bold]" in listed
+
+
+@pytest.mark.parametrize("what", ["link", "fifo", "large", "many", "line", "long", "deep", "none"])
+def test_a_hostile_file_is_refused_in_words(room: Room, tmp_path: Path, what: str) -> None:
+    row = {"criterion": "safety", "path": "a.py", "quote": "q", "message": "m", "note": "n"}
+    path = room.repository / FILE
+    (tmp_path / "elsewhere").write_text(json.dumps(row), encoding="utf-8")
+    if what == "link":
+        path.symlink_to(tmp_path / "elsewhere")
+    elif what == "fifo":
+        os.mkfifo(path)
+    elif what != "none":
+        text = {
+            "large": "x" * 1_000_001,
+            "many": f"{json.dumps(row)}\n" * 201,
+            "line": '{"criterion": "taste"}',
+            "long": json.dumps(row | {"note": "n" * 501}),
+            "deep": "[" * 100_000,
+        }[what]
+        path.write_text(text, encoding="utf-8")
+    said = CliRunner().invoke(cli, ["finding", "--read", "code"])
+    assert isinstance(said.exception, UsageError)
+    assert FILE in str(said.exception)
+    assert room.read().precedents(1) == []
+
+
+def test_a_file_is_written_beside_a_link_and_not_through_it(room: Room, tmp_path: Path) -> None:
+    judged(room)
+    outside = tmp_path / "outside"
+    outside.write_text("mine", encoding="utf-8")
+    (room.repository / FILE).symlink_to(outside)
+    assert CliRunner().invoke(cli, ["finding", "--write", "code"]).exit_code == 0
+    assert outside.read_text(encoding="utf-8") == "mine" and not (room.repository / FILE).is_symlink()
 
 
 # Nearness, pure
