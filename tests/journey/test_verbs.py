@@ -19,12 +19,13 @@ from navigator.actions.conducting import (
     Conducted,
 )
 from navigator.actions.deciding import DecideArgs, Decided, DecisionRow, Pinned, Reject
-from navigator.actions.escalate import Escalated, EscalatedRow
+from navigator.actions.escalate import Escalated
 from navigator.actions.exam import ExamAsked, ExamPrepared
 from navigator.actions.fix_findings import FixRequested
 from navigator.actions.hook import HookDone
 from navigator.actions.judging import JudgeArgs
 from navigator.actions.keep_tests import TestsKept
+from navigator.actions.leaving import Leaving
 from navigator.actions.notes import Commented, DraftSaved, SeenArgs
 from navigator.actions.project_check import CheckLimits, ProjectChecked, SandboxFound
 from navigator.actions.projects import ProjectDone, RemovedProject, RemovedProjects
@@ -99,9 +100,9 @@ RESULTS: dict[str, list[Model]] = {
         ExamPrepared(projects=(PreparedProject(project="web", problem="It has no test command."),)),
     ],
     "escalate": [
-        Escalated(proposals=(EscalatedRow(id="P7", again=True), EscalatedRow(id="P8"))),
-        Escalated(proposals=(EscalatedRow(id="P7", tokens=900),), final=True, running=True),
-        Escalated(proposals=(EscalatedRow(id="P7"),), withdrawn=True),
+        Escalated(proposals=(Leaving(id="P7", again=True), Leaving(id="P8"))),
+        Escalated(proposals=(Leaving(id="P7", tokens=900),), final=True, running=True),
+        Escalated(proposals=(Leaving(id="P7"),), withdrawn=True),
     ],
     "approve": [
         Decided(decisions=(LANDED, LANDED.model_copy(update={"recorded": False, "reason": "P7 is gone."}))),
