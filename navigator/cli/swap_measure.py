@@ -45,7 +45,7 @@ def measure(round_trips: int, yes: bool, as_json: bool) -> None:
         yes=yes,
     )
     watch = _Watch(as_json)
-    _measure(paths, round_trips, watch)
+    _measure_swaps(paths, round_trips, watch)
     _show_swaps(paths, newest, round_trips, watch, as_json)
     if watch.reason not in (COMPLETE, NEW_WORK, _STOPPED):
         sys.exit(1)
@@ -74,7 +74,7 @@ class _Watch:
             self.reason = str(data["reason"])
 
 
-def _measure(paths: StatePaths, round_trips: int, watch: _Watch) -> None:
+def _measure_swaps(paths: StatePaths, round_trips: int, watch: _Watch) -> None:
     """Measure in a conductor of this process, which does no task: others can still queue and decide."""
     from navigator.cli.run import log_to
     from navigator.engine.conductor import Conductor, RunOptions
