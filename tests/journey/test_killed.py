@@ -19,13 +19,13 @@ from navigator.sheet.marks import batch_choice
 from navigator.store.lock import StateLock
 from navigator.swap import processes
 from navigator.swap.strategies.rehearsal import COMMAND
+from tests.git.world import fingerprint
 from tests.journey.killed_at import KILLED_AT
 from tests.journey.support import (
     PATIENCE,
     Desk,
     commits_of_proposals,
     differences,
-    fingerprint,
     git,
     make_repository,
     toml_of,

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.git.world import fingerprint
 from tests.journey.killed_at import KILLED_AT
 from tests.journey.scripted_models import Models, speaking
-from tests.journey.support import PATIENCE, differences, fingerprint, hurry
+from tests.journey.support import PATIENCE, differences, hurry
 from tests.oracle.scenarios import World, speakers, unlike
 from tests.sandbox.support import needs_sandbox
 
