@@ -17,7 +17,7 @@ from navigator.model.errors import Conflict
 from navigator.model.states import TaskState
 from tests.journey.room import Room
 from tests.journey.scripted_models import Models
-from tests.journey.support import PATIENCE, Desk
+from tests.journey.support import PATIENCE
 from tests.journey.swaps import asked, room_queue, swapping, until
 
 
@@ -45,7 +45,7 @@ def test_new_work_ends_it_and_is_not_begun(room: Room, tmp_path: Path) -> None:
         tmp_path,
         f'echo "$1" > loaded; [ "$1" = reviewer ] && touch "{first}" && while [ ! -e "{go_on}" ]; do sleep 0.02; done; true',
     )
-    child = Desk(room.paths.root, room.config).start("swap", "measure", "-n", "30", "--yes")
+    child = room.desk.start("swap", "measure", "-n", "30", "--yes")
     until(first.exists, "the first swap")
     with pytest.raises(Conflict):
         run("swap", "measure", "--yes", "-n", "2", catch=False)
@@ -64,7 +64,7 @@ def test_it_is_refused_while_a_task_waits(room: Room) -> None:
 
 
 def test_a_model_that_a_person_asks_for_meanwhile_stays(room: Room, tmp_path: Path) -> None:
-    child = Desk(room.paths.root, room.config).start("swap", "measure", "-n", "1000", "--yes")
+    child = room.desk.start("swap", "measure", "-n", "1000", "--yes")
     until(lambda: len(asked(tmp_path)) >= 2, "the second swap")
     request(room.paths.socket, "conduct", {"do": "swap", "role": "reviewer"}, timeout=30)
     out, _ = child.communicate(timeout=PATIENCE)
@@ -93,7 +93,7 @@ def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_pa
 
 
 def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_path: Path) -> None:
-    child = Desk(room.paths.root, room.config).start("swap", "measure", "-n", "1000", "--yes")
+    child = room.desk.start("swap", "measure", "-n", "1000", "--yes")
     until(lambda: len(asked(tmp_path)) >= 3, "the third swap")
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=PATIENCE)
