@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pkgutil
 import shlex
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar
 
@@ -78,7 +78,7 @@ def install_hook(facts: RepoFacts, folder: Path) -> HookState:
     state = hook_state(facts)
     if state.kind and not state.installed:
         raise HookRefused(f"{state.path} is another program's hook; nothing was changed.", hint=_INSTEAD)
-    text = (files(__package__) / "post-commit.sh").read_text("ascii")
+    text = (pkgutil.get_data(__package__, "post-commit.sh") or b"").decode("ascii")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         data = text.replace("@FOLDER@", shlex.quote(str(folder))).encode("utf-8", "surrogateescape")
