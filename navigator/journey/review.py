@@ -30,7 +30,6 @@ from navigator.journey.reviewing.answer import RawReview, review_schema, united
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
 from navigator.journey.reviewing.join import Answered, join, unread_of
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
-from navigator.journey.reviewing.rereview import reversals
 from navigator.journey.subject import Change, gather_subject, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
 from navigator.model.states import Escalation, Role, Verdict
@@ -410,7 +409,6 @@ def conclude(
         summary=joined.summary,
         findings=joined.findings,
         addressed=joined.addressed,
-        reversals=reversals(joined.findings, subject.earlier, subject.between, round=proposal.round),
         parts=max(1, len(plan.readings)),
         hunks=joined.hunks,
         unread=joined.unread,

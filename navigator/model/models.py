@@ -353,11 +353,11 @@ def read_words(hunks: int, unread: int) -> str:
 class Review(Model):
     """One reading of one proposal. `verdict` is derived; `stated_verdict` is what the model itself said.
 
-    `role` is the generator's for its optional reading of its own change. `reversals` say in words where this reading
-    asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
-    REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
-    verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time; 0 where none are set.
-    `hunks` is how many it was shown and `unread` the labels of those that it does not say it read; 0 where it did not say.
+    `role` is the generator's for its optional reading of its own change. `parts` is in how many prompts a large diff was
+    read. `advice` says why its REVISE did not send the change back; "" where it did, and for every other verdict. `block_on`
+    is the setting by which the verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time;
+    0 where none are set. `hunks` is how many it was shown and `unread` the labels of those that it does not say it read; 0
+    where it did not say.
     """
 
     role: Role = Role.REVIEWER
@@ -367,7 +367,6 @@ class Review(Model):
     summary: str = ""
     findings: tuple[Finding, ...] = ()
     addressed: tuple[dict[str, Any], ...] = ()
-    reversals: tuple[str, ...] = ()
     parts: int = 1
     hunks: int = 0
     unread: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -169,7 +169,6 @@ SCHEMA: tuple[str, ...] = (
         model TEXT NOT NULL DEFAULT '',
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL,
-        reversals TEXT NOT NULL DEFAULT '[]',
         parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1),
         asked INTEGER NOT NULL DEFAULT 0,
         met INTEGER NOT NULL DEFAULT 0,

@@ -137,8 +137,6 @@ class StatisticsReads(VerdictReads):
         (newest,) = self._all(
             "SELECT total(r.verdict <> 'UNREVIEWED' AND r.stated_verdict IS NOT NULL) AS stated,"
             " total(r.verdict <> 'UNREVIEWED' AND coalesce(r.stated_verdict, r.verdict) <> r.verdict) AS disagreed,"
-            " total(r.verdict <> 'UNREVIEWED' AND a.round > 0) AS later,"
-            " total(r.verdict <> 'UNREVIEWED' AND a.round > 0 AND r.reversals <> '[]') AS reversed,"
             f" total(json_array_length(r.findings)) AS findings, total({_UNANCHORED}) AS unanchored, total({_REMARKS}) AS remarks"
             f" FROM proposals a JOIN reviews r ON r.id = {_NEWEST} WHERE {_WHOLE} AND r.at >= ?",
             since,
