@@ -17,7 +17,7 @@ from navigator.edits import parse_answer
 from navigator.git.private import PrivateRepo
 from navigator.journey import review as reviewing
 from navigator.journey.calls import Message, chat_request
-from navigator.journey.drafting import Draft, NoChange, TooLarge, draft
+from navigator.journey.drafting import Draft, NoChange, draft
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.journey.prompts.material import findings_block, worth_sending
 from navigator.journey.reviewing.answer import review_schema
@@ -319,7 +319,6 @@ def _became(trial: Trial, text: str) -> dict[str, Any]:
         marker=prompted.marker,
         kind=trial.task.kind,
         shown=prompted.context.shown_whole,
-        divisible=prompted.looks > 0,
     )
     if isinstance(outcome, Draft):
         edits = [edit.model_dump(mode="json") for edit in outcome.edits]
@@ -327,6 +326,4 @@ def _became(trial: Trial, text: str) -> dict[str, Any]:
         return {"what": "proposal", "tree": outcome.tree, "edits": edits, "policy": policy}
     if isinstance(outcome, NoChange):
         return {"what": "no change", "reason": outcome.reason}
-    if isinstance(outcome, TooLarge):
-        return {"what": "too large", "reason": outcome.reason}
     return {"what": "does not apply", "problems": list(outcome.problems)}

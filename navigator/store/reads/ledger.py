@@ -151,20 +151,15 @@ class LedgerReads(Queries):
         return {name: int(row[name]) for name in ("made", "repeated", "lost", "running")}
 
     def last_answer(
-        self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR, outcome: str = ""
+        self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR
     ) -> StoredAnswer | None:
-        """The newest text that `role` wrote in a task's round, or None where none was kept. Readings and looks are none.
-
-        Args:
-            outcome: only an answer that was judged so.
-        """
+        """The newest text that `role` wrote in a task's round, or None where none was kept. Readings and looks are none."""
         tests: list[tuple[str, Any]] = [
             ("task_id = ?", number_of(task_id, "T")),
             ("attempt = ?", attempt),
             ("round = ?", round),
             (f"{WRITTEN} AND role = ? AND answer IS NOT NULL AND outcome <> 'looked'", role.value),
         ]
-        tests += [("outcome = ?", outcome)] if outcome else []
         found = self._where("calls", tests, " DESC LIMIT 1")
         if not found:
             return None

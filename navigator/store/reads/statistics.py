@@ -38,7 +38,7 @@ _UNANCHORED = _FINDINGS.format("coalesce(json_extract(value, '$.anchored'), 0) =
 _REMARKS = _FINDINGS.format("json_extract(value, '$.remark') = 1")
 _WHOLE = "a.parent IS NULL AND a.way <> 'existing'"
 _WRITTEN = "outcome IN ('ok', 'refused', 'tests_failed')"
-_ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed', 'looked', 'too_large')"
+_ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed', 'looked')"
 _REVIEWING = "(purpose >= 'review' AND purpose < 'reviex')"
 _BATCH = (
     f"(CASE role WHEN 'reviewer' THEN {_REVIEWING}"
