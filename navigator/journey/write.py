@@ -64,9 +64,7 @@ def agent_writes(deps: Dependencies, task: Task) -> bool:
     if any(turn.outcome != "lost" for turn in deps.reader.agent_turns(task.id, task.attempt)):
         return True
     began = deps.reader.wrote(task.id) is not None and not deps.reader.agent_turns(task.id, task.attempt)
-    agent, named = deps.settings.generator.agent, task.variation.writer
-    wanted = bool(agent.command) if named == "agent" else not named and agent.writes(task.kind)
-    return not began and wanted
+    return not began and deps.settings.generator.agent.writes(task.kind)
 
 
 async def write(deps: Dependencies, task_id: str) -> None:
@@ -84,14 +82,6 @@ async def write(deps: Dependencies, task_id: str) -> None:
         await write_with_agent(deps, task)
         return
     resumed = task.state is TaskState.CHECKING
-    if task.variation.writer == "agent" and task.state is TaskState.QUEUED:
-        deps.move(change.start_writing, task)
-        deps.move(
-            change.give_up,
-            task,
-            "This variant is the agent's, and the settings name none: [generator.agent] command.",
-        )
-        return
     if not resumed:
         deps.move(change.start_writing, task)
     try:

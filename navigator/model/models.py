@@ -110,23 +110,14 @@ class Project(Model):
 
 
 class Variation(Model):
-    """How one of several variants of a task is written, where that differs from the settings.
-
-    `temperature` is that of its calls; `approach` names the prompt that asks for it in another way; `writer` is "agent" for the
-    agent of the settings, "model" for the model's own answer.
-    """
+    """How one of several variants of a task is written: the temperature of its calls, where the settings' is not used."""
 
     temperature: float | None = None
-    approach: str = ""
-    writer: str = ""
 
     @property
     def words(self) -> str:
-        """`temperature 0.6`, `approach smallest`, `written by the agent`, `as the settings say`."""
-        said = [f"temperature {self.temperature:g}"] if self.temperature is not None else []
-        said += [f"approach {self.approach}"] if self.approach else []
-        said += [f"written by the {self.writer}"] if self.writer else []
-        return ", ".join(said) or "as the settings say"
+        """`temperature 0.6`, `as the settings say`."""
+        return "as the settings say" if self.temperature is None else f"temperature {self.temperature:g}"
 
 
 class Task(Model):

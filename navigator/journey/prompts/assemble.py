@@ -18,7 +18,6 @@ from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import MapShelf
 from navigator.journey.prompts.blocks import KeyRing, data_block
 from navigator.journey.prompts.library import PromptLibrary
-from navigator.journey.variations import APPROACH
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Task
 from navigator.model.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
@@ -199,19 +198,9 @@ def _render(
         note=data_block("note", key, task.note) if task.note else "",
         sent_back=any(one.sent_back for one in elsewhere),
     )
-    if changes:
-        user, version = in_its_way(deps.prompts, task, user, version)
     messages = opening(system, user)
     tokens = deps.counter.count(system) + deps.counter.count(user)
     return Prompted(context, messages, version, key, marker, tokens, room, looks)
-
-
-def in_its_way(prompts: PromptLibrary, task: Task, user: str, version: str) -> tuple[str, str]:
-    """A prompt for one of several variants, with how this one is to be approached, and its version."""
-    if not task.variation.approach:
-        return user, version
-    _, approach, its_version = prompts.render(f"{APPROACH}{task.variation.approach}")
-    return f"{user}\n\n{approach}", f"{version}+{its_version}"
 
 
 def context_texts(context: Context) -> list[str]:
