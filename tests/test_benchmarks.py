@@ -29,7 +29,6 @@ FIGURES = {
     "hook": r"Navigator's hook( +[\d.-]+){4}",
     "commands": r"navigator status .*[\d.]+×",
     "idle": r"the conductor .*% of a core",
-    "inflight": r"shares after 6 +found +\d+",
     "own_cost": r"[1-9]\d* landed(.|\n)*[\d.]+ times the bare calls",
     "prefix_order": r"600,000 +[\d.]+% +[\d.]+%",
     "read_ahead": r"ratio cold / warm: [\d.]+|nothing to compare",

@@ -238,7 +238,7 @@ class ChatAnswer:
 class Load:
     """What a server has to do now: requests running and waiting; how full its token memory is (0 to 1).
 
-    `room` is how many requests it runs at once. `queue_told`: it tells the running ones from those that wait.
+    `room` is how many requests it runs at once.
     """
 
     running: int
@@ -246,7 +246,6 @@ class Load:
     token_usage: float | None = None
     tokens_per_second: float | None = None
     room: int | None = None
-    queue_told: bool = True
 
     @property
     def idle(self) -> bool:

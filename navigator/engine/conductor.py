@@ -144,7 +144,6 @@ class Conductor:
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
-            self._spawn(deps.requests.keep_looking(deps))
             if not self._options.only:
                 self._spawn(keep_preparing(deps, self._storage, self._swapped))
                 self._spawn(self._incoming.run())
@@ -421,7 +420,13 @@ class Conductor:
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
-            "inflight": self._deps.requests.report(),
+            "inflight": {
+                role.value: {
+                    "limit": self._deps.request_limit(role),
+                    "most": self._deps.settings.server(role).max_inflight,
+                }
+                for role in (Role.GENERATOR, Role.REVIEWER)
+            },
             "ahead": {"prompts": self._ahead.prompts, "baselines": self._ahead.baselines},
             "batch": self._batches.name,
             "until": self._options.until,

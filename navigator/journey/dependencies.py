@@ -20,7 +20,6 @@ from navigator.config.settings import Settings
 from navigator.journey.cpu_work import CpuWork
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.prompts.library import PromptLibrary
-from navigator.journey.requests import Requests
 from navigator.model.models import Project, Task
 from navigator.model.secrets import Redactor
 from navigator.model.states import Role
@@ -163,6 +162,7 @@ class Dependencies:
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
     _counters: dict[Role, TokenCounter] = field(default_factory=dict)
     _lent: Counter[ModelClient] = field(default_factory=Counter)
+    _rooms: dict[ModelClient, int] = field(default_factory=dict)
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     cpu_work: CpuWork = field(default_factory=CpuWork)
     _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
@@ -181,16 +181,10 @@ class Dependencies:
         with self.store.transaction() as tx:
             return make(tx, *args, **named)
 
-    @cached_property
-    def requests(self) -> Requests:
-        """The model calls under way."""
-        return Requests(self.settings)
-
     def request_limit(self, role: Role) -> int:
-        """How many requests the role may have in flight now: what was found out, fewer after refusals."""
-        found = self.requests.limit(role)
-        client = self._clients.get(role)
-        return found if client is None else min(found, client.limiter.limit)
+        """How many requests the role may have in flight now: as its server says, fewer after refusals."""
+        most, client = self.settings.server(role).max_inflight, self._clients.get(role)
+        return most if client is None else min(most, client.limiter.limit, self._rooms.get(client, most))
 
     @cached_property
     def prompts(self) -> PromptLibrary:
@@ -246,6 +240,11 @@ class Dependencies:
     async def lent_client(self, role: Role) -> AsyncIterator[ModelClient]:
         """The connection for one call: it stays open until the call ends, even if it is forgotten meanwhile."""
         client = self.client(role)
+        if client not in self._rooms:
+            self._rooms[client] = client.limiter.max_inflight
+            load = await client.load()
+            if load is not None and load.room is not None:
+                self._rooms[client] = max(1, load.room)
         self._lent[client] += 1
         try:
             yield client
@@ -258,8 +257,8 @@ class Dependencies:
 
     async def forget_client(self, role: Role) -> None:
         """Drop a connection whose server is about to go, or came back elsewhere. Calls in flight end by themselves."""
-        self.requests.begin(role)
         client = self._clients.pop(role, None)
+        self._rooms = {held: room for held, room in self._rooms.items() if held is not client}
         if client is not None and client not in self._lent:
             await client.aclose()
 
