@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from navigator.config.paths import StatePaths, config_path, resource_dir
 from navigator.config.settings import Settings
-from navigator.journey.cpu_work import CpuWork
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.model.models import Project, Task
@@ -76,25 +75,6 @@ class Controls(Protocol):
         """How many tasks it is working on."""
 
 
-class Prepared:
-    """What was made ahead, by everything that it was made of; each is taken once."""
-
-    def __init__(self) -> None:
-        self._held: dict[Hashable, object] = {}
-
-    def keep(self, key: Hashable, made: object) -> None:
-        """Keep something until it is taken, or the next swap begins."""
-        self._held[key] = made
-
-    def take(self, key: Hashable) -> object | None:
-        """What was made of exactly this, if anything."""
-        return self._held.pop(key, None)
-
-    def clear(self) -> None:
-        """Another swap begins: what was not taken by now is old."""
-        self._held.clear()
-
-
 _KEPT_MAPS = 3
 """A map of 2,000 files takes some 50 MB."""
 
@@ -136,6 +116,7 @@ class Dependencies:
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
         conductor: what verbs may ask of that conductor.
+        prepared: prompts that were made ahead, by everything that each was made of; each is taken once.
         checks_wanted: runs of projects' tests that tasks wait for, under way or queued: the exam's trials stand back for them.
         exams_wanted: who prepares exam items or waits to do so; they take turns by `exam_lock`.
         redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
@@ -157,14 +138,13 @@ class Dependencies:
     redact: Redactor = field(default_factory=Redactor)
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
-    prepared: Prepared = field(default_factory=Prepared)
+    prepared: dict[Hashable, object] = field(default_factory=dict)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
     _counters: dict[Role, TokenCounter] = field(default_factory=dict)
     _lent: Counter[ModelClient] = field(default_factory=Counter)
     _rooms: dict[ModelClient, int] = field(default_factory=dict)
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
-    cpu_work: CpuWork = field(default_factory=CpuWork)
     _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _landing_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
     _landing_tests: dict[int, asyncio.Event] = field(default_factory=dict)

@@ -135,7 +135,7 @@ async def _review(
     Raises:
         ServingError: the model did not answer.
     """
-    kept = deps.prepared.take(_plan_key(deps, task, proposal)) if role is Role.REVIEWER else None
+    kept = deps.prepared.pop(_plan_key(deps, task, proposal), None) if role is Role.REVIEWER else None
     if isinstance(kept, Planned):
         subject = replace(kept.subject, task=task, proposal=proposal)
         return await _read_change(deps, subject, role, kept.plan)
