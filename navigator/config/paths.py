@@ -89,14 +89,12 @@ def write_private(path: Path, data: bytes) -> None:
     write_whole(path, data, 0o600)
 
 
-def write_whole(path: Path, data: bytes, mode: int, owner: tuple[int, int] | None = None) -> None:
-    """Put `data` at `path`, whole or not at all (written beside it, then renamed), with its mode and owner from the start."""
+def write_whole(path: Path, data: bytes, mode: int) -> None:
+    """Put `data` at `path`, whole or not at all (written beside it, then renamed), with its mode from the start."""
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             os.fchmod(stream.fileno(), mode)
-            if owner is not None:
-                os.fchown(stream.fileno(), *owner)
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

@@ -1,4 +1,4 @@
-"""Cascade's rule on windows of known rounds, and the decision in the unit of a server. Simulated."""
+"""Cascade's rule on windows of known rounds. Simulated."""
 
 from __future__ import annotations
 
@@ -9,33 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from navigator.cli.doctor.serving import launch_items
-from navigator.cli.lab.measure import write_decision
 from navigator.cli.main import cli
-from navigator.config.settings import Settings
-from navigator.lab.speculation import launch
-from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import Answer, Counts
-from navigator.lab.speculation.plan import read_plan
 from navigator.lab.speculation.rule import Rule, rules
 from navigator.lab.speculation.runs import Run, read_runs
-from navigator.model.errors import Conflict, UsageError
-from navigator.model.states import Role
-from navigator.setup.files import sealed, state_of
-from navigator.setup.host_probe import flags_of_unit
-from navigator.swap.remote.machine import HERE
-from tests.lab.test_decide import measured
 from tests.lab.test_measure import plan_file, run
-
-UNIT = """# by hand, no more
-[Service]
-ExecStart=/opt/python -m sglang.launch_server \\
-    --model-path /models/big \\
-    --port 30000 \\
-    --speculative-algorithm EAGLE \\
-    --speculative-num-steps 5
-KillMode=mixed
-"""
 
 
 def windows(costs: dict[int, float], kept: dict[int, float], tokens: int = 2000) -> list[Run]:
@@ -107,83 +85,6 @@ def test_measuring_ends_with_the_rule(tmp_path: Path, monkeypatch: pytest.Monkey
     (rule,) = json.loads(done.stdout)["decision"]["rules"]
     assert (rule["blocks"], rule["settled"], list(rule["fixed"])) == (2, 3, ["1", "3"])
     assert "Cascade's rule settles on γ = 3" in " ".join(CliRunner().invoke(cli, words).output.split())
-    refused = CliRunner().invoke(cli, [*words, "--write"])
-    assert refused.exit_code == 1, refused.output  # two blocks decide nothing
     assert all(
         sum(piece[0] for piece in each.windows) == 255 for each in read_runs(tmp_path / "runs.jsonl").runs
     )
-
-
-def decided(**changes: object) -> list[Run]:
-    own = {
-        "engine": "sglang",
-        "version": "0.5.23",
-        "card": "RTX",
-        "arguments": ("--speculative-algorithm", "NGRAM"),
-    }
-    return [replace(each, **(own | changes)) for each in measured({4: 1.25})]  # type: ignore[arg-type]
-
-
-def test_the_decision_is_written_into_the_unit_once_and_looked_at_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unit, runs = tmp_path / "unit", decided()
-    monkeypatch.setattr(launch, "card_names", lambda on=HERE: "RTX")
-    unit.write_text(sealed(UNIT))
-    for _ in range(2):
-        launch.write_launch(unit, HERE, decide(runs), runs, "/models/big")
-        text = unit.read_text()
-        assert state_of(unit) == "ours"
-        assert text.count("# Speculation:") == 1 and "KillMode=mixed" in text
-        assert flags_of_unit(text) == {
-            "--model-path": "/models/big",
-            "--port": "30000",
-            "--speculative-algorithm": "NGRAM",
-        }
-    assert launch.to_look_at(text, "0.5.23") == ""
-    assert launch.to_look_at(text, "0.6.0") == "engine: 0.5.23 then, 0.6.0 now"
-    monkeypatch.setattr(launch, "card_names", lambda on=HERE: "H100")
-    assert launch.to_look_at(text, "") == "card: RTX then, H100 now"
-    assert "model: /models/big then, /models/new now" in launch.to_look_at(
-        text.replace("--model-path /models/big", "--model-path /models/new"), ""
-    )
-    assert launch.to_look_at(UNIT, "0.6.0") == ""
-    lost = [replace(each, speed=each.speed / 2) if each.gamma else each for each in runs]
-    launch.write_launch(unit, HERE, decide(lost), lost, "/models/big")
-    assert "--speculative" not in unit.read_text() and "--port 30000\nKillMode" in unit.read_text()
-
-
-def test_the_command_writes_it_into_the_installed_unit_and_doctor_says_when_it_is_old(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
-    unit = tmp_path / "systemd" / "user" / "navigator-generator.service"
-    unit.parent.mkdir(parents=True)
-    unit.write_text(sealed(UNIT))
-    path = plan_file(tmp_path, kind="sglang")
-    text = path.read_text().replace(
-        'target = "big"', 'target = { small = "/models/small", big = "/models/big" }'
-    )
-    path.write_text(text.replace('"{port}"]', '"{port}", "--model-path", "{target}"]'))
-    assert write_decision(decided(), Role.GENERATOR, read_plan(path)) == unit
-    assert flags_of_unit(unit.read_text())["--speculative-algorithm"] == "NGRAM"
-    monkeypatch.setattr(launch, "card_names", lambda on=HERE: "H100")
-    server = {"model": "big", "base_url": "http://127.0.0.1:9"}
-    settings = Settings.model_validate({"generator": server})
-    (check,) = launch_items(settings, Role.GENERATOR, unit.read_text(), hybrid=False)
-    assert (check.name, check.state) == ("generator speculation", "warn")
-    assert "card: RTX then, H100 now" in check.found and "--write" in check.hint
-
-
-def test_what_was_not_measured_on_that_server_is_not_written(tmp_path: Path) -> None:
-    unit, runs = tmp_path / "unit", decided()
-    unit.write_text(sealed(UNIT))
-    with pytest.raises(UsageError, match="starts /models/big; /models/other was measured"):
-        launch.write_launch(unit, HERE, decide(runs), runs, "/models/other")
-    for changes in ({"random_weights": True}, {"engine": "vllm"}):
-        with pytest.raises(UsageError, match="these runs are of others"):
-            launch.write_launch(unit, HERE, decide(runs), decided(**changes), "/models/big")
-    with pytest.raises(Conflict, match="is not as"):
-        launch.write_launch(tmp_path / "none", HERE, decide(runs), runs, "/models/big")
-    assert unit.read_text() == sealed(UNIT)

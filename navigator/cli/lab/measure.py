@@ -48,27 +48,6 @@ def tell_decision(found: dict[str, Any]) -> None:
     output.say(found["sentence"], bold=True)
 
 
-def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
-    """The decision into the unit of the role's server."""
-    from navigator.config.settings import load_settings
-    from navigator.lab.speculation.launch import write_launch
-    from navigator.setup.files import read_text
-    from navigator.setup.host_probe import flags_of_unit
-    from navigator.setup.install import reload_systemd
-    from navigator.setup.places import system_places, user_places
-
-    own = load_settings().swap.systemd
-    places = user_places() if own.scope == "user" else system_places("root")
-    unit = places.unit(own.generator_unit if role is Role.GENERATOR else own.reviewer_unit)
-    started = flags_of_unit(read_text(unit, places.on) or "").get("--model-path")
-    arm = next((arm for arm in plan.arms if arm.model == started), plan.arms[0])
-    mine = [run for run in runs if run.target == arm.target]
-    write_launch(unit, places.on, decide(mine), mine, arm.model)
-    if problem := reload_systemd(places):
-        output.note(f"systemd did not reload: {problem}. Run {' '.join(places.systemctl)} daemon-reload.")
-    return unit
-
-
 def _method_row(arm: Drafting) -> tuple[object, ...]:
     interval = "–" if arm.low is None or arm.high is None else f"{arm.low - 1:+.1%} to {arm.high - 1:+.1%}"
     return (
@@ -111,7 +90,6 @@ def runs_file(role: Role) -> Path:
     help="Stop after N starts of the server; run again to go on.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the order of starts, and start nothing.")
-@click.option("--write", is_flag=True, help="Put the decision into the unit that starts the role's server.")
 @output.JSON
 def measure(
     plan: Path,
@@ -119,15 +97,13 @@ def measure(
     out: Path | None,
     starts: int | None,
     dry_run: bool,
-    write: bool,
     as_json: bool,
 ) -> None:
     """Measure speculative decoding as PLAN (TOML) says: every method and length in each of several start blocks.
 
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
     command again to go on. Nothing else should use the machine meanwhile. It ends with the decision whether to speculate, which
-    takes five blocks. --write has the next swap start the server that way; `navigator doctor` says when the model, the engine or
-    the card changed since.
+    takes five blocks.
     """
     from navigator.lab.runs import recording
     from navigator.lab.speculation.runner import finished
@@ -161,7 +137,6 @@ def measure(
     runs = read_runs(results).runs
     found, costs = findings(runs, TableFacts()), estimates(runs)
     chosen = [decision([run for run in runs if run.target == target]) for target in targets]
-    unit = write_decision(runs, Role(role), read) if write else None
     if as_json:
         output.print_json(
             {
@@ -174,7 +149,6 @@ def measure(
                 "findings": list(map(asdict, found)),
                 "decision": chosen[0],
                 "decisions": dict(zip(targets, chosen, strict=True)),
-                "unit": unit and str(unit),
             }
         )
     else:
@@ -182,8 +156,6 @@ def measure(
         for target, each in zip(targets, chosen, strict=True):
             output.say(f"\n{target}")
             tell_decision(each)
-        if unit:
-            output.say(f"{unit} starts it that way from the next swap on.")
 
 
 def _tell_order(plan: Plan, done: set[tuple[int, str, str, int]], as_json: bool) -> None:

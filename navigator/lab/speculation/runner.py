@@ -25,12 +25,12 @@ from navigator.config.paths import write_private
 from navigator.lab.runs import Recorder
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import ENGINES, Answer, Server
-from navigator.lab.speculation.launch import card_names
 from navigator.lab.speculation.plan import Engine, Plan, Start
 from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
+from navigator.swap.gpu import cards
 from navigator.swap.processes import MARK, send, strays
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _measured(
                 "block": str(block),
                 "repeat": repeat,
                 "version": version,
-                "card": card_names(),
+                "card": ", ".join(card.name for card in cards()),
             }
 
 
