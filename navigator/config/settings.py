@@ -335,13 +335,10 @@ class SwapSettings(Section):
 
 
 class CanarySettings(Section):
-    """The same questions to a loaded server at temperature 0: is it still what it was? (docs/strategies.md)"""
+    """The same questions to a loaded server at temperature 0: does it answer sense? (docs/strategies.md)"""
 
     enabled: bool = True
     """Ask them after each load. A server whose answers are garbage counts as not loaded."""
-    # Faults of a full cache show from about here.
-    # Ask once more in a residency when this share of the server's token memory is in use, where the server tells it.
-    kv_usage: ClassVar[float] = 0.8
 
 
 class BatchSettings(Section):

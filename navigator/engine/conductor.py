@@ -348,12 +348,11 @@ class Conductor:
         self._wake.set()
 
     async def _keep_watch(self) -> None:
-        """Look at the servers now and then: no call would notice a swap made elsewhere, a dead server or nonsense."""
+        """Look at the servers now and then: no call would notice a swap made elsewhere, or a dead server."""
         while True:
             await asyncio.sleep(_HEARTBEAT)
             try:
                 await self._watch.look()
-                await self._residency.examine()
             except Exception:
                 # A defect in a strategy's look must not end the session that goes well without it.
                 log.exception("a look at the servers broke")

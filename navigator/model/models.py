@@ -14,8 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from navigator.model.ids import ProposalId, TaskId
 from navigator.model.states import (
     REPRODUCED,
-    CanaryMoment,
-    CanaryOutcome,
     CheckOutcome,
     Complexity,
     Criterion,
@@ -530,28 +528,6 @@ class Swap(Model):
     warm_bytes: int = 0
     made_by: str = "navigator"
     session: int = 0
-
-
-class Canary(Model):
-    """A loaded server's answers to fixed questions at temperature 0, and how they compare with the reference.
-
-    `profile` is a digest of how the server says it was launched; `likeness` (0 to 1) is None without a reference. `tokens` are
-    those of questions and answers, `seconds` those of all of them. `accept_length` is None where the server counts none.
-    """
-
-    id: int = 0
-    role: Role
-    moment: CanaryMoment
-    model: str = ""
-    profile: str = ""
-    outcome: CanaryOutcome = CanaryOutcome.UNANSWERED
-    likeness: float | None = None
-    accept_length: float | None = None
-    reason: str = ""
-    answers: tuple[str, ...] = ()
-    tokens: int = 0
-    seconds: float = 0.0
-    at: str
 
 
 class Event(Model):

@@ -12,8 +12,6 @@ from typing import TypeVar
 from navigator.model.states import (
     PROPOSAL_TRANSITIONS,
     TASK_TRANSITIONS,
-    CanaryMoment,
-    CanaryOutcome,
     Complexity,
     Criterion,
     DecisionKind,
@@ -476,23 +474,6 @@ SCHEMA: tuple[str, ...] = (
         ended TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     "CREATE INDEX reviews_price ON reviews (at, price) WHERE price > 0",
-    # What a server answered to the same questions after each load.
-    f"""CREATE TABLE canaries (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        role TEXT NOT NULL {_one_of("role", (Role.GENERATOR, Role.REVIEWER))},
-        moment TEXT NOT NULL {_one_of("moment", CanaryMoment)},
-        model TEXT NOT NULL,
-        profile TEXT NOT NULL,
-        outcome TEXT NOT NULL {_one_of("outcome", CanaryOutcome)},
-        likeness REAL,
-        accept_length REAL,
-        reason TEXT NOT NULL DEFAULT '',
-        answers TEXT NOT NULL DEFAULT '[]',
-        tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
-        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
-        at TEXT NOT NULL
-    ) STRICT""",
-    "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
     "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
     # What a model asked to be shown before it answered. Words are free text: a new kind of look changes nothing here.
     """CREATE TABLE looks (
@@ -565,7 +546,6 @@ TABLES = (
     "judgements",
     "afterlives",
     "precedents",
-    "canaries",
     "agent_turns",
     "journal",
     "batches",
