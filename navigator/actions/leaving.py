@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from navigator.actions.preview import PreviewDependencies
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.git.private import PrivateRepo
-from navigator.journey.dependencies import at_home
+from navigator.journey.dependencies import Prompting, at_home
 from navigator.journey.review import answer_room, plan_review, prompt_dependencies
 from navigator.journey.subject import learn_leaving, leaving_messages, read_subject
 from navigator.model.models import Proposal, Usage
-from navigator.model.secrets import Redactor
 from navigator.model.states import Role
 
 if TYPE_CHECKING:
-    from navigator.client.tokens import TokenCounter
     from navigator.store.reads.reader import Reader
 
 REDACTED = "[redacted"
@@ -70,20 +67,6 @@ class Leaving:
 
 
 @dataclass
-class LeavingDependencies(PreviewDependencies):
-    """What the prompts are made with, without the state lock."""
-
-    redact: Redactor = field(default_factory=Redactor)
-
-    def counter_for(self, role: Role) -> TokenCounter:
-        """As `role`'s model counts; where it names no tokenizer, as the generator does."""
-        from navigator.client.tokens import load_counter
-
-        folder = self.settings.server(role).tokenizer
-        return load_counter(folder) if folder else self.counter
-
-
-@dataclass
 class LeavingView:
     """Plans readings by the final model. Runs git: use it in a thread."""
 
@@ -91,9 +74,9 @@ class LeavingView:
     settings: Settings
 
     @cached_property
-    def deps(self) -> LeavingDependencies:
+    def deps(self) -> Prompting:
         """Made once: the prompts' keys differ from those that are sent, and are as long."""
-        return LeavingDependencies(self.settings)
+        return Prompting(self.settings)
 
     def of(self, reader: Reader, proposal: Proposal) -> Leaving:
         """What would be sent of one proposal.

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from navigator.actions.preview import Preview, PreviewDependencies, preview
-from navigator.client.tokens import load_counter
+from navigator.actions.preview import Preview, preview
 from navigator.edits import parse_answer
 from navigator.git.private import PrivateRepo
 from navigator.journey import review as reviewing
 from navigator.journey.calls import Message, chat_request
+from navigator.journey.dependencies import Prompting
 from navigator.journey.drafting import Draft, NoChange, draft
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.journey.prompts.material import findings_block, worth_sending
@@ -161,11 +161,9 @@ def _review_trial(
     private = PrivateRepo.open(paths.private, project)
     subject = read_subject(private, project, task, proposal, earlier)
     server = settings.server(role)
-    counter = load_counter(server.tokenizer or settings.generator.tokenizer)
+    counter = Prompting(settings).counter_for(role)
     room = server.context_tokens - reviewing.answer_room(server)[0]
-    deps = ReviewPromptDependencies(
-        library, PreviewDependencies(settings).keys, counter.count, counter.exact, room
-    )
+    deps = ReviewPromptDependencies(library, Prompting(settings).keys, counter.count, counter.exact, room)
     plan = reviewing.plan_review(subject, deps)
     return Trial(
         task,
@@ -200,7 +198,7 @@ def _writer_trial(
         messages, _ = material.asking(library, place, kind=task.kind.value)
     if place == "revise":
         messages += _revision(store, library, task, place, prompted.key)
-    counter = PreviewDependencies(settings).counter
+    counter = Prompting(settings).counter
     return Trial(
         task,
         prompt,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -102,11 +102,46 @@ class MapShelf:
 
 
 @dataclass
-class Dependencies:
-    """One process's hold on the state folder.
+class Prompting:
+    """What prompts are made with. The state folder's lock is not needed for it.
 
     Args:
         settings: as read once at the start.
+        redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
+            the values of files that no model is shown, once a project's tests were about to run.
+    """
+
+    settings: Settings
+    redact: Redactor = field(default_factory=Redactor, kw_only=True)
+    keys: KeyRing = field(default_factory=KeyRing, kw_only=True)
+    maps: MapShelf = field(default_factory=MapShelf, kw_only=True)
+    _counters: dict[str, TokenCounter] = field(default_factory=dict, kw_only=True)
+
+    @cached_property
+    def prompts(self) -> PromptLibrary:
+        """The packaged templates, and the user's own in their place."""
+        return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """Counts tokens as the generator does, or estimates and says so."""
+        return self.counter_for(Role.GENERATOR)
+
+    def counter_for(self, role: Role) -> TokenCounter:
+        """Counts tokens as `role`'s model does; where it names no tokenizer, as the generator does."""
+        from navigator.client.tokens import load_counter
+
+        folder = self.settings.server(role).tokenizer or self.settings.generator.tokenizer
+        if folder not in self._counters:
+            self._counters[folder] = load_counter(folder)
+        return self._counters[folder]
+
+
+@dataclass
+class Dependencies(Prompting):
+    """One process's hold on the state folder.
+
+    Args:
         paths: the state folder.
         store: the one writer.
         reader: reads through the writer's own connection, so it sees what was just written.
@@ -119,11 +154,11 @@ class Dependencies:
         prepared: prompts that were made ahead, by everything that each was made of; each is taken once.
         checks_wanted: runs of projects' tests that tasks wait for, under way or queued: the exam's trials stand back for them.
         exams_wanted: who prepares exam items or waits to do so; they take turns by `exam_lock`.
-        redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
-            the values of files that no model is shown, once a project's tests were about to run.
+        baseline_locks: held, by project, while its tests run on a base: siblings wait for that one run.
+        landing_locks: held from a landing's plan to its end, tests included: landings of a project go one after the other.
+        landing_tests: set while the tests of a landing of the project run.
     """
 
-    settings: Settings
     paths: StatePaths
     store: Store
     reader: Reader
@@ -135,19 +170,15 @@ class Dependencies:
     conductor: Controls | None = None
     checks_wanted: int = 0
     exams_wanted: int = 0
-    redact: Redactor = field(default_factory=Redactor)
-    keys: KeyRing = field(default_factory=KeyRing)
-    maps: MapShelf = field(default_factory=MapShelf)
     prepared: dict[Hashable, object] = field(default_factory=dict)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
-    _counters: dict[Role, TokenCounter] = field(default_factory=dict)
     _lent: Counter[ModelClient] = field(default_factory=Counter)
     _rooms: dict[ModelClient, int] = field(default_factory=dict)
-    _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
-    _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
-    _landing_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
-    _landing_tests: dict[int, asyncio.Event] = field(default_factory=dict)
+    baseline_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    landing_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    landing_tests: dict[int, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    _project_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     def __post_init__(self) -> None:
         servers = [self.settings.server(role) for role in Role]
@@ -167,11 +198,6 @@ class Dependencies:
         return most if client is None else min(most, client.limiter.limit, self._rooms.get(client, most))
 
     @cached_property
-    def prompts(self) -> PromptLibrary:
-        """The packaged templates, and the user's own in their place."""
-        return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
-
-    @cached_property
     def strategy(self) -> SwapStrategy:
         """How the GPU changes hands.
 
@@ -188,24 +214,6 @@ class Dependencies:
         """The ids of every request that runs right now, on a connection that is kept or only lent."""
         for client in {*self._clients.values(), *self._lent}:
             yield from client.in_flight
-
-    @cached_property
-    def counter(self) -> TokenCounter:
-        """Counts tokens as the generator does, or estimates and says so."""
-        from navigator.client.tokens import load_counter
-
-        return load_counter(self.settings.generator.tokenizer)
-
-    def counter_for(self, role: Role) -> TokenCounter:
-        """Counts tokens as `role`'s model does; where it names no tokenizer, as the generator does."""
-        from navigator.client.tokens import load_counter
-
-        folder = self.settings.server(role).tokenizer
-        if not folder or folder == self.settings.generator.tokenizer:
-            return self.counter
-        if role not in self._counters:
-            self._counters[role] = load_counter(folder)
-        return self._counters[role]
 
     def client(self, role: Role) -> ModelClient:
         """The connection to the server that plays `role`."""
@@ -264,19 +272,7 @@ class Dependencies:
 
     def project_lock(self, project_id: int) -> asyncio.Lock:
         """Held while a project's private repository or its branches are written."""
-        return self._project_locks.setdefault(project_id, asyncio.Lock())
-
-    def landing_lock(self, project_id: int) -> asyncio.Lock:
-        """Held from a landing's plan to its end, tests included: landings of a project go one after the other."""
-        return self._landing_locks.setdefault(project_id, asyncio.Lock())
-
-    def landing_tests(self, project_id: int) -> asyncio.Event:
-        """Set while the tests of a landing of a project run."""
-        return self._landing_tests.setdefault(project_id, asyncio.Event())
-
-    def baseline_lock(self, project_id: int) -> asyncio.Lock:
-        """Held while a project's tests run on its base: siblings wait for that one run."""
-        return self._baseline_locks.setdefault(project_id, asyncio.Lock())
+        return self._project_locks[project_id]
 
     @cached_property
     def _checks_at_once(self) -> asyncio.Semaphore:

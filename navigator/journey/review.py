@@ -6,12 +6,12 @@ import asyncio
 import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from navigator.client.body import same_base
 from navigator.client.client import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
-from navigator.config.settings import ServerSettings, Settings
+from navigator.config.settings import ServerSettings
 from navigator.edits import parse_answer
 from navigator.figures.exam import advice_words, exam_scores
 from navigator.journey import change
@@ -22,7 +22,7 @@ from navigator.journey.calls import (
     is_tasks_fault,
     usage_of,
 )
-from navigator.journey.dependencies import Dependencies
+from navigator.journey.dependencies import Dependencies, Prompting
 from navigator.journey.proving import held_of
 from navigator.journey.reproducing import Talk, ask_tests, planned
 from navigator.journey.review_looking import SEQS, look_first
@@ -36,9 +36,7 @@ from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded.run import WorkerLost, run_bounded
 
 if TYPE_CHECKING:
-    from navigator.client.tokens import TokenCounter
-    from navigator.journey.prompts.blocks import KeyRing
-    from navigator.journey.prompts.library import PromptLibrary
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -59,25 +57,6 @@ PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final", Role.GENERATOR: "revie
 
 EXAM = "exam"
 """What it says of a reading of an item of the exam."""
-
-
-class Planning(Protocol):
-    """What the prompts of a review are made with."""
-
-    @property
-    def settings(self) -> Settings:
-        """See `Dependencies`."""
-
-    @property
-    def prompts(self) -> PromptLibrary:
-        """See `Dependencies`."""
-
-    @property
-    def keys(self) -> KeyRing:
-        """See `Dependencies`."""
-
-    def counter_for(self, role: Role) -> TokenCounter:
-        """See `Dependencies`."""
 
 
 async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -> None:
@@ -233,7 +212,7 @@ def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
     return run_bounded(read_review, answer.text, answer.reasoning, reading.asked, size=size)
 
 
-def prompt_dependencies(deps: Planning, role: Role) -> ReviewPromptDependencies:
+def prompt_dependencies(deps: Prompting, role: Role) -> ReviewPromptDependencies:
     """What reviews by `role` are made of: its tokenizer, and the room that its server's context leaves."""
     server = deps.settings.server(role)
     counter = deps.counter_for(role)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from navigator.config.settings import Settings
 from navigator.context.build import Context, build_context
@@ -15,15 +15,14 @@ from navigator.context.looks import MOST_REQUESTS
 from navigator.edits import marker_length
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
-from navigator.journey.dependencies import MapShelf
-from navigator.journey.prompts.blocks import KeyRing, data_block
-from navigator.journey.prompts.library import PromptLibrary
+from navigator.journey.dependencies import Prompting
+from navigator.journey.prompts.blocks import data_block
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Task
 from navigator.model.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
 
 if TYPE_CHECKING:
-    from navigator.client.tokens import TokenCounter
+    pass
 
 CONTEXT_AIM = 24_000
 """Tokens of context aimed at: solved tasks of this model class stayed under 20-30k (arXiv 2602.16069)."""
@@ -39,30 +38,6 @@ BYTES_A_TOKEN = 3
 
 LEAST = 1_000
 _TRIES = 3
-
-
-class PromptDependencies(Protocol):
-    """What a prompt is made with. `Dependencies` is one."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings."""
-
-    @property
-    def prompts(self) -> PromptLibrary:
-        """The templates."""
-
-    @property
-    def keys(self) -> KeyRing:
-        """The delimiters' keys."""
-
-    @property
-    def maps(self) -> MapShelf:
-        """The maps read last."""
-
-    @property
-    def counter(self) -> TokenCounter:
-        """Counts tokens."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +80,7 @@ class Elsewhere:
 
 
 def prompt_for(
-    deps: PromptDependencies,
+    deps: Prompting,
     source: TreeSource,
     task: Task,
     project: Project,
@@ -164,7 +139,7 @@ def prompt_for(
 
 
 def _render(
-    deps: PromptDependencies,
+    deps: Prompting,
     context: Context,
     task: Task,
     project: Project,
