@@ -21,7 +21,6 @@ from navigator.engine.ahead import Ahead
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.idle import Idle
 from navigator.engine.incoming import Incoming
-from navigator.engine.measuring import SwapMeasurement
 from navigator.engine.metrics import MetricsServer
 from navigator.engine.on_events import OnEvents
 from navigator.engine.reconcile import Reconciler
@@ -66,8 +65,6 @@ class RunOptions:
 
     until: str = ""
     max_swaps: int | None = None
-    measure: int = 0
-    """Swaps each way to measure; a session with it does no task."""
     only: frozenset[str] = frozenset()
     """The tasks to work on; empty: all. A session with it looks for no other work and asks no exam."""
 
@@ -103,7 +100,6 @@ class Conductor:
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
         self._metrics: MetricsServer | None = None
-        self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Reconciler(deps, self._live, self._residency, self._storage, self._wake.set)
         self._events = OnEvents(deps, self._storage)
         self._finished = False
@@ -145,8 +141,6 @@ class Conductor:
                 self._spawn(keep_preparing(deps, self._storage, self._swapped))
                 self._spawn(self._incoming.run())
                 self._spawn(Idle(deps, self._storage, self._at_rest).run())
-            if self._options.measure:
-                self.measure(self._options.measure)
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -188,7 +182,6 @@ class Conductor:
             return _HEARTBEAT
         self._storage.take_back(frozenset(self._live.busy))
         self._batches.end_if_quiet(until=self._options.until)
-        self._measurement.step()
         if self._figures_at != self._live.swaps_made:
             # A swap just ended: what it took is known, and nothing hurries.
             self._figures_at = self._live.swaps_made
@@ -199,11 +192,9 @@ class Conductor:
             until=self._options.until,
             max_swaps=self._options.max_swaps,
             both_resident=self._deps.strategy.both_resident,
-            exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER) and not self._measurement.running),
+            exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER)),
         )
-        if self._options.measure:
-            snapshot = replace(snapshot, capacity=dict.fromkeys(Role, 0))
-        elif self._options.only:
+        if self._options.only:
             mine = (one for one in snapshot.tasks if one.id in self._options.only or one.landing_due)
             snapshot = replace(snapshot, tasks=tuple(mine), exam=acts.ExamView())
         self._looked_at = snapshot
@@ -370,28 +361,17 @@ class Conductor:
 
     def review_now(self) -> None:
         """Load the reviewer without waiting for the batch to fill."""
-        self._measurement.stop("you asked for a review", stay=True)
         self._live.hurry = True
         self._live.pardon(Role.REVIEWER)
 
     def swap_to(self, role: Role) -> bool:
         """Load a role when current work finishes; the scheduler decides what follows."""
-        self._measurement.stop("you asked for a model", stay=True)
         loaded = self._live.resident is role and self._live.swapping_to is None
         self._live.pardon(role)
         if loaded or self._deps.strategy.both_resident:
             return True
         self._live.wanted = role
         return False
-
-    def measure(self, round_trips: int) -> int:
-        """Swap to and fro while nothing waits."""
-        most = self._options.max_swaps
-        return self._measurement.begin(round_trips, None if most is None else most - self._live.swaps_made)
-
-    def stop_measuring(self) -> bool:
-        """End that after the swap in progress."""
-        return self._measurement.stop("you stopped it")
 
     def ask_exam(self, items: int) -> tuple[int, int]:
         """Ask so many items of the reviewer's exam, whatever their share, once it is loaded."""
@@ -466,7 +446,7 @@ class Conductor:
             self._batches.end()
             with self._deps.store.transaction() as tx:
                 tx.set_meta(UNTIL, None)
-                since = {} if self._options.only or self._options.measure else {"since": self.session.began}
+                since = {} if self._options.only else {"since": self.session.began}
                 tx.event("conductor_ended", data={"reason": self._stopping} | since)
             await recover(self._deps)
         await self._events.close(finish=self._finished)
