@@ -196,7 +196,6 @@ def _not_withdrawn(on: Subject, held: Escalation) -> NavigatorError | None:
 def _swap_lines(reader: Reader, args: EscalateArgs) -> list[str]:
     """What reading them now costs, from this machine's own swaps where there are some."""
     from navigator.config.settings import load_settings
-    from navigator.schedule.forecast import price
     from navigator.sheet.measured import measured_figures
 
     settings = load_settings()
@@ -218,15 +217,15 @@ def _swap_lines(reader: Reader, args: EscalateArgs) -> list[str]:
     )
     if reader.rehearsal:
         known = "simulated, of the rehearsal"
-    waiting = max(0, others) + count
-    cost = price(waiting, settings.batch.target, figures)
+    waiting, target = max(0, others) + count, settings.batch.target
     with_them = (
         f"{plural(others, 'other proposal')} that wait{'s' if others == 1 else ''}" if others > 0 else ""
     )
     return [
         f"It is not loaded: a swap of {figures.swap_in:.1f} s there and {figures.swap_back:.1f} s back ({known}).",
         f"Read with it: {with_them}." if with_them else "Nothing else waits that would share the swaps.",
-        f"The swaps cost {cost.now_each or 0:.1f} s for each now, {cost.target_each:.1f} s in a batch of {cost.target}.",
+        f"The swaps cost {figures.round_trip / waiting:.1f} s for each now, {figures.round_trip / target:.1f} s in a batch of"
+        f" {target}.",
         f"Nothing is written for about {figures.round_trip + waiting * each:.0f} s.",
         *lines,
     ]

@@ -9,7 +9,6 @@ import click
 
 from navigator.cli import output
 from navigator.cli.session import reading
-from navigator.model.states import TaskState
 from navigator.model.text import plural
 from navigator.schedule.forecast import (
     BEST_WITHIN,
@@ -21,7 +20,6 @@ from navigator.schedule.forecast import (
     best_batch,
     between,
     break_even,
-    price,
     task_steps,
 )
 from navigator.schedule.forecast import forecast as batch_forecast
@@ -73,7 +71,7 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
     """Estimate when all that is queued is done, and the time of a batch, from figures measured here, else published ones.
 
     Options override the figures. What is queued is followed task by task: written, checked, reviewed, and revised at the revise
-    rate, as `navigator run` would do it. `navigator stats cost` says how far off that was.
+    rate, as `navigator run` would do it.
 
     The break-even is against one model that stays loaded, writes every change and is not reviewed. The best batch is the
     smallest one whose time per change is within 5% of an endless batch's.
@@ -84,7 +82,6 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
     target = settings.batch.target
     with reading() as store:
         figures, origin = _measured(store, settings.swap)
-        waiting = len(store.tasks({TaskState.AWAITING_REVIEW}))
         named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         if named:
             known = 0 if "revise_rate" in named else figures.revise_n  # what is given has no interval
@@ -93,14 +90,12 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
         left = time_to_finish(store, settings, figures)
         names = {project.id: project.name for project in store.projects(include_removed=True)}
     result = batch_forecast(batch or target, figures)
-    now = price(waiting, target, figures)
     even, best = break_even(figures), best_batch(figures)
     steps = None if revisions is None else task_steps(figures, revisions=revisions)
     if as_json:
         document: dict[str, Any] = {
             "figures": asdict(figures) | {"source": origin},
             "forecast": asdict(result) | {"source": origin},
-            "price": asdict(now),
             "break_even": asdict(even),
             "best_batch": best,
             "interval": _ends(result.batch, figures),
@@ -118,10 +113,6 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
         _tell_remaining(left, names)
     output.say(f"Figures: {origin}.")
     _tell_batch(result, figures)
-    if waiting and result.swap_each:
-        output.say(
-            f"{waiting} waiting; swap time per proposal: {now.now_each:.1f} s now, {now.target_each:.1f} s at {target}."
-        )
     _tell_even(even, best, figures)
     if steps is not None:
         _tell_steps(steps, revisions or 0)

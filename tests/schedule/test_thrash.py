@@ -12,7 +12,7 @@ from benchmarks.workloads import Scenario, workload
 from navigator.model.snapshot import Action, BatchRules, Generate, ReviewTask, SchedulerSnapshot, SwapTo
 from navigator.model.states import Role
 from navigator.schedule.next_actions import next_actions
-from navigator.schedule.session import Job, Request, Session
+from navigator.schedule.session import Job, Session
 from tests.schedule.test_session import SCENARIOS
 
 EVEN = Scenario(spread=0, revise_rate=0, check_failures=0, swap_spread=0)
@@ -41,8 +41,8 @@ def alternating(pairs: int, apart: float) -> list[Job]:
             id=f"T{number + 1}",
             project=number % 3,
             arrival=number * apart,
-            writes=(Request(8000, 2000),),
-            reviews=(Request(6000, 500),),
+            writes=(2000.0,),
+            reviews=(500.0,),
             checks=(5.0,),
             priority=1,
         )
