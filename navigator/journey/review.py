@@ -26,9 +26,9 @@ from navigator.journey.dependencies import Dependencies, Prompting
 from navigator.journey.proving import held_of
 from navigator.journey.reproducing import Talk, ask_tests, planned
 from navigator.journey.review_looking import SEQS, look_first
-from navigator.journey.reviewing.answer import RawReview, review_schema, united
+from navigator.journey.reviewing.answer import RawReview, review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
-from navigator.journey.reviewing.join import Answered, join, unread_of
+from navigator.journey.reviewing.join import Answered, join
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
 from navigator.journey.subject import Change, gather_subject, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
@@ -290,7 +290,6 @@ async def _ask(
             else:
                 answers.append(looked.answer)
                 return read
-    kept: RawReview | None = None
     for attempt in range(2):
         try:
             answer = await call_model(
@@ -318,26 +317,14 @@ async def _ask(
             break
         answers.append(answer)
         try:
-            raw = await asyncio.to_thread(read_answer, answer, reading)
-            read = Answered(reading, raw if kept is None else united(kept, raw))
-            left = unread_of(read)
-            fits = reading.tokens + 2 * room <= deps.settings.server(role).context_tokens
-            if attempt or not left or not fits or asked_as is not Role.REVIEWER:
-                return read
-            kept = raw
-            _, user, _ = deps.prompts.render("review-rest", labels=", ".join(left))
-            messages = (
-                *messages,
-                {"role": "assistant", "content": answer.text},
-                {"role": "user", "content": user},
-            )
+            return Answered(reading, await asyncio.to_thread(read_answer, answer, reading))
         except (UnreadableReview, WorkerLost) as error:
             why = str(error)
             if subject.exam_item is None:
                 with deps.store.transaction() as tx:
                     about = subject.proposal.id
                     tx.event("review_unreadable", task_id=task.id, proposal_id=about, data={"why": why})
-    return Answered(reading, kept, "" if kept else why)
+    return Answered(reading, None, why)
 
 
 def _schema(subject: Change, reading: Reading) -> dict[str, Any]:
