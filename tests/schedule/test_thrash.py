@@ -41,8 +41,8 @@ def alternating(pairs: int, apart: float) -> list[Job]:
             id=f"T{number + 1}",
             project=number % 3,
             arrival=number * apart,
-            writes=(2000.0,),
-            reviews=(500.0,),
+            writes=(2177.0,),
+            reviews=(615.0,),
             checks=(5.0,),
             priority=1,
         )
