@@ -7,13 +7,9 @@ import os
 import stat
 import tempfile
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from navigator.model.errors import ConfigError, MissingPart
-from navigator.model.json_text import read_toml
 
 CONFIG_VARIABLE = "NAVIGATOR_CONFIG"
 STATE_VARIABLE = "NAVIGATOR_STATE"
@@ -269,9 +265,3 @@ def resource_dir(name: str) -> Path:
         f"The folder {name}/ is missing from this installation of Navigator.",
         hint="Reinstall the package navigator-cascade.",
     )
-
-
-@cache
-def table(package: str, name: str) -> dict[str, Any]:
-    """The TOML file `name` in the folder of `package`, read once."""
-    return read_toml((files(package) / name).read_text(encoding="utf-8"))

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from navigator.config.paths import table, write_private
+from navigator.config.paths import write_private
 from navigator.model import patterns
 from navigator.model.errors import MissingPart
-from navigator.model.json_text import read_json
+from navigator.model.json_text import read_json, table
 from navigator.model.text import safe_line
 from navigator.swap.remote.machine import HERE, Machine
 

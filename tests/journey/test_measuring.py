@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,57 +12,42 @@ from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
 from navigator.cli.swap_measure import COMPLETE
-from navigator.engine import conductor as conducting
-from tests.journey.scripted_models import Models, speaking
-from tests.journey.support import PATIENCE, Desk, hurry
-from tests.journey.test_conductor import Room, edit
-from tests.journey.test_reconcile import asked, settings, staying, swapping, until
+from tests.journey.room import Room
+from tests.journey.support import PATIENCE, Desk
+from tests.journey.swaps import asked, staying, swapping, until
 
 
 @pytest.fixture
-def models(tmp_path: Path) -> Iterator[Models]:
-    holds = tmp_path / "loaded"
-    holds.write_text("generator")
-    with speaking(Models(lambda messages: edit("return x * 2"), holds=holds)) as models:
-        yield models
+def room(swapped: Room) -> Room:
+    return swapped
 
 
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch, retries=2)
-    monkeypatch.setattr(conducting, "_HEARTBEAT", 0.05)
-    swapping(tmp_path)
-    made = Room(tmp_path, models, monkeypatch)
-    made.config.write_text(settings(tmp_path, models.url))
-    return made
-
-
-def command(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["swap", "measure", "--yes", *words])
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, list(words))
 
 
 def test_it_is_refused_while_a_task_waits_or_a_conductor_runs(room: Room) -> None:
     def meanwhile(ask: Any) -> None:
         until(lambda: ask("status")["resident"] == "generator", "the generator")
-        done = command("-n", "2")
+        done = run("swap", "measure", "--yes", "-n", "2")
         assert (done.exit_code, "A conductor is running" in str(done.exception)) == (1, True)
 
     staying(room, meanwhile)
     room.queue("another", files=[])
-    done = command("-n", "2")
+    done = run("swap", "measure", "--yes", "-n", "2")
     assert (done.exit_code, "1 task waits" in str(done.exception)) == (1, True)
 
 
 def test_a_swap_that_fails_ends_it(room: Room, tmp_path: Path) -> None:
     swapping(tmp_path, '[ "$1" = reviewer ] && echo "CUDA out of memory" >&2 && exit 1; echo "$1" > loaded')
-    done = command("-n", "3", "--json")
+    done = run("swap", "measure", "--yes", "-n", "3", "--json")
     document = json.loads(done.stdout)
     assert (done.exit_code, document["swaps"], document["resident"]) == (1, 1, "generator")
     assert "out of memory" in document["ended"]
 
 
 def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_path: Path) -> None:
-    done = command("-n", "3", "--json")
+    done = run("swap", "measure", "--yes", "-n", "3", "--json")
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
     assert (document["ended"], document["swaps"], document["resident"]) == (COMPLETE, 6, "generator")
@@ -85,20 +69,13 @@ def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_pat
     assert (tmp_path / "loaded").read_text() == "generator\n"
 
 
-def test_where_both_models_stay_loaded_there_is_nothing_to_measure(room: Room, models: Models) -> None:
-    room.config.write_text(models.settings)
-    done = command()
-    assert done.exit_code == 1
-    assert "there is no swap to measure" in str(done.exception)
-
-
 def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: Room) -> None:
     for number in range(2):
         room.queue(f"Make double() multiply, {number}", files=[])
     room.work()
-    figures = json.loads(CliRunner().invoke(cli, ["forecast", "--json"]).stdout)["figures"]
+    figures = json.loads(run(*["forecast", "--json"]).stdout)["figures"]
     assert (figures["revise_rate"], figures["revise_n"]) == (0.0, 2)
-    assert "0% [0–66], n = 2 first verdicts, anecdotal" in CliRunner().invoke(cli, ["forecast"]).stdout
+    assert "0% [0–66], n = 2 first verdicts, anecdotal" in run(*["forecast"]).stdout
     words = [
         "--revise-rate",
         "0.3",
@@ -110,7 +87,7 @@ def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: 
         "184",
     ]
     words += ["--review-tokens", "500", "--reviewer-speed", "48", "--single-speed", "38"]
-    given = CliRunner().invoke(cli, ["forecast", *words, "--json"])
+    given = run(*["forecast", *words, "--json"])
     document = json.loads(given.stdout)
     assert (document["figures"]["revise_rate"], document["figures"]["revise_n"]) == (0.3, 0)
     assert len(document["one_task"]["steps"]) == 11

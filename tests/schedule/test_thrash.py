@@ -61,7 +61,7 @@ def test_every_residency_works_and_there_are_at_most_two_for_each_round(scenario
     assert all(seen.calls), "no swap without gain"
 
 
-@pytest.mark.parametrize(("apart", "most"), [(20.0, 11), (60.0, 41), (100.0, 73)])
+@pytest.mark.parametrize(("apart", "most"), [(20.0, 15), (60.0, 41), (100.0, 73)])
 def test_urgent_tasks_that_alternate_share_what_comes_meanwhile(apart: float, most: int) -> None:
     """Each task comes when the one before waits for the other model. From a round trip apart each is written and read alone."""
     session = Session(EVEN.machine(), alternating(40, apart)).run()

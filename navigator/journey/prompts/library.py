@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from navigator.config.paths import table
 from navigator.model.errors import ConfigError, NotFound
+from navigator.model.json_text import table
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
