@@ -65,7 +65,7 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
                 hint="`navigator run --until idle` finishes it first.",
             )
         if not yes:
-            _confirm(deps.reader, round_trips, strategy.recorded)
+            _ask_first(deps.reader, round_trips, strategy.recorded)
         newest = max((swap.id for swap in deps.reader.swaps(1)), default=0)
         ended = asyncio.run(_measured(deps, round_trips, as_json))
         embedded = strategy.embedded
@@ -79,7 +79,7 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
         sys.exit(1)
 
 
-def _confirm(reader: Reader, round_trips: int, strategy: str) -> None:
+def _ask_first(reader: Reader, round_trips: int, strategy: str) -> None:
     """Say how long it takes, and ask."""
     from navigator.figures.swaps import usual_swap
     from navigator.schedule.forecast import PUBLISHED
