@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 COMPLETE = "complete"
 _STOPPED = "you stopped it"
 
-_SWAPS = 500
-"""Newest swaps that the medians of the estimate are made from."""
-
 
 @click.command()
 @click.option(
@@ -65,7 +62,7 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
                 hint="`navigator run --until idle` finishes it first.",
             )
         if not yes:
-            _ask_first(deps.reader, round_trips, strategy.recorded)
+            _ask_first(deps.reader, round_trips)
         newest = max((swap.id for swap in deps.reader.swaps(1)), default=0)
         ended = asyncio.run(_measured(deps, round_trips, as_json))
         embedded = strategy.embedded
@@ -79,24 +76,16 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
         sys.exit(1)
 
 
-def _ask_first(reader: Reader, round_trips: int, strategy: str) -> None:
+def _ask_first(reader: Reader, round_trips: int) -> None:
     """Say how long it takes, and ask."""
-    from navigator.figures.swaps import usual_swap
-    from navigator.schedule.forecast import PUBLISHED
+    from navigator.actions.conducting import swap_seconds
 
     if not sys.stdin.isatty():
         raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
-    swaps = reader.swaps(_SWAPS)
-    ways = (("generator", "reviewer", PUBLISHED.swap_in), ("reviewer", "generator", PUBLISHED.swap_back))
-    measured = [usual_swap(swaps, origin, to, strategy) for origin, to, _ in ways]
-    there, back = (
-        found.seconds.median if found and found.seconds else published
-        for found, (_, _, published) in zip(measured, ways, strict=True)
-    )
-    source = "measured medians" if all(measured) else "published times; not both are measured here yet"
+    there, back, known = swap_seconds(reader)
     click.echo(
         f"  This takes about {round_trips * (there + back) / 60:.0f} min: {there:.1f} s to the reviewer, {back:.1f} s back"
-        f" ({source}). Ctrl-C ends it and loads the model that is loaded now.",
+        f" ({known}). Ctrl-C ends it and loads the model that is loaded now.",
         err=True,
     )
     click.confirm(f"Swap {round_trips} time{'s' if round_trips != 1 else ''} each way", abort=True, err=True)

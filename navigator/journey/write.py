@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import Counter
 
-from navigator.edits import parse_answer
+from navigator.edits.parser import parse_answer
 from navigator.journey import change
 from navigator.journey.calls import Message
 from navigator.journey.dependencies import Dependencies

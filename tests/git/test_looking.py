@@ -18,7 +18,7 @@ from navigator.context.looks import (
     read_requests,
 )
 from navigator.context.repomap.index import RepoMap
-from navigator.edits import parse_answer
+from navigator.edits.parser import parse_answer
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.model.models import Project

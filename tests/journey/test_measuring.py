@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from navigator.cli.main import cli
 from navigator.cli.swap_measure import COMPLETE
 from tests.journey.room import Room
-from tests.journey.support import PATIENCE, Desk
+from tests.journey.support import PATIENCE
 from tests.journey.swaps import asked, staying, swapping, until
 
 
@@ -60,7 +60,7 @@ def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_pa
 
 
 def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_path: Path) -> None:
-    child = Desk(room.paths.root, room.config).start("swap", "measure", "-n", "1000", "--yes")
+    child = room.desk.start("swap", "measure", "-n", "1000", "--yes")
     until(lambda: len(asked(tmp_path)) >= 3, "the third swap")
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=PATIENCE)
