@@ -12,17 +12,17 @@ import click
 
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
-from navigator.cli.session import locked_dependencies, reading, state_paths
+from navigator.cli.session import confirmed, locked_dependencies, reading, state_paths
 from navigator.cli.swap import swap_alone
 from navigator.config.settings import time_scale as scale_of
 from navigator.engine.client import request
-from navigator.model.errors import Conflict, UsageError
+from navigator.model.errors import Conflict
 from navigator.model.states import LOOP_TASK_STATES, Role
+from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.journey.dependencies import Dependencies
-    from navigator.store.reads.reader import Reader
 
 COMPLETE = "complete"
 _STOPPED = "you stopped it"
@@ -38,19 +38,22 @@ _STOPPED = "you stopped it"
     help="Swaps in each direction.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--time-scale", type=float, default=None, help="Rehearsal only: factor on simulated times.")
 @output.JSON
-def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool) -> None:
+def measure(round_trips: int, yes: bool, as_json: bool) -> None:
     """Swap to the reviewer and back, again and again, and print count, mean, median and P95.
 
     Only while no task waits and no conductor runs. It ends on the model that was loaded at the start; Ctrl-C ends it after the
     swap in progress, a second Ctrl-C at once. Every swap is recorded as any other.
     """
     paths = state_paths()
+    confirmed(
+        f"Swap {plural(round_trips, 'time')} each way? `navigator swap log` says how long each takes.",
+        yes=yes,
+    )
     with suppress(NoConductor):
         request(paths.socket, "status", {}, timeout=5)
         raise Conflict("A conductor is running.", hint="Stop it with `navigator run --stop`, then try again.")
-    with locked_dependencies(paths, time_scale=scale_of(time_scale)) as deps:
+    with locked_dependencies(paths, time_scale=scale_of(None)) as deps:
         strategy = deps.strategy
         if strategy.both_resident:
             raise Conflict(
@@ -61,8 +64,6 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
                 f"{waiting:,} task{'s wait' if waiting != 1 else ' waits'}: swaps are measured only while there is no work.",
                 hint="`navigator run --until idle` finishes it first.",
             )
-        if not yes:
-            _ask_first(deps.reader, round_trips)
         newest = max((swap.id for swap in deps.reader.swaps(1)), default=0)
         ended = asyncio.run(_measured(deps, round_trips, as_json))
         embedded = strategy.embedded
@@ -74,21 +75,6 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
         output.note("The rehearsal's server stopped with this command.")
     if ended not in (COMPLETE, _STOPPED):
         sys.exit(1)
-
-
-def _ask_first(reader: Reader, round_trips: int) -> None:
-    """Say how long it takes, and ask."""
-    from navigator.actions.conducting import swap_seconds
-
-    if not sys.stdin.isatty():
-        raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
-    there, back, known = swap_seconds(reader)
-    click.echo(
-        f"  This takes about {round_trips * (there + back) / 60:.0f} min: {there:.1f} s to the reviewer, {back:.1f} s back"
-        f" ({known}). Ctrl-C ends it and loads the model that is loaded now.",
-        err=True,
-    )
-    click.confirm(f"Swap {round_trips} time{'s' if round_trips != 1 else ''} each way", abort=True, err=True)
 
 
 async def _measured(deps: Dependencies, round_trips: int, quiet: bool) -> str:

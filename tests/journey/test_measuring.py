@@ -22,8 +22,8 @@ def room(swapped: Room) -> Room:
     return swapped
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(cli, list(words))
+def run(*words: str, catch: bool = True) -> Result:
+    return CliRunner().invoke(cli, list(words), catch_exceptions=catch)
 
 
 def test_it_is_refused_while_a_task_waits_or_a_conductor_runs(room: Room) -> None:
