@@ -19,7 +19,7 @@ from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import TaskState
 from tests.journey.room import Room, edit
 from tests.journey.scripted_models import Models
-from tests.journey.support import PATIENCE, Desk
+from tests.journey.support import PATIENCE
 from tests.journey.swaps import asked, room_queue, staying, swapping, until
 
 
@@ -158,8 +158,17 @@ def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_pa
     assert asked(tmp_path) == ["reviewer", "generator"] * 3
 
 
+def test_the_command_through_a_running_conductor(room: Room) -> None:
+    def meanwhile(ask: Any) -> None:
+        until(lambda: loaded(ask) == "generator", "the generator")
+        child = room.desk.run("swap", "measure", "-n", "2", "--yes")
+        assert b"round trip" in child.stdout and b"Ended: complete. Loaded: generator." in child.stdout
+
+    staying(room, meanwhile)
+
+
 def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_path: Path) -> None:
-    child = Desk(room.paths.root, room.config).start("swap", "measure", "-n", "1000", "--yes")
+    child = room.desk.start("swap", "measure", "-n", "1000", "--yes")
     until(lambda: len(asked(tmp_path)) >= 3, "the third swap")
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=PATIENCE)
