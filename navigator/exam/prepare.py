@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,8 +36,8 @@ from navigator.store.database import is_low
 ACCEPTED = "exam_accepted"
 """The key under which it is kept that the user wants an exam."""
 
-_SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT)
-
+SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT)
+"""What items are made from."""
 
 _PATIENCE, _TIMES = 20.0, 10.0
 """A trial's tests may take this many seconds, or as many times what they take on today's tree."""
@@ -90,7 +89,6 @@ async def prepare_project(
     project: Project,
     *,
     limit: int | None = None,
-    sources: Sequence[ExamSource] = (),
     seconds: float | None = None,
     behind: bool = False,
 ) -> PreparedProject:
@@ -101,7 +99,6 @@ async def prepare_project(
 
     Args:
         limit: faulty items the project is to have; by default that of the settings, like `seconds`, which test runs may take.
-        sources: what to make; all where none is given.
         behind: end after the candidate under way when somebody else wants to prepare items.
     """
     deps.exams_wanted += 1
@@ -111,7 +108,6 @@ async def prepare_project(
                 deps,
                 project,
                 limit or deps.settings.exam.items,
-                sources or _SOURCES,
                 deps.settings.exam.prepare_seconds if seconds is None else seconds,
                 behind=behind,
             )
@@ -123,7 +119,6 @@ async def _prepare(
     deps: Dependencies,
     project: Project,
     limit: int,
-    sources: Sequence[ExamSource],
     seconds: float,
     *,
     behind: bool,
@@ -133,7 +128,7 @@ async def _prepare(
         maker = await maker_of(deps, project, seconds)
     except NavigatorError as error:
         return PreparedProject(project=project.name, problem=error.message, hint=error.hint)
-    progress = _begin(deps, maker, limit, sources)
+    progress = _begin(deps, maker, limit)
     while (source := progress.next_source()) is not None:
         if behind and deps.exams_wanted > 1:
             progress.ended = "another run takes over"
@@ -216,13 +211,13 @@ def _require_passing(project: Project, head: str, found: Baseline) -> None:
         )
 
 
-def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamSource]) -> _Progress:
+def _begin(deps: Dependencies, maker: Maker, limit: int) -> _Progress:
     """Everything that may become an item, less what is one and what was tried before with a result that still holds."""
     project = maker.project
     items = [
         item
         for item in deps.reader.exam_items(retired=True)
-        if item.project_id == project.id and item.source not in (*PAST, ExamSource.SYNTHETIC)
+        if item.project_id == project.id and item.source not in PAST
     ]
     maker.used.update(item.origin.split(":")[2] for item in items)
     accepted = [
@@ -235,7 +230,7 @@ def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamS
     changes = [*of_proposals(known), *of_commits(maker.commits)]
     found: dict[ExamSource, list[Commit | Picked]] = {
         source: [*fixes(maker.commits)] if source is ExamSource.REVERSED_FIX else [*changes]
-        for source in sources
+        for source in SOURCES
     }
     left = {
         source: deque(

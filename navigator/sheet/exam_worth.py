@@ -19,7 +19,7 @@ def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:
     counts = reader.exam_counts(since)
     reviewers = {(row.model, row.prompt_version) for row in counts}
     verdicts = [row for reviewer in reviewers for row in reader.newest_verdicts(*reviewer, since)]
-    return exam_scores(counts, verdicts, reader.exam_pairs("again", since))
+    return exam_scores(counts, verdicts)
 
 
 def worth_of(reader: Reader, review: Review) -> str:
@@ -48,7 +48,6 @@ class Independence:
     any, None where there was none."""
 
     models: Paired
-    synthetic: bool
     night: float | None
 
     @property
@@ -60,18 +59,16 @@ class Independence:
             return f"It is not known whether one model could do both: {known}."
         low, high = round(100 * gain.low), round(100 * gain.high)
         cost = "no swap" if self.night is None else f"{max(1, round(self.night / 60))} min of swaps a night"
-        on = " of our synthetic cases, which flatter every model" if self.synthetic else ""
-        return f"One model could do both; here the second one finds [{low} to {high}] more of 100 faults{on}, for {cost}."
+        return f"One model could do both; here the second one finds [{low} to {high}] more of 100 faults, for {cost}."
 
 
 def independence(reader: Reader, since: str = "") -> Independence:
-    """What is known of it: from the project's own items, else from those that come with Navigator."""
-    own = reader.exam_pairs("models", since)
-    found = paired(own or reader.exam_pairs("synthetic", since))
+    """What is known of it."""
+    found = paired(reader.exam_pairs("models", since))
     days: dict[str, float] = defaultdict(float)
     for swap in reader.swaps(SWAPS):
         days[swap.started[:10]] += swap.seconds
-    return Independence(found, not own, sum(days.values()) / len(days) if days else None)
+    return Independence(found, sum(days.values()) / len(days) if days else None)
 
 
 def read_backtest(reader: Reader, projects: Collection[int] = (), since: str = "") -> tuple[Backtest, str]:
@@ -82,7 +79,7 @@ def read_backtest(reader: Reader, projects: Collection[int] = (), since: str = "
         if item.source in PAST and (not projects or item.project_id in projects)
     }
     mine = [one for one in reader.exam_answers() if one.item_id in items and one.role is Role.REVIEWER]
-    given = [one for one in mine if not one.turn and one.at >= since]
+    given = [one for one in mine if one.at >= since]
     newest = (given[-1].model, given[-1].prompt_version) if given else ("", "")
     mine = [one for one in given if (one.model, one.prompt_version) == newest]
     return backtest((items[one.item_id], one) for one in mine), ", ".join(newest).strip(", ")

@@ -20,9 +20,6 @@ from tests.git.world import git
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection, speaking
 from tests.journey.support import fingerprint, hurry
 from tests.journey.test_conductor import Room, edit, text_of
-from tests.journey.test_exam_prepare import RENAMED, T_FEATURE
-from tests.journey.test_exam_prepare import Room as ProvingRoom
-from tests.sandbox.support import needs_sandbox
 
 PARTS = 6
 SEEN = (1, 2)
@@ -109,7 +106,7 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
     assert 0 < begun < len(items)
     models.read = script
     room.work()
-    answers = [one for one in room.read().exam_answers() if not one.turn]
+    answers = room.read().exam_answers()
     assert sorted(one.item_id for one in answers) == [item.id for item in items]
 
     # Nothing in a prompt tells one kind from the other, and nothing of the fixes is in any.
@@ -127,12 +124,11 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
     assert found["projects"][0]["sources"]["shipped"]["known"] == 4, "nothing is made twice"
     assert (found["caught"]["n"], found["caught"]["value"], found["flagged"]["value"]) == (4, 0.5, 0.25)
     assert found["false_alarms_each"]["value"] == 0.5
-    assert found["public"] == ["github.com"]
     assert {bug["title"][-8] for bug in found["bugs"] if bug["caught"]} == {"1", "2"}
 
     told = run("backtest")
     assert "caught 2 of 4 bugs you shipped (50% [15–85]), with 0.5 false alarms for each" in told
-    assert "may have been trained" in told and "secret" not in told and "\x1b" not in told
+    assert "the model may know these commits" in told and "secret" not in told and "\x1b" not in told
     assert "Caught: " in told and "Missed: " in told and "only add lines" in told
     assert fingerprint(room.repository) == before
 
@@ -173,27 +169,6 @@ def test_a_withheld_commit_is_never_an_item(room: Room) -> None:
     made = json.loads(run("backtest", "--json"))["projects"][0]
     assert made["sources"]["shipped"]["rejected"] == {"a model may not be shown the commit": 1}
     assert not [item for item in room.read().exam_items() if item.title == "Add keys"]
-
-
-@needs_sandbox
-@pytest.mark.sandbox
-def test_a_test_of_today_that_fails_without_the_fix_is_proof(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = ProvingRoom(tmp_path, monkeypatch)
-    right = RENAMED.replace("half(x, True) + 1, label", "half(x, True), label")
-    room.commit(
-        "Fix wrong result of both()", {"app.py": right, "test_app.py": T_FEATURE.replace("(5, ", "(4, ")}
-    )
-    wordy = right.replace('        return "more"\n', '        return str("more")\n')
-    room.commit("Say more", {"app.py": wordy})
-    room.commit("Fix wrong more", {"app.py": wordy.replace('str("more")', '"more"')})
-    room.add()
-    before = fingerprint(room.path)
-    made = room.prepare(past=True)
-    proofs = {item.evidence["fix_subject"]: item.evidence["proof"] for item in room.items() if item.faulty}
-    assert proofs == {"Fix wrong result of both()": "failing", "Fix wrong more": "no test fails"}
-    assert made.runs >= 3 and fingerprint(room.path) == before
 
 
 def test_what_git_takes_too_long_for_is_counted_and_a_damaged_history_is_a_problem(

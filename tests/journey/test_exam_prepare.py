@@ -108,8 +108,10 @@ class Room:
     def add(self, check: str = CHECK) -> None:
         self.act("project.add", path=str(self.path), name="code", check=check)
 
-    def prepare(self, **args: Any) -> PreparedProject:
-        (found,) = self.act("exam.prepare", **args)["projects"]
+    def prepare(self, *sources: ExamSource, **args: Any) -> PreparedProject:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(preparing, "SOURCES", sources or preparing.SOURCES)
+            (found,) = self.act("exam.prepare", **args)["projects"]
         return PreparedProject.model_validate(found)
 
     def items(self, *, retired: bool = False) -> list[ExamItem]:
@@ -169,7 +171,7 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: Room) -> None
 @pytest.mark.sandbox
 def test_mutants_differ_from_their_control_only_in_the_fault(room: Room) -> None:
     room.add()
-    room.prepare(sources=["mutant"])
+    room.prepare(ExamSource.MUTANT)
     items = {item.id: item for item in room.items()}
     pairs = [(items[item.control_of], item) for item in items.values() if item.control_of]
     assert {wrong.source for wrong, _ in pairs} == {ExamSource.MUTANT}
@@ -193,11 +195,11 @@ def test_what_was_tried_is_not_tried_again_until_the_project_changes(room: Room)
     assert first.runs > 0 and again.runs == 0
     assert all(count.tried == 0 and count.known == count.found for count in again.sources.values())
     room.commit("Add a file", {"more.py": "x = 1\n"})
-    later = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
+    later = room.prepare(ExamSource.REVERSED_FIX).sources["reversed_fix"]
     # The fix is an item already; only the candidates that a new HEAD may decide otherwise are tried.
     assert later.tried == later.found - later.known and later.kept == 0
     room.act("project.set", name="code", check="python3 -m unittest -q")
-    retried = room.prepare(sources=["mutant"]).sources["mutant"]
+    retried = room.prepare(ExamSource.MUTANT).sources["mutant"]
     with room.desk.reading() as reader:
         held = reader.newest_baseline(1)
     assert held is not None and held.tree == git(room.path, "rev-parse", "HEAD^{tree}"), (
@@ -245,7 +247,7 @@ def test_a_check_of_a_task_ends_the_trial_which_runs_again_afterwards(
         return await real(deps, setup, tree, spec)
 
     monkeypatch.setattr(trials, "run_tree", watched)
-    made = room.prepare(sources=["reversed_fix"], limit=1)
+    made = room.prepare(ExamSource.REVERSED_FIX, limit=1)
     assert cut == began[:1] and began[1] == cut[0], "the same tree is run again, from its beginning"
     assert made.faulty == 1
 
@@ -266,7 +268,7 @@ def test_a_failure_that_does_not_repeat_proves_nothing(room: Room, monkeypatch: 
         return run
 
     monkeypatch.setattr(trials, "run_tree", second_time_lucky)
-    made = room.prepare(sources=["reversed_fix"])
+    made = room.prepare(ExamSource.REVERSED_FIX)
     assert made.faulty == 0
     assert "the failure does not repeat" in made.sources["reversed_fix"].rejected
 
@@ -280,7 +282,7 @@ def test_a_fault_that_hangs_is_ended_and_proves_nothing(room: Room, monkeypatch:
     room.commit("Fix last()", {"app.py": RENAMED + loop.format(1), "test_app.py": T_FEATURE + test})
     room.add()
     monkeypatch.setattr(preparing, "_PATIENCE", 1.0)
-    found = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
+    found = room.prepare(ExamSource.REVERSED_FIX).sources["reversed_fix"]
     assert found.rejected == {"the tests run into a limit": 1}
 
 
@@ -303,9 +305,9 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: Room) -> None:
 
         deps.store.transaction = crashing  # type: ignore[method-assign]
         with pytest.raises(Crash):
-            asyncio.run(prepare_project(deps, deps.reader.project("code"), sources=[ExamSource.REVERSED_FIX]))
+            asyncio.run(prepare_project(deps, deps.reader.project("code")))
     assert room.items() == []
-    assert room.prepare(sources=["reversed_fix"]).faulty == 1, "the next run makes the item"
+    assert room.prepare(ExamSource.REVERSED_FIX).faulty == 1, "the next run makes the item"
     with room.working() as deps:
         private = deps.private(deps.reader.project("code"))
         item = of(room.items(), ExamSource.REVERSED_FIX)
@@ -439,7 +441,7 @@ def test_approved_proposals_come_first_unless_they_were_reverted(room: Room) -> 
     other = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Was reverted")
     with room.working() as deps, deps.store.transaction() as tx:
         tx.set_fate(Fate(proposal_id=other, commit="c" * 40, fate="reverted"))
-    room.prepare(sources=["mutant"], limit=1)
+    room.prepare(ExamSource.MUTANT, limit=1)
     wrong, right = room.items()
     for item in (wrong, right):
         assert (item.text, item.title) == ("Add whole halves", "Halves")
@@ -458,7 +460,7 @@ def test_what_later_commits_corrected_is_no_clean_change(room: Room) -> None:
     room.commit("Add third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 4\n"})
     room.commit("Fix third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 3\n"})
     room.add()
-    made = room.prepare(sources=["mutant"])
+    made = room.prepare(ExamSource.MUTANT)
     assert made.sources["mutant"].rejected["a later fix changed what it added"] >= 1
     assert not any("Add third()" in item.title for item in room.items())
 

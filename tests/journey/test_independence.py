@@ -1,10 +1,9 @@
-"""What a second model is worth: the same items asked of both, and the cases that come with Navigator."""
+"""What a second model is worth: the same items asked of both, and the difference."""
 
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,42 +12,22 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from navigator.config.settings import ExamSettings
-from navigator.exam.bundled import cases
-from navigator.figures.exam import exam_scores, paired, worth_words
+from navigator.figures.exam import paired
 from navigator.figures.reproductions import finding_tests
 from navigator.model.errors import Conflict
-from navigator.model.exam import ExamCount
 from navigator.model.outcomes import ExamPair
 from navigator.model.records import JudgementCount
-from navigator.model.states import Criterion, ExamSource, Judgement, Role, Severity, Verdict
+from navigator.model.states import Criterion, Judgement, Role, Severity, Verdict
 from navigator.sheet.exam_worth import ENOUGH, independence
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
+from tests.journey.exam_items import add_item
 from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
 from tests.journey.support import hurry
 from tests.journey.test_conductor import Room, text_of
-from tests.journey.test_exam_run import set_exam
+from tests.journey.test_exam_run import locked_dependencies, set_exam
 
 RUNS = 200
-
-
-@pytest.mark.parametrize("case", cases(), ids=lambda case: str(case["name"]))
-def test_each_case_has_a_test_that_tells_right_from_wrong(case: dict[str, str], tmp_path: Path) -> None:
-    def passes(form: str) -> bool:
-        folder = tmp_path / form
-        folder.mkdir()
-        (folder / case["path"]).write_text(case[form], encoding="utf-8")
-        (folder / "check.py").write_text(case["test"], encoding="utf-8")
-        words = [sys.executable, "check.py"]
-        return subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode == 0
-
-    assert (passes("right"), passes("wrong")) == (True, False)
-    assert case["text"] and case["title"] and "synthetic" not in case["text"]
-
-
-def test_there_are_24_changes() -> None:
-    assert 2 * len(cases()) == 24 and len({case["name"] for case in cases()}) == 12
 
 
 def pairs(rng: random.Random, n: int, first: float, second: float, shared: float) -> list[ExamPair]:
@@ -113,58 +92,46 @@ def test_pairs_that_could_not_be_read_say_nothing() -> None:
     assert found.sensitivity.n == found.agreed.n == 0 and found.sensitivity.gain is None
 
 
-def test_synthetic_cases_count_only_while_there_is_nothing_else() -> None:
-    def count(source: ExamSource, n: int, faulty: bool = True) -> ExamCount:
-        told = Verdict.REVISE if faulty else Verdict.APPROVE
-        return ExamCount(model="m", prompt_version="v", source=source, faulty=faulty, verdict=told, n=n)
-
-    alone = [count(ExamSource.SYNTHETIC, 12), count(ExamSource.SYNTHETIC, 12, faulty=False)]
-    (score,) = exam_scores(alone)
-    assert "24 synthetic cases, which flatter every model" in worth_words(score)
-    assert score.sensitivity.n == 12 and score.basis == "synthetic cases, which flatter every model"
-    (score,) = exam_scores([*alone, count(ExamSource.REVERSED_FIX, 3)])
-    assert score.sensitivity.n == 3 and "synthetic" not in score.basis
-
-
-WRONG = [
-    next(line for line in case["wrong"].splitlines() if line not in case["right"].splitlines())
-    for case in cases()
-]
-"""Of each faulty case the first line of its own; in `callers`, the last one, the fault is that it was not changed."""
-
-
 @pytest.fixture
 def models() -> Iterator[Models]:
-    """A reviewer that sees every fault of the cases, and a writer that sees the first three."""
+    """A reviewer that sees every fault of the items, and a writer that sees the first three."""
 
-    def seeing(known: list[str]) -> object:
+    def seeing(known: int) -> object:
         def read(messages: Messages) -> str:
             text = text_of(messages)
-            for line in known:
-                if f" + {line}\n" in text or f"+{line}\n" in text:
-                    return approval(findings=[objection(line)], verdict="REVISE")
+            for number in range(known):
+                if re.search(rf"\+ *{re.escape(wrong(number))}\n", text):
+                    return approval(findings=[objection(wrong(number))], verdict="REVISE")
             return approval()
 
         return read
 
-    with speaking(Models(seeing(WRONG[:3]), seeing(WRONG))) as models:  # type: ignore[arg-type]
+    with speaking(Models(seeing(3), seeing(ENOUGH))) as models:  # type: ignore[arg-type]
         yield models
 
 
-def test_both_models_answer_the_cases_and_the_difference_is_said(
+def wrong(number: int) -> str:
+    """The faulty line of an item."""
+    return f"    return x * {100 + number}"
+
+
+def prepare(room: Room) -> None:
+    """Enough faulty items, with a clean one each."""
+    with locked_dependencies(room.paths) as deps:
+        for number in range(ENOUGH):
+            text = f"def f(x):\n{wrong(number)}\n"
+            add_item(deps, "code", {"app.py": text}, faulty=True, origin=f"w{number}", path="app.py", line=2)
+            add_item(deps, "code", {"app.py": f"# {number}\n"}, faulty=False, origin=f"r{number}")
+
+
+def test_both_models_answer_the_items_and_the_difference_is_said(
     tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hurry(monkeypatch)
-    monkeypatch.setattr(ExamSettings, "retest", 0)
     room = Room(tmp_path, models, monkeypatch)
     before = independence(room.read()).words
     assert before.startswith("It is not known whether one model could do both") and "there are 0" in before
-    assert "It is not known whether one model" in CliRunner().invoke(cli, ["doctor"]).output.replace(
-        "\n", " "
-    )
-    for _ in range(2):
-        made = room.act("exam.prepare", sources=["synthetic"])["projects"][0]
-    assert (made["faulty"], made["clean"], made["sources"]["synthetic"]["known"]) == (12, 12, 24)
+    prepare(room)
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
     room.act("exam.run", items=100, writer=True)
@@ -175,16 +142,15 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
     found = independence(room.read())
     side = found.models.sensitivity
     assert side.gain is not None and side.gain.low > 0
-    assert (side.first.k, side.second.k, side.n) == (3, 11, 12)
-    assert found.models.specificity.second.k == 12 and found.synthetic
+    assert (side.first.k, side.second.k, side.n) == (3, 12, 12)
+    assert found.models.specificity.second.k == 12
     low, high = round(100 * side.gain.low), round(100 * side.gain.high)
-    assert f"[{low} to {high}] more of 100 faults of our synthetic cases, which flatter" in found.words
+    assert f"[{low} to {high}] more of 100 faults" in found.words
     page = EXAM.document(EXAM.read(room.read(), PageQuestion()))
     assert page["model"] == "scripted/reader", "the writer is no reviewer"
     assert len(page["reviewers"]) == 1
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())
-    assert "WHAT IS INDEPENDENCE WORTH?" in told and "synthetic cases: they flatter every model" in told
-    assert "synthetic, caught" in told and "synthetic cases, which flatter" in told
+    assert "WHAT IS INDEPENDENCE WORTH?" in told
 
 
 def test_the_writer_is_asked_only_where_it_is_loaded(
@@ -194,10 +160,6 @@ def test_the_writer_is_asked_only_where_it_is_loaded(
     room = Room(tmp_path, models, monkeypatch)
     with pytest.raises(Conflict, match="no exam items"):
         room.act("exam.run", writer=True)
-    room.act("exam.prepare", sources=["synthetic"])
+    prepare(room)
     with pytest.raises(Conflict, match="not loaded"):
         room.act("exam.run", writer=True)
-
-
-def test_twelve_faulty_items_are_enough() -> None:
-    assert len(cases()) == ENOUGH

@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from navigator.config.settings import ExamSettings
 from navigator.journey.prompts.blocks import KeyRing, with_labels
 from navigator.journey.reviewing.precedents import (
     MOST,
@@ -68,7 +67,6 @@ def models() -> Iterator[Models]:
 @pytest.fixture
 def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
     hurry(monkeypatch)
-    monkeypatch.setattr(ExamSettings, "retest", 0)
     made = Room(tmp_path, models, monkeypatch)
     settle(made, batch="revisions = 0")
     return made

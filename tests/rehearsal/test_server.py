@@ -202,7 +202,7 @@ SHAPE, SENSE = "Bad Request", "BadRequestError"
         (b'{"messages": "x"}', SHAPE, "messages"),
         (b'{"messages": []}', SENSE, "Messages cannot be empty."),
         (b'{"messages": [{"role": "nobody"}]}', SHAPE, "role"),
-        (b'{"messages": [{"role": "user", "content": 3}]}', SHAPE, "text"),
+        (b'{"messages": [{"role": "user", "content": 3}]}', SHAPE, "content"),
         (b'{"model": 3, "messages": [{"role": "user", "content": "x"}]}', SHAPE, "model"),
         (b'{"rid": 3, "messages": [{"role": "user", "content": "x"}]}', SHAPE, "rid"),
         (b'{"stream": "yes", "messages": [{"role": "user", "content": "x"}]}', SHAPE, "boolean"),
@@ -272,17 +272,6 @@ async def test_logprobs_are_given_token_by_token(shared: Server) -> None:
     assert [entry["token"] for entry in told] == [entry["token"] for entry in entries]
 
 
-async def test_meta_info_is_given_where_it_is_asked_for(shared: Server) -> None:
-    plain = (await shared.chat()).json()["choices"][0]
-    choice = (await shared.chat(return_meta_info=True, rid="mine")).json()["choices"][0]
-
-    assert "meta_info" not in plain
-    meta = choice["meta_info"]
-    assert meta["id"] == "mine"
-    assert meta["finish_reason"]["type"] == "stop"
-    assert meta["e2e_latency"] >= meta["first_token_latency"] >= meta["queue_time"] >= 0
-
-
 @pytest.mark.parametrize(
     ("body", "counts"),
     [
@@ -320,18 +309,7 @@ async def test_metrics_are_in_prometheus_text(shared: Server) -> None:
 
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert samples["sglang:num_running_reqs"] == samples["sglang:num_queue_reqs"] == 0
-    assert samples["sglang:num_requests_total"] == 1
-    assert samples["sglang:prompt_tokens_total"] == 9
-    assert samples["sglang:startup_time_seconds"] == 32.7
     assert {"sglang:gen_throughput", "sglang:token_usage", "sglang:cache_hit_rate"} <= samples.keys()
-
-
-async def test_loads_gives_the_sections_that_are_asked_for(shared: Server) -> None:
-    whole = (await shared.client.get("/v1/loads")).json()["loads"][0]
-    core = (await shared.client.get("/v1/loads?include=core")).json()["loads"][0]
-
-    assert {"memory", "queues"} <= whole.keys()
-    assert not {"memory", "queues"} & core.keys()
 
 
 async def test_the_timing_model_is_told_with_its_band(shared: Server) -> None:
@@ -339,7 +317,6 @@ async def test_the_timing_model_is_told_with_its_band(shared: Server) -> None:
 
     assert info["timing"]["band"]["fast"]["expert_share"] < info["timing"]["expert_share"]
     assert "model" in info["timing"]["note"]
-    assert info["internal_states"][0]["memory_usage"]["weight"] == 22.0
 
 
 async def test_a_health_check_takes_a_simulated_second() -> None:

@@ -1,4 +1,4 @@
-"""What SGLang's servers have and Navigator does not ask a rehearsal for: `/metrics`, `/tokenize`, `/flush_cache`, `meta_info`."""
+"""What SGLang's servers have and Navigator does not ask a rehearsal for: `/metrics`, `/tokenize`, `/flush_cache`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from navigator.rehearsal.server.api import WEIGHT_GB, Api
+from pydantic import ValidationError
+
+from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.chat import (
-    END_TOKEN,
-    ChatBody,
+    ChatMessage,
     json_body,
     misshapen,
-    read_message,
     render,
     token_texts,
 )
-from navigator.rehearsal.server.engine import EngineJob
+from navigator.rehearsal.server.engine import PrefixCache
 from navigator.rehearsal.server.http import HttpRequest, Response, json_response
 
 VOCABULARY = 248_320
@@ -62,25 +62,8 @@ class WholeApi(Api):
             ("cache_hit_rate", "The prefix cache hit rate.", engine.cache.hit_rate),
             ("gen_throughput", "The generation throughput (token/s).", engine.throughput),
             ("max_total_num_tokens", "Tokens that the cache can hold.", engine.cache.capacity_tokens),
-            ("weight_memory_usage_gb", "Memory of the weights in GB (simulated).", WEIGHT_GB[self.role]),
         ):
             metric(name, "gauge", words, {rank: float(value)})
-        startup = self._reports.startup(ready=self.ready)
-        metric(
-            "startup_time_seconds",
-            "gauge",
-            "Engine startup duration by phase in seconds (simulated).",
-            {f'{common},phase="{phase}"': seconds for phase, seconds in startup.items()},
-        )
-        told = engine.totals
-        for name, words, count in (
-            ("prompt_tokens_total", "Number of prefill tokens processed.", told.prompt_tokens),
-            ("generation_tokens_total", "Number of generation tokens processed.", told.completion_tokens),
-            ("cached_tokens_total", "Number of cached prompt tokens.", told.cached_tokens),
-            ("num_requests_total", "Number of requests processed.", told.requests),
-            ("num_aborted_requests_total", "Number of requests aborted.", told.aborted),
-        ):
-            metric(name, "counter", words, {common: float(count)})
         return "\n".join(lines) + "\n"
 
     async def _tokenize(self, request: HttpRequest) -> Response:
@@ -99,37 +82,8 @@ class WholeApi(Api):
     async def _flush(self, request: HttpRequest) -> Response:
         if self.engine.running or self.engine.waiting:
             return Response(status=400, body=b"Flush cache failed.\n")
-        self.engine.cache.clear()
+        self.engine.cache = PrefixCache()
         return Response(body=FLUSHED.encode())
-
-    def _ended(self, body: ChatBody, job: EngineJob, answer: dict[str, Any]) -> dict[str, Any]:
-        if body.meta_info:
-            answer["choices"][0]["meta_info"] = _meta_info(job, answer["metadata"]["weight_versions"])
-        return answer
-
-
-def _meta_info(job: EngineJob, versions: list[dict[str, Any]]) -> dict[str, Any]:
-    """What `return_meta_info` adds (SGLang 0.5.23); seconds are those of the wall."""
-    clock = job.clock
-    writing = clock.finished - clock.first_token
-    ended = {"stop": {"matched": END_TOKEN}, "length": {"length": job.completion_tokens}}
-    return {
-        "id": job.rid,
-        "finish_reason": {"type": job.finish_reason, **ended.get(job.finish_reason, {})},
-        "prompt_tokens": job.prompt_tokens,
-        "weight_version": "default",
-        "num_retractions": 0,
-        "queue_time": clock.started - clock.queued,
-        "reasoning_tokens": job.reasoning_tokens,
-        "completion_tokens": job.completion_tokens,
-        "cached_tokens": job.cached_tokens,
-        "weight_versions": versions,
-        "cached_tokens_details": {"device": job.cached_tokens, "host": 0},
-        "dp_rank": None,
-        "e2e_latency": clock.finished - clock.queued,
-        "first_token_latency": clock.first_token - clock.queued,
-        "decode_throughput": job.completion_tokens / writing if writing > 0 else 0.0,
-    }
 
 
 def tokenize_texts(body: Mapping[str, Any]) -> list[str] | str:
@@ -142,7 +96,10 @@ def tokenize_texts(body: Mapping[str, Any]) -> list[str] | str:
     if (prompt is None) == (messages is None):
         raise misshapen("", "Value error, Exactly one of 'prompt' or 'messages' must be provided.")
     if isinstance(messages, list):
-        return render([read_message(message) for message in messages])
+        try:
+            return render([ChatMessage.model_validate(message).plain() for message in messages])
+        except ValidationError as error:
+            raise misshapen("messages", str(error)) from error
     if isinstance(prompt, str):
         return prompt
     if isinstance(prompt, list) and all(isinstance(text, str) for text in prompt):

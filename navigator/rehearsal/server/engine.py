@@ -20,41 +20,11 @@ SHORTEST_WAIT = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a role says: the text, the thinking before it, how it ended ("stop" or "length"), and whether a fault was planted."""
+    """What a role says: the text, the thinking before it, and how it ended ("stop" or "length")."""
 
     text: str
     finish_reason: str = "stop"
     reasoning: str = ""
-    spoilt: bool = False
-
-
-@dataclass(slots=True)
-class Clock:
-    """When what happened to a request, in seconds of the loop's clock; 0 where it did not happen yet."""
-
-    queued: float = 0.0
-    started: float = 0.0
-    first_token: float = 0.0
-    finished: float = 0.0
-
-
-@dataclass(slots=True)
-class Totals:
-    """Counts since the start, over requests that ended."""
-
-    requests: int = 0
-    aborted: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-
-    def add(self, job: EngineJob) -> None:
-        """Count a request that ended, however it did."""
-        self.requests += 1
-        self.aborted += job.finish_reason in ("abort", "")
-        self.prompt_tokens += job.prompt_tokens
-        self.cached_tokens += job.cached_tokens
-        self.completion_tokens += job.completion_tokens
 
 
 @dataclass(slots=True)
@@ -71,9 +41,7 @@ class EngineJob:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     finish_reason: str = ""
-    spoilt: bool = False
     repeat: int = 0
-    clock: Clock = field(default_factory=Clock)
 
 
 class PrefixCache:
@@ -140,10 +108,6 @@ class PrefixCache:
         self.seen_tokens += tokens
         return cached
 
-    def clear(self) -> None:
-        """Forget everything, as `/flush_cache` asks."""
-        self._pages.clear()
-
 
 class SimulatedEngine:
     """Runs at most `max_running` jobs at once; the others wait in the order they came."""
@@ -152,7 +116,6 @@ class SimulatedEngine:
         self.pace = pace
         self.max_running = max_running
         self.cache = PrefixCache()
-        self.totals = Totals()
         self._slots = asyncio.Semaphore(max_running)
         self._jobs: dict[str, EngineJob] = {}
         self._running: set[str] = set()
@@ -206,10 +169,8 @@ class SimulatedEngine:
 
         Closing the iterator early (the client went away) frees the slot.
         """
-        clock = asyncio.get_running_loop().time
         self._jobs[job.rid] = job
         self._idle.clear()
-        job.clock.queued = job.clock.started = job.clock.first_token = clock()
         try:
             if not await self._slot(job):
                 job.finish_reason = "abort"
@@ -217,7 +178,6 @@ class SimulatedEngine:
                 return
             try:
                 self._running.add(job.rid)
-                job.clock.started = clock()
                 async with aclosing(self._write(job)) as pieces:
                     async for piece in pieces:
                         yield piece
@@ -225,8 +185,6 @@ class SimulatedEngine:
                 self._running.discard(job.rid)
                 self._slots.release()
         finally:
-            job.clock.finished = clock()
-            self.totals.add(job)
             self._jobs.pop(job.rid, None)
             if not self._jobs:
                 self._idle.set()
@@ -248,11 +206,9 @@ class SimulatedEngine:
         return acquire.done() and not acquire.cancelled()
 
     async def _write(self, job: EngineJob) -> AsyncGenerator[tuple[str, str], None]:
-        clock = asyncio.get_running_loop().time
-        due = clock()
+        due = asyncio.get_running_loop().time()
         job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
         answer = await asyncio.to_thread(job.compute)
-        job.spoilt = answer.spoilt
         due = self._read(due, job.prompt_tokens - job.cached_tokens)
         before = self._reading
         await self._until(due, job)
@@ -274,8 +230,6 @@ class SimulatedEngine:
                 if job.aborted.is_set():
                     job.finish_reason = "abort"
                     return
-                if not job.completion_tokens:
-                    job.clock.first_token = clock()
                 job.completion_tokens += count
                 if channel == "reasoning":
                     job.reasoning_tokens += count
