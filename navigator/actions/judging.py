@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from navigator.actions.base import NoteField, Question, Told, Verb
 from navigator.model.errors import NavigatorError, NotFound
 from navigator.model.models import Finding, Judged, Model
@@ -16,15 +18,22 @@ from navigator.store.reads.exam import MOST_TEXT, Precedent
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
+    from navigator.model.secrets import Redactor
     from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Transaction
 
 WORDS = {Judgement.RIGHT: "right", Judgement.WRONG: "wrong", Judgement.NOT_WORTH_IT: "not worth it"}
+TOLD = ("criterion", "path", "quote", "message", "note")
+"""What a precedent is, apart from where it is kept."""
+
+MOST_PRECEDENTS = 200
+"""That are taken from a file at once."""
 
 
 class JudgeArgs(Model):
     """A finding by its number (from 1) among those of a proposal; `judgement` None takes an earlier word back.
 
-    Without a proposal: `precedent` is dropped.
+    Without a proposal: `precedent` gets the note, and is dropped where there is none; or `project` gets `precedents`.
     """
 
     proposal: str = ""
@@ -32,6 +41,8 @@ class JudgeArgs(Model):
     judgement: Judgement | None = None
     note: str = ""
     precedent: int = 0
+    project: str = ""
+    precedents: tuple[Precedent, ...] = Field(default=(), max_length=MOST_PRECEDENTS)
 
 
 class JudgeFinding(Verb[JudgeArgs, JudgeArgs]):
@@ -44,7 +55,9 @@ class JudgeFinding(Verb[JudgeArgs, JudgeArgs]):
 
     def refuse(self, reader: Reader, args: JudgeArgs) -> NavigatorError | None:
         try:
-            if not args.precedent:
+            if args.project:
+                reader.project(args.project)
+            elif not args.precedent:
                 _find_finding(reader, args)
         except NavigatorError as error:
             return error
@@ -66,8 +79,12 @@ class JudgeFinding(Verb[JudgeArgs, JudgeArgs]):
         self.require(deps.reader, args)
         note = deps.redact(args.note.strip())
         with deps.store.transaction() as tx:
+            if args.project:
+                return _taken(tx, args, deps.redact)
             if args.precedent:
-                tx.end_precedent(args.precedent)
+                ended = tx.end_precedent(args.precedent)
+                if note:
+                    tx.add_precedent(ended.model_copy(update={"note": note[:MOST_TEXT], "ended": ""}))
                 return args
             about = _find_finding(tx.read, args)
             judged = Judged(judgement=args.judgement, note=note) if args.judgement else None
@@ -79,12 +96,34 @@ class JudgeFinding(Verb[JudgeArgs, JudgeArgs]):
         return args
 
     def tell(self, result: JudgeArgs) -> list[Told]:
+        if result.project:
+            return [Told(result.project, f"has {plural(len(result.precedents), 'new precedent')}")]
         if result.precedent:
-            return [Told(f"Precedent {result.precedent}", "is dropped")]
+            said = "has another note" if result.note.strip() else "is dropped"
+            return [Told(f"Precedent {result.precedent}", said)]
         said = WORDS[result.judgement] if result.judgement else "not judged any more"
         if result.judgement is Judgement.WRONG and result.note.strip():
             said += "; later reviews near to it are shown why"
         return [Told(result.proposal, f"finding {result.number}: {said}")]
+
+
+def _taken(tx: Transaction, args: JudgeArgs, redact: Redactor) -> JudgeArgs:
+    """Add what a project does not have yet; returns that."""
+    project = tx.read.project(args.project).id
+    held = {told(one) for one in tx.read.precedents(project)}
+    new = []
+    for one in args.precedents:
+        clean = Precedent.model_validate(redact.data(one.model_dump(include=set(TOLD))))
+        if told(clean) not in held:
+            held.add(told(clean))
+            new.append(clean.model_copy(update={"project_id": project}))
+            tx.add_precedent(new[-1])
+    return args.model_copy(update={"precedents": tuple(new)})
+
+
+def told(one: Precedent) -> tuple[str, ...]:
+    """What a precedent says, wherever it is from."""
+    return tuple(str(getattr(one, name)) for name in TOLD)
 
 
 def _precedent(finding: Finding, note: str, project_id: int) -> Precedent:

@@ -141,7 +141,7 @@ class Hostile(BaseHTTPRequestHandler):
 @pytest.fixture
 def hostile_server() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()

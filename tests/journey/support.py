@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,16 +170,10 @@ def without_identity(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
 
 
-def package_files(name: str, *, largest: int = 1_000_000) -> dict[str, bytes]:
-    """The installed files of a distribution, without importing it: no caches, no metadata, nothing outside its folders."""
-    found: dict[str, bytes] = {}
-    for file in importlib.metadata.files(name) or []:
-        path = Path(str(file.locate()))
-        outside = ".." in file.parts or file.parts[0].endswith((".dist-info", ".pth"))
-        if outside or "__pycache__" in file.parts or not path.is_file() or path.stat().st_size > largest:
-            continue
-        found[file.as_posix()] = path.read_bytes()
-    return found
+def toml_of(tasks: Iterable[Mapping[str, Any]]) -> str:
+    """Tasks as the file that `navigator task add --from` reads."""
+    tables = ["\n".join(f"{key} = {json.dumps(value)}" for key, value in task.items()) for task in tasks]
+    return "".join(f"[[task]]\n{table}\n" for table in tables)
 
 
 def fingerprint(root: Path) -> dict[str, Print]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -17,9 +15,9 @@ from navigator.model.states import PAST, ExamSource, Role
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
 from tests.git.world import git
-from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection, speaking
-from tests.journey.support import fingerprint, hurry
-from tests.journey.test_conductor import Room, edit, text_of
+from tests.journey.room import Room, text_of
+from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection
+from tests.journey.support import fingerprint
 
 PARTS = 6
 SEEN = (1, 2)
@@ -27,7 +25,7 @@ SEEN = (1, 2)
 
 
 @pytest.fixture
-def models() -> Iterator[Models]:
+def room(room: Room, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
     def read(messages: Messages) -> str:
         said = text_of(messages)
         for part in (*SEEN, 4):
@@ -36,15 +34,8 @@ def models() -> Iterator[Models]:
                 return approval(findings=[objection(quote)], verdict="REVISE")
         return approval()
 
-    with speaking(Models(lambda messages: edit("return x * 2"), read)) as models:
-        yield models
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch)
-    room = Room(tmp_path, models, monkeypatch)
-    room.config.write_text(f'{models.settings}[exam]\nhours = "00:00-23:59"\n', encoding="utf-8")
+    models.read = read
+    room.settle(exam='hours = "00:00-23:59"')
     git(room.repository, "remote", "add", "origin", "https://me:secret@github.com/me/code")
     day = 0
 
@@ -158,14 +149,10 @@ def test_an_innocent_commit_that_a_new_fix_leads_to_is_innocent_no_more(room: Ro
     found = json.loads(run("backtest", "--json"))["projects"][0]
     assert (found["faulty"], found["clean"]) == (5, 3)
     assert {item.title[-8]: item.source for item in room.read().exam_items()}[part] is ExamSource.SHIPPED
-
-
-def test_a_withheld_commit_is_never_an_item(room: Room) -> None:
+    # A commit that is withheld is never an item.
     key = "AKIA" + "Z7Q2M4X5P6L3K3J6"
-    for n, line in enumerate((f'KEY = "{key}"', "KEY = load()")):
-        (room.repository / "keys.py").write_text(f"def key():\n    {line}\n    return KEY\n")
-        git(room.repository, "add", "--all")
-        git(room.repository, "commit", "--quiet", "-m", ("Add keys", "Fix leak of keys")[n])
+    for line, subject in ((f'KEY = "{key}"', "Add keys"), ("KEY = load()", "Fix leak of keys")):
+        room.commit({"keys.py": f"def key():\n    {line}\n    return KEY\n"}, subject)
     made = json.loads(run("backtest", "--json"))["projects"][0]
     assert made["sources"]["shipped"]["rejected"] == {"a model may not be shown the commit": 1}
     assert not [item for item in room.read().exam_items() if item.title == "Add keys"]

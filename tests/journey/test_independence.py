@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
 from navigator.figures.exam import paired
-from navigator.figures.reproductions import finding_tests
 from navigator.model.errors import Conflict
 from navigator.model.outcomes import ExamPair
-from navigator.model.records import JudgementCount
-from navigator.model.states import Criterion, Judgement, Role, Severity, Verdict
+from navigator.model.states import Role, Verdict
 from navigator.sheet.exam_worth import ENOUGH, independence
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
 from tests.journey.exam_items import add_item
-from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
-from tests.journey.support import hurry
-from tests.journey.test_conductor import Room, text_of
-from tests.journey.test_exam_run import locked_dependencies, set_exam
+from tests.journey.room import Room, text_of
+from tests.journey.scripted_models import Messages, approval, objection
+from tests.journey.test_exam_run import set_exam
 
 RUNS = 200
 
@@ -46,7 +41,7 @@ def pairs(rng: random.Random, n: int, first: float, second: float, shared: float
     ]
 
 
-@pytest.mark.parametrize(("first", "second"), [(0.5, 0.5), (0.4, 0.7), (0.85, 0.95), (0.9, 0.3)])
+@pytest.mark.parametrize(("first", "second"), [(0.5, 0.5), (0.85, 0.95)])
 @pytest.mark.parametrize("shared", [0.0, 0.7])
 def test_the_figures_cover_the_truth_in_as_many_runs_as_they_say(
     first: float, second: float, shared: float
@@ -63,75 +58,41 @@ def test_the_figures_cover_the_truth_in_as_many_runs_as_they_say(
     assert min(hits.values()) >= 181, hits
 
 
-@pytest.mark.parametrize("precision", [0.2, 0.5, 0.9])
-def test_precision_as_judged_covers_the_truth(precision: float) -> None:
-    rng, hits = random.Random(11), 0
-    for _ in range(RUNS):
-        right = sum(rng.random() < precision for _ in range(30))
-        rows = [
-            JudgementCount(
-                project="p",
-                severity=Severity.MAJOR,
-                criterion=Criterion.CORRECTNESS,
-                prompt_version="v",
-                judgement=word,
-                n=n,
-            )
-            for word, n in ((Judgement.RIGHT, right), (Judgement.WRONG, 30 - right))
-        ]
-        found = finding_tests([], [], rows).judged[""]["all"]
-        hits += found.low <= precision <= found.high
-    assert hits >= 181
+WRONG = [f"    return x * {100 + number}" for number in range(ENOUGH)]
+"""The faulty lines of the items."""
 
 
-def test_pairs_that_could_not_be_read_say_nothing() -> None:
-    unread = ExamPair(
-        model="r", prompt_version="v", faulty=True, first=Verdict.UNREVIEWED, second=Verdict.REVISE, n=9
-    )
-    found = paired([unread])
-    assert found.sensitivity.n == found.agreed.n == 0 and found.sensitivity.gain is None
+def seeing(known: list[str]) -> Any:
+    """A reader that sees these lines alone."""
 
+    def read(messages: Messages) -> str:
+        text = text_of(messages)
+        for line in known:
+            if f" + {line}\n" in text or f"+{line}\n" in text:
+                return approval(findings=[objection(line)], verdict="REVISE")
+        return approval()
 
-@pytest.fixture
-def models() -> Iterator[Models]:
-    """A reviewer that sees every fault of the items, and a writer that sees the first three."""
-
-    def seeing(known: int) -> object:
-        def read(messages: Messages) -> str:
-            text = text_of(messages)
-            for number in range(known):
-                if re.search(rf"\+ *{re.escape(wrong(number))}\n", text):
-                    return approval(findings=[objection(wrong(number))], verdict="REVISE")
-            return approval()
-
-        return read
-
-    with speaking(Models(seeing(3), seeing(ENOUGH))) as models:  # type: ignore[arg-type]
-        yield models
-
-
-def wrong(number: int) -> str:
-    """The faulty line of an item."""
-    return f"    return x * {100 + number}"
-
-
-def prepare(room: Room) -> None:
-    """Enough faulty items, with a clean one each."""
-    with locked_dependencies(room.paths) as deps:
-        for number in range(ENOUGH):
-            text = f"def f(x):\n{wrong(number)}\n"
-            add_item(deps, "code", {"app.py": text}, faulty=True, origin=f"w{number}", path="app.py", line=2)
-            add_item(deps, "code", {"app.py": f"# {number}\n"}, faulty=False, origin=f"r{number}")
+    return read
 
 
 def test_both_models_answer_the_items_and_the_difference_is_said(
-    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
+    room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hurry(monkeypatch)
-    room = Room(tmp_path, models, monkeypatch)
+    room.models.write, room.models.read = seeing(WRONG[:3]), seeing(WRONG)
+    with pytest.raises(Conflict, match="no exam items"):
+        room.act("exam.run", writer=True)
     before = independence(room.read()).words
     assert before.startswith("It is not known whether one model could do both") and "there are 0" in before
-    prepare(room)
+    assert "It is not known whether one model" in CliRunner().invoke(cli, ["doctor"]).output.replace(
+        "\n", " "
+    )
+    with room.world() as deps:
+        for number, line in enumerate(WRONG):
+            text = f"def f(x):\n{line}\n"
+            add_item(deps, "code", {"app.py": text}, faulty=True, origin=f"w{number}", path="app.py", line=2)
+            add_item(deps, "code", {"app.py": f"# {number}\n"}, faulty=False, origin=f"r{number}")
+    with pytest.raises(Conflict, match="not loaded"):
+        room.act("exam.run", writer=True)
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
     room.act("exam.run", items=100, writer=True)
@@ -151,15 +112,3 @@ def test_both_models_answer_the_items_and_the_difference_is_said(
     assert len(page["reviewers"]) == 1
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())
     assert "WHAT IS INDEPENDENCE WORTH?" in told
-
-
-def test_the_writer_is_asked_only_where_it_is_loaded(
-    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hurry(monkeypatch)
-    room = Room(tmp_path, models, monkeypatch)
-    with pytest.raises(Conflict, match="no exam items"):
-        room.act("exam.run", writer=True)
-    prepare(room)
-    with pytest.raises(Conflict, match="not loaded"):
-        room.act("exam.run", writer=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import signal
 import subprocess
 import time
@@ -20,6 +19,7 @@ from navigator.sheet.marks import batch_choice
 from navigator.store.lock import StateLock
 from navigator.swap import processes
 from navigator.swap.strategies.rehearsal import COMMAND
+from tests.journey.killed_at import KILLED_AT
 from tests.journey.support import (
     PATIENCE,
     Desk,
@@ -28,11 +28,10 @@ from tests.journey.support import (
     fingerprint,
     git,
     make_repository,
+    toml_of,
 )
-from tests.journey.test_real_code import toml_of
 from tests.scripted.tasks import notes
 
-KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
 RUN = ("run", "--until", "idle", "--json")
 IN_THE_LOOP = (
     ("event", "task_state=generating", 5),
@@ -125,20 +124,6 @@ class Scene:
         assert commits == Counter(landed)
         return len(landed)
 
-    def told(self) -> str:
-        """What there is to know when a landing stayed behind: states, reasons, open journal entries, locks, last events."""
-        with self.desk.reading() as store:
-            lines = [f"{task.id} {task.project} {task.state.value}: {task.reason}" for task in store.tasks()]
-            lines += [f"{one.id} of {one.task_id}: {one.landing}" for one in store.proposals() if one.landing]
-            lines += [f"journal: {entry}" for entry in store.journal_pending()]
-            lines += [
-                f"{event.seq} {event.kind} {event.task_id} {event.data}"
-                for event in store.events(0, limit=1_000_000)[-40:]
-            ]
-        for root in (*self.repositories.values(), self.desk.root):
-            lines += [f"{path}: {path.read_bytes()[:200]!r}" for path in root.rglob("*.lock")]
-        return "\n".join(lines)
-
     def assert_all_let_go(self) -> None:
         """No server, no socket, no lock is left."""
         assert self.servers() == []
@@ -151,7 +136,7 @@ class Scene:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_session_killed_ten_times_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, projects=5, tasks=30, seed=3)
+    scene = Scene(tmp_path, projects=3, tasks=20, seed=3)
     before = {name: fingerprint(folder) for name, folder in scene.repositories.items()}
     for moment, what, count in IN_THE_LOOP:
         scene.killed(moment, what, count, *RUN)
@@ -161,7 +146,7 @@ def test_a_session_killed_ten_times_ends_as_if_it_had_not_been(tmp_path: Path) -
     session = scene.desk.json(*RUN[:-1], codes=(0, 1))
 
     assert set(scene.states()) <= ENDED, scene.states()
-    assert sum(scene.states().values()) == 30
+    assert sum(scene.states().values()) == 20
     scene.assert_nothing_twice()
     for name, folder in scene.repositories.items():
         assert differences(before[name], fingerprint(folder)) == []
@@ -186,52 +171,8 @@ def test_a_session_killed_ten_times_ends_as_if_it_had_not_been(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_killed_at_any_moment(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, projects=3, tasks=12, seed=11)
-    chance = random.Random(11)
-    kills = 0
-    while kills < 10 and scene.killed_soon(chance.randint(3, 40), chance.randint(0, 12), *RUN):
-        kills += 1
-        scene.assert_nothing_twice()
-    scene.desk.json(*RUN[:-1], codes=(0, 1))
-    assert kills
-    assert set(scene.states()) <= ENDED
-    scene.assert_nothing_twice()
-    scene.assert_all_let_go()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize(("seed", "landing"), [(31, "branch"), (32, "current")])
-def test_landings_killed_at_any_moment(tmp_path: Path, seed: int, landing: str) -> None:
-    scene = Scene(tmp_path, projects=3, tasks=14, seed=seed, landing=landing)
-    scene.desk.json(*RUN[:-1], codes=(0, 1))
-    with scene.desk.reading() as store:
-        ready = {proposal.id for proposal in batch_choice(store, unseen=True).taken}
-    chance = random.Random(seed)
-    approve = ("approve", "--all-reviewed", "--include-unseen", "--yes")
-    kills = sum(
-        scene.killed_soon(
-            chance.randint(1, 12), chance.randint(0, 30), *chance.choice([approve, approve, RUN])
-        )
-        for _ in range(8)
-    )
-    scene.desk.run(*approve, codes=(0, 1))
-    scene.desk.run(*RUN, codes=(0, 1))
-    assert kills, "no session lived long enough to be killed: the seed says nothing"
-    landed = scene.assert_landed_once()
-    # What an overlap kept out at first may have been let in later, once the other had landed: at least the first choice.
-    assert landed >= len(ready), f"{landed} of {len(ready)} landed after {kills} kills\n{scene.told()}"
-    for repository in scene.repositories.values():
-        git(repository, "fsck", "--strict", "--no-dangling")
-        assert git(repository, "status", "--porcelain") == ""
-    scene.assert_all_let_go()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_model_servers_that_die_are_started_again(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, projects=4, tasks=16, seed=17)
+    scene = Scene(tmp_path, projects=2, tasks=10, seed=17)
     child = scene.desk.start(*RUN)
     killed: set[int] = set()
     with scene.desk.reading() as store:
@@ -251,6 +192,11 @@ def test_model_servers_that_die_are_started_again(tmp_path: Path) -> None:
     assert killed
     assert set(scene.states()) <= ENDED - {TaskState.FAILED}, session
     assert session["calls"]["running"] == 0
+    with scene.desk.reading() as store:
+        assert {event.data["role"] for event in store.events_of(["server_died"], 0)} == {
+            "generator",
+            "reviewer",
+        }
     scene.assert_nothing_twice()
     scene.assert_all_let_go()
 
@@ -286,9 +232,8 @@ def test_sessions_told_to_stop_end_and_the_next_continues(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("landing", ["branch", "current"])
-def test_killed_while_landing_nothing_lands_twice(tmp_path: Path, landing: str) -> None:
-    scene = Scene(tmp_path, projects=3, tasks=14, seed=5, landing=landing)
+def test_killed_while_landing_nothing_lands_twice(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, projects=3, tasks=14, seed=5, landing="current")
     desk = scene.desk
     desk.json(*RUN[:-1], codes=(0, 1))
     with desk.reading() as store:

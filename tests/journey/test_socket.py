@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from navigator.actions import wire
 from navigator.actions.deciding import DecideArgs, Pinned, Reject
-from navigator.actions.wire import NoConductor, RemoteError
+from navigator.actions.wire import NoConductor, NotResponding, RemoteError
+from navigator.cli.status import status
 from navigator.config.paths import StatePaths
 from navigator.engine.acting import act
 from navigator.engine.client import request
@@ -204,3 +209,51 @@ def test_a_conductor_that_dies_over_a_request_is_waited_for(
         assert dying.stdout is not None and dying.stdout.readline() == b"ready\n"
         (row,) = act(paths, Reject(), DecideArgs(proposals=(Pinned(id="P1"),))).decisions
         assert "P1" in row.reason and dying.poll() == 0
+
+
+def test_a_stopped_conductor_is_told_from_an_absent_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    monkeypatch.setenv("NAVIGATOR_STATE", str(state))
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "config.toml"))
+    (tmp_path / "config.toml").write_text("")
+    runner = CliRunner()
+    assert "No conductor is running" in runner.invoke(status).output
+    holding = (
+        "import socket, time\nfrom navigator.config.paths import StatePaths\nfrom navigator.store.lock import StateLock\n"
+        f"from pathlib import Path\npaths = StatePaths(Path({str(state)!r})).ensure()\nlock = StateLock(paths)\n"
+        "assert lock.acquire()\nserver = socket.socket(socket.AF_UNIX)\nserver.bind(str(paths.socket))\nserver.listen()\n"
+        "print('ready', flush=True)\ntime.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", holding], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+            os.kill(process.pid, signal.SIGSTOP)
+            said = runner.invoke(status)
+            assert f"process {process.pid}) is running but not responding" in said.output
+            assert said.exit_code == 0
+        finally:
+            process.kill()
+
+
+def test_a_request_that_is_not_answered_is_not_an_absent_conductor(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+        with pytest.raises(NotResponding):
+            request(tmp_path / "s", "status", {}, timeout=0.1)
+
+
+def test_a_conductor_that_too_many_wait_for_is_not_absent(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server, ExitStack() as waiting:
+        server.bind(str(tmp_path / "s"))
+        server.listen(0)
+        with pytest.raises(BlockingIOError):
+            for _ in range(10):
+                client = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                client.settimeout(5)
+                client.connect(str(tmp_path / "s"))
+        with pytest.raises(NotResponding):
+            request(tmp_path / "s", "status", {}, timeout=5)

@@ -51,11 +51,6 @@ def test_a_suggestion_is_placed_at_the_line_it_quotes() -> None:
     assert one.files == ("a.py",)
 
 
-def test_a_quote_is_found_in_another_file_than_the_one_named() -> None:
-    (one,) = sift([raw(evidence={"path": "b.py", "line": 1, "quote": "import os"})], known()).suggestions
-    assert (one.quote_path, one.quote_line) == ("a.py", 1)
-
-
 def test_the_number_breaks_ties() -> None:
     shown = {"a.py": "x = compute()\n" * 9}
     for line in (1, 4, 9):
@@ -132,19 +127,6 @@ def test_the_same_is_said_once(title: str, files: list[str], twin: bool) -> None
     assert len(before.suggestions) == (0 if twin else 1)
     if twin:
         assert before.notes[0].endswith("says what T7 says.")
-
-
-def test_a_scan_proposes_no_scan() -> None:
-    found = sift([raw(kind="scan")], known())
-    assert not found.suggestions
-    assert "which a scan does not propose" in found.notes[0]
-
-
-def test_what_could_lead_a_terminal_astray_is_made_visible() -> None:
-    evil = raw("Clear\x1b[2J the \u202escreen", text="a\x07b\ud800", why="\u200bhidden", evidence={})
-    (one,) = sift([evil], known()).suggestions
-    for text in (one.text, one.why, one.quote):
-        assert not any(character in text for character in "\x1b\x07\u202e\u200b\ud800")
 
 
 def test_one_that_cannot_be_read_does_not_take_the_others_along() -> None:

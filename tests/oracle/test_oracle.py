@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.journey.killed_at import KILLED_AT
 from tests.journey.scripted_models import Models, speaking
 from tests.journey.support import PATIENCE, differences, fingerprint, hurry
-from tests.journey.test_killed import KILLED_AT
 from tests.oracle.scenarios import World, speakers, unlike
 from tests.sandbox.support import needs_sandbox
 

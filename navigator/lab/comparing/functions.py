@@ -11,9 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.exam.mining import commit_of
 from navigator.git.facts import RepoFacts
-from navigator.git.private import PrivateRepo
+from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.private_layout import create
-from navigator.git.source_protocol import FileChange
 from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import LabTask
 from navigator.model.errors import UsageError
