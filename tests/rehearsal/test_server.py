@@ -91,7 +91,6 @@ async def test_loading_is_told_by_health_alone() -> None:
             path: (await server.client.get(path)).status_code
             for path in (
                 "/health",
-                "/health_generate",
                 "/v1/models",
                 "/model_info",
                 "/server_info",
@@ -101,7 +100,7 @@ async def test_loading_is_told_by_health_alone() -> None:
         answer = await server.chat()
 
     assert statuses == {
-        "/health": 503, "/health_generate": 503, "/v1/models": 200, "/model_info": 200, "/server_info": 200,
+        "/health": 503, "/v1/models": 200, "/model_info": 200, "/server_info": 200,
         "/v1/loads": 200,
     }  # fmt: skip
     assert answer.status_code == 503
@@ -113,7 +112,7 @@ async def test_everything_says_that_it_is_a_rehearsal() -> None:
         await server.healthy()
         info = (await server.client.get("/server_info")).json()
         models = (await server.client.get("/v1/models")).json()
-        model_info = (await server.client.get("/get_model_info")).json()
+        model_info = (await server.client.get("/model_info")).json()
 
     assert info["rehearsal"] is True
     assert info["timing"]["load_seconds"] == 42.7
