@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from navigator.actions.base import Question, Told, Verb, controls, plural
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.exam import PreparedProject
 from navigator.model.models import Model
-from navigator.model.states import Role
+from navigator.model.states import ExamSource, Role
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 
 class PrepareExamArgs(Model):
-    """`projects` by name, all where none is given; `limit`: faulty items per project, None for the settings'.
+    """`projects` by name and `sources`, all where none is given; `limit`: faulty items per project, None for the settings'.
 
     `past`: items of the backtest instead, from fixes that were committed `since`, in seconds since 1970.
     """
 
     projects: tuple[str, ...] = ()
     limit: int | None = Field(default=None, ge=1)
+    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.SYNTHETIC], ...] = ()
     past: bool = False
     since: int = Field(default=0, ge=0)
 
@@ -49,6 +50,7 @@ class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
 
     async def perform(self, deps: Dependencies, args: PrepareExamArgs) -> ExamPrepared:
         from navigator.exam.backtest import prepare_backtest
+        from navigator.exam.bundled import prepare_bundled
         from navigator.exam.prepare import ACCEPTED, prepare_project
 
         self.require(deps.reader, args)
@@ -61,7 +63,10 @@ class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
             return ExamPrepared(projects=tuple(past))
         with deps.store.transaction() as tx:
             tx.set_meta(ACCEPTED, True)
-        made = [await prepare_project(deps, one, limit=args.limit) for one in wanted]
+        rest = tuple(source for source in args.sources if source is not ExamSource.SYNTHETIC)
+        if args.sources and not rest:
+            return ExamPrepared(projects=tuple([await prepare_bundled(deps, one) for one in wanted[:1]]))
+        made = [await prepare_project(deps, one, limit=args.limit, sources=rest) for one in wanted]
         return ExamPrepared(projects=tuple(made))
 
     def tell(self, result: ExamPrepared) -> list[Told]:

@@ -43,10 +43,18 @@ def exam() -> None:
 @exam.command("prepare")
 @click.argument("projects", nargs=-1, shell_complete=complete_projects, metavar="[PROJECT]...")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Faulty items per project, at most.")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    type=click.Choice(["reversed-fix", "mutant", "synthetic"]),
+    help="Make only these; may be repeated. `synthetic` are 24 cases that come with Navigator.",
+)
 @output.JSON
 def prepare(
     projects: tuple[str, ...],
     limit: int | None,
+    sources: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
@@ -55,7 +63,13 @@ def prepare(
     Exit code 3: nothing could be prepared for any project.
     """
     take_config_projects()
-    args = PrepareExam().read_args({"projects": projects, "limit": limit})
+    args = PrepareExam().read_args(
+        {
+            "projects": projects,
+            "limit": limit,
+            "sources": [source.replace("-", "_") for source in sources],
+        }
+    )
     made = prepared(args)
     if as_json:
         output.print_json(made.model_dump(mode="json"))

@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from navigator.exam.blame import Blame, Blamed, brought_by, mechanical, repairs
-from navigator.exam.candidates import kind_of, words_of_commit
-from navigator.exam.making import keep_name
+from navigator.exam.candidates import OutOfTime, Rejected, kind_of, words_of_commit
+from navigator.exam.making import Maker, keep_name
 from navigator.exam.mining import Commit, named_faulty, read_history, why_withheld
-from navigator.figures.exam import Backtest, Case
+from navigator.exam.prepare import maker_of
+from navigator.figures.exam import Backtest, Case, caught_of, size_words
 from navigator.figures.intervals import Share
-from navigator.git.facts import WORKTREE, read_base
+from navigator.git.facts import WORKTREE, RepoFacts, read_base
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
+from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.models import Project, utc_now
@@ -42,6 +44,12 @@ _LEAST_AGE = 30 * _DAY
 _LIKE = 2.0
 """An innocent commit has as many changed lines of code, up to this factor."""
 
+# Test runs of one call: what is cheap; a bug counts without a proof, too.
+_PROOF_SECONDS = 300.0
+
+_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "git.sr.ht", "gitee.com")
+_HOST = patterns.compile(r"(?:^|@|//)(?:www\.)?([a-z0-9.-]+\.[a-z]+)[:/]", patterns.IGNORECASE)
+
 
 @dataclass
 class _History:
@@ -51,11 +59,13 @@ class _History:
         bugs: each fix that leads to a commit, with that, and each commit once; fixes with tests first, then the newest.
         guilty: every commit that some fix leads to, by any of its lines.
         left: fixes that lead nowhere, by the reason.
+        public: the host of a public remote; "" where none is known.
     """
 
     private: PrivateRepo
     commits: Sequence[Commit]
     fixes: int
+    public: str
     bugs: list[tuple[Commit, Commit, Blamed]] = field(default_factory=list)
     guilty: set[str] = field(default_factory=set)
     left: Counter[str] = field(default_factory=Counter)
@@ -66,7 +76,8 @@ async def prepare_backtest(
 ) -> PreparedProject:
     """Find the commits that brought in a project's bugs, and keep them as items, each with an innocent one.
 
-    Every pair is stored before the next is made.
+    Every pair is stored before the next is made. For a few minutes, today's tests say which fixes they
+    would miss.
 
     Args:
         limit: bugs; `BUGS` by default.
@@ -126,9 +137,18 @@ def _open(deps: Dependencies, project: Project) -> tuple[_History, Blame]:
     head = read_base(project.path, "" if project.base == WORKTREE else project.base)
     commits = read_history(private.facts, head, HISTORY)
     blame = Blame(private, commits, brought_by(private, head))
-    history = _History(private, commits, 0)
+    history = _History(private, commits, 0, public_host(private.facts))
     history.guilty |= named_faulty(commits)
     return history, blame
+
+
+def public_host(facts: RepoFacts) -> str:
+    """The host of the first remote that is on a public forge; "" where there is none. Whether others may read it is not known."""
+    listed = facts.git().run("config", "--get-regexp", r"^remote\..*\.url$", check=False).text
+    hosts = [
+        match[1].lower() for line in listed.splitlines() if (match := _HOST.search(line.split(" ", 1)[-1]))
+    ]
+    return next((host for host in hosts if host in _HOSTS), "")
 
 
 def neighbour(bug: Commit, fix: Commit, commits: Sequence[Commit], barred: Collection[str]) -> Commit | None:
@@ -160,6 +180,7 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
                 tx.retire_exam_item(item.id, "a fix leads to it")
     known = {item.origin for item in mine}
     barred = {*history.guilty, *mechanical(history.commits), *(item.origin.split(":")[2] for item in mine)}
+    proving = await _Proving.begin(deps, project)
     kept = sum(item.faulty for item in mine)
     for fix, bug, blamed in history.bugs:
         if _origin(project, ExamSource.SHIPPED, bug) in known:
@@ -168,7 +189,7 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
         if kept >= limit:
             continue
         beside = neighbour(bug, fix, history.commits, barred)
-        pair = await _pair(deps, project, history, (fix, bug, blamed), beside)
+        pair = await _pair(deps, project, history, (fix, bug, blamed), beside, await proving.of(fix))
         if pair is None:
             left["a model may not be shown the commit"] += 1
             continue
@@ -192,6 +213,8 @@ async def _keep_pairs(deps: Dependencies, project: Project, history: _History, l
         sources={ExamSource.SHIPPED.value: count},
         faulty=sum(item.faulty for item in items),
         clean=sum(not item.faulty for item in items),
+        runs=proving.runs,
+        ended=proving.said,
     )
 
 
@@ -206,6 +229,7 @@ async def _pair(
     history: _History,
     found: tuple[Commit, Commit, Blamed],
     beside: Commit | None,
+    proof: str,
 ) -> list[ExamItem] | None:
     """The items of a bug, held in the private repository; None where the commit may be shown to no model."""
     fix, bug, blamed = found
@@ -216,6 +240,7 @@ async def _pair(
         "share": round(blamed.share, 3),
         "lines": blamed.lines,
         "places": [[path, line, line] for path, line in sorted(blamed.places)],
+        "proof": proof,
     }
     async with deps.project_lock(project.id):
         items = [await asyncio.to_thread(_item, deps, project, history, bug, ExamSource.SHIPPED, facts)]
@@ -246,7 +271,7 @@ def _item(
     private.keep(keep_name(origin), tree, commit.parent)
     places = facts.get("places")
     path, line = (places[0][0], places[0][1]) if isinstance(places, list) and places else ("", 0)
-    made_from = {"made_from": f"commit {commit.sha[:12]} {commit.subject}"}
+    made_from = {"made_from": f"commit {commit.sha[:12]} {commit.subject}", "public": history.public}
     return ExamItem(
         project_id=project.id,
         source=source,
@@ -271,8 +296,72 @@ def _origin(project: Project, source: ExamSource, commit: Commit) -> str:
     return f"{project.id}:{source.value}:{commit.sha}"
 
 
+@dataclass
+class _Proving:
+    """Takes fixes back on today's code and runs the tests, as long as there is time for it; `said`: why it does not, or ended."""
+
+    maker: Maker | None = None
+    said: str = ""
+
+    @classmethod
+    async def begin(cls, deps: Dependencies, project: Project) -> _Proving:
+        try:
+            return cls(await maker_of(deps, project, _PROOF_SECONDS))
+        except NavigatorError as error:
+            return cls(said=error.message)
+
+    @property
+    def runs(self) -> int:
+        return self.maker.trials.runs if self.maker else 0
+
+    async def of(self, fix: Commit) -> str:
+        """`FAILING` where a test of today fails without the fix, else in words why that is not known."""
+        if self.maker is None:
+            return self.said
+        held = self.maker.known.get((ExamSource.REVERSED_FIX, fix.sha))
+        if held is not None and (held.kept or self.maker.tried(ExamSource.REVERSED_FIX, fix.sha)):
+            return FAILING if held.kept else held.reason
+        try:
+            await self.maker.trials.failing(await self.maker.take_back(fix), self.maker.passed)
+        except Rejected as error:
+            return str(error)
+        except OutOfTime:
+            self.said = "the time for test runs is used up"
+            return self.said
+        return FAILING
+
+
 def _tell_progress(deps: Dependencies, project: Project, said: str) -> None:
     deps.on_live({"exam": {"project": project.name, "said": said}})
+
+
+_SIZES = (0, 10, 50, 150)
+
+FAILING = "failing"
+"""The proof of a fix without which a test of today fails."""
+
+
+def by_size(found: Backtest) -> list[tuple[str, Share]]:
+    """The share caught by changed lines of the commit; sizes that none has are left out."""
+    sized: dict[int, list[Case]] = {}
+    for case in found.bugs:
+        sized.setdefault(max(one for one in _SIZES if one <= case.item.changed_lines), []).append(case)
+    return [(size_words(least), caught_of(sized[least])) for least in sorted(sized)]
+
+
+def by_chance(found: Backtest) -> float:
+    """How many bugs would be caught if each commit's findings were at random lines of its change."""
+    return sum(
+        1
+        - (1 - min(1.0, len(case.item.evidence["places"]) / max(1, case.item.changed_lines)))
+        ** case.asked_for
+        for case in found.bugs
+    )
+
+
+def proved(case: Case) -> bool:
+    """Whether a test of today fails without the fix."""
+    return bool(case.item.evidence.get("proof") == FAILING)
 
 
 def how_sure(found: Backtest) -> str:
@@ -280,8 +369,9 @@ def how_sure(found: Backtest) -> str:
     alone = sum(case.item.evidence["share"] == 1 for case in found.bugs)
     unread = f"{found.unread} answers could not be read. " if found.unread else ""
     return (
-        f"{unread}{alone} of these {len(found.bugs)} fixes lead to one commit alone. About one in four commits is not where the"
-        " bug came from, so more may have been caught; bugs whose fixes only add lines are not seen."
+        f"{unread}As many findings at random lines would catch {by_chance(found):.1f}. Without {sum(map(proved, found.bugs))} of "
+        f"these {len(found.bugs)} fixes a test of today fails; {alone} lead to one commit alone. About one in four commits is "
+        "not where the bug came from, so more may have been caught; bugs whose fixes only add lines are not seen."
     )
 
 
@@ -292,7 +382,7 @@ def worth_reading(found: Backtest, most: int = 3) -> tuple[list[Case], list[Case
     )
     worst = sorted(
         (case for case in found.bugs if not case.answer.named),
-        key=lambda case: (-case.item.evidence["share"], case.item.changed_lines),
+        key=lambda case: (not proved(case), -case.item.evidence["share"], case.item.changed_lines),
     )
     return best[:most], worst[:most]
 
@@ -306,7 +396,9 @@ def document(found: Backtest, reviewer: str) -> dict[str, Any]:
         "caught": _share_json(found.caught),
         "flagged": _share_json(found.flagged),
         "false_alarms_each": {"value": each.value, "low": each.low, "high": each.high} if each else None,
+        "by_chance": round(by_chance(found), 2),
         "unreviewed": found.unread,
+        "by_size": [{"changed_lines": name, **_share_json(one)} for name, one in by_size(found)],
         "bugs": [_case(case) for case in found.bugs],
     }
 
@@ -317,7 +409,7 @@ def _share_json(found: Share) -> dict[str, Any]:
 
 def _case(case: Case) -> dict[str, Any]:
     """One bug: its commit, its fix, and whether it was caught."""
-    known = ("fix", "fix_subject", "days", "share", "lines", "places")
+    known = ("fix", "fix_subject", "days", "share", "lines", "places", "proof")
     return {
         "commit": case.item.origin.rpartition(":")[2],
         "title": case.item.title,

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,8 +37,8 @@ from navigator.store.database import is_low
 ACCEPTED = "exam_accepted"
 """The key under which it is kept that the user wants an exam."""
 
-SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT)
-"""What items are made from."""
+_SOURCES = (ExamSource.REVERSED_FIX, ExamSource.MUTANT)
+
 
 _PATIENCE, _TIMES = 20.0, 10.0
 """A trial's tests may take this many seconds, or as many times what they take on today's tree."""
@@ -89,6 +90,7 @@ async def prepare_project(
     project: Project,
     *,
     limit: int | None = None,
+    sources: Sequence[ExamSource] = (),
     seconds: float | None = None,
     behind: bool = False,
 ) -> PreparedProject:
@@ -99,6 +101,7 @@ async def prepare_project(
 
     Args:
         limit: faulty items the project is to have; by default that of the settings, like `seconds`, which test runs may take.
+        sources: what to make; all where none is given.
         behind: end after the candidate under way when somebody else wants to prepare items.
     """
     deps.exams_wanted += 1
@@ -108,6 +111,7 @@ async def prepare_project(
                 deps,
                 project,
                 limit or deps.settings.exam.items,
+                sources or _SOURCES,
                 deps.settings.exam.prepare_seconds if seconds is None else seconds,
                 behind=behind,
             )
@@ -119,6 +123,7 @@ async def _prepare(
     deps: Dependencies,
     project: Project,
     limit: int,
+    sources: Sequence[ExamSource],
     seconds: float,
     *,
     behind: bool,
@@ -128,7 +133,7 @@ async def _prepare(
         maker = await maker_of(deps, project, seconds)
     except NavigatorError as error:
         return PreparedProject(project=project.name, problem=error.message, hint=error.hint)
-    progress = _begin(deps, maker, limit)
+    progress = _begin(deps, maker, limit, sources)
     while (source := progress.next_source()) is not None:
         if behind and deps.exams_wanted > 1:
             progress.ended = "another run takes over"
@@ -211,13 +216,13 @@ def _require_passing(project: Project, head: str, found: Baseline) -> None:
         )
 
 
-def _begin(deps: Dependencies, maker: Maker, limit: int) -> _Progress:
+def _begin(deps: Dependencies, maker: Maker, limit: int, sources: Sequence[ExamSource]) -> _Progress:
     """Everything that may become an item, less what is one and what was tried before with a result that still holds."""
     project = maker.project
     items = [
         item
         for item in deps.reader.exam_items(retired=True)
-        if item.project_id == project.id and item.source not in PAST
+        if item.project_id == project.id and item.source not in (*PAST, ExamSource.SYNTHETIC)
     ]
     maker.used.update(item.origin.split(":")[2] for item in items)
     accepted = [
@@ -230,7 +235,7 @@ def _begin(deps: Dependencies, maker: Maker, limit: int) -> _Progress:
     changes = [*of_proposals(known), *of_commits(maker.commits)]
     found: dict[ExamSource, list[Commit | Picked]] = {
         source: [*fixes(maker.commits)] if source is ExamSource.REVERSED_FIX else [*changes]
-        for source in SOURCES
+        for source in sources
     }
     left = {
         source: deque(

@@ -30,13 +30,16 @@ from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamAnswer, ExamItem
 from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
 from navigator.model.snapshot import ExamView
-from navigator.model.states import PAST, CheckOutcome, Role
+from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
 from navigator.schedule.swap_rule import items_with_room
 from navigator.store.errors import StoreError
 from navigator.store.reads.exam import Precedent
 from navigator.store.reads.reader import Reader
 
 # Asks the reviewer about one item of the exam, by the very path of a normal review; only the answer is kept.
+
+_ALONE = (*PAST, ExamSource.SYNTHETIC)
+"""Sources of items that no precedent of the project is about."""
 
 NEAR = 3
 """Lines between a finding and the seeded place at most: the width of a diff's context."""
@@ -132,7 +135,7 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Change:
     )
     async with deps.project_lock(project.id):
         subject = await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
-    held = () if item.source in PAST else tuple(deps.reader.precedents(project.id))
+    held = () if item.source in _ALONE else tuple(deps.reader.precedents(project.id))
     return replace(subject, precedents=held)
 
 
@@ -294,7 +297,7 @@ class ExamQueue:
 
     def _shown(self, item: ExamItem, held: Sequence[Precedent]) -> tuple[int, ...] | None:
         """The numbers of the precedents that an item is asked with now; None where its change is still to be read."""
-        if not held or item.source in PAST or item.id in self._broken:
+        if not held or item.source in _ALONE or item.id in self._broken:
             return ()
         try:
             if item.id not in self._changes:

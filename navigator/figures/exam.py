@@ -44,6 +44,9 @@ USEFUL = 0.4
 ENOUGH_MISTAKES = 15
 """From so many answers on reversed fixes on, the score leaves the mutants out: they are easier to find, and flatter."""
 
+FLATTERED = "synthetic cases, which flatter every model"
+"""The basis of a score before there is any other."""
+
 DRAWS = 2_000
 _SEED = 20_251
 
@@ -183,6 +186,10 @@ def _score(rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount]) -> ExamS
 
 def _basis(read: Sequence[ExamCount]) -> tuple[str, list[ExamCount]]:
     """Which items the score is made of: one's own mistakes where there are enough, else all."""
+    own = [row for row in read if row.source is not ExamSource.SYNTHETIC]
+    if not own:
+        return FLATTERED, list(read)
+    read = own
     mistakes = [row for row in read if row.source is not ExamSource.MUTANT]
     if _sum(row for row in mistakes if row.faulty) >= ENOUGH_MISTAKES:
         return "reversed fixes", mistakes
@@ -371,7 +378,8 @@ def worth_words(score: ExamScore | None) -> str:
     """What a REVISE of this reviewer is worth, in one sentence."""
     if score is None or not score.decided:
         return "No exam item has been answered by this reviewer under this prompt version yet."
-    n = plural(score.decided, "exam item")
+    flattered = score.basis == FLATTERED
+    n = f"{score.decided} {FLATTERED}" if flattered else plural(score.decided, "exam item")
     if score.no_better_than_chance and score.youden is not None:
         return f"The exam finds this reviewer no better than chance: J = {score.youden.value:.2f}, {n}."
     if score.genuine_share is None:

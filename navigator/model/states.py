@@ -123,7 +123,7 @@ class ExamSource(StrEnum):
 
     `reversed_fix` takes a fix of the project's own history back, `mutant` has one small fault in an accepted change,
     `clean` is an accepted change or commit as it is. Of the backtest, not of the exam, are `shipped`, a commit that brought in
-    a bug, and `innocent`, one beside it that no fix leads to.
+    a bug, and `innocent`, one beside it that no fix leads to. `synthetic` is one of the cases that come with Navigator.
     """
 
     REVERSED_FIX = "reversed_fix"
@@ -131,6 +131,7 @@ class ExamSource(StrEnum):
     CLEAN = "clean"
     SHIPPED = "shipped"
     INNOCENT = "innocent"
+    SYNTHETIC = "synthetic"
 
 
 # Commits as they were, which the backtest asks about.

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from navigator.exam.backtest import document, worth_reading
+from navigator.exam.backtest import by_chance, by_size, document, worth_reading
 from navigator.figures.exam import alarms_each, backtest
 from navigator.figures.intervals import share
 from navigator.model.exam import ExamAnswer, ExamItem
@@ -36,12 +36,14 @@ def case(
     findings: tuple[Finding, ...] = (),
     lines: int = 20,
     verdict: Verdict = Verdict.REVISE,
+    proof: str = "",
     number: int = 0,
     whole: float = 1.0,
 ) -> tuple[ExamItem, ExamAnswer]:
     evidence = {
         "places": [["app.py", 1, 1]],
         "share": whole,
+        "proof": proof,
         "fix": "f" * 40,
         "fix_subject": "Fix",
     }
@@ -128,17 +130,24 @@ def test_without_a_catch_there_is_no_ratio() -> None:
     assert backtest_words(backtest(())) == "No bug of your history was asked about yet."
 
 
-def test_cases_worth_reading() -> None:
+def test_cases_by_size_by_chance_and_worth_reading() -> None:
     asked = [
         case(True, caught=True, lines=9, number=1, findings=(finding(),)),
         case(True, caught=True, lines=200, number=2),
         case(True, lines=30, number=3, whole=0.6),
         case(True, lines=40, number=4),
-        case(True, lines=90, number=5),
+        case(True, lines=90, number=5, proof="failing"),
     ]
     found = backtest(asked)
+    assert [(name, one.k, one.n) for name, one in by_size(found)] == [
+        ("<10", 1, 1),
+        ("10–49", 0, 2),
+        ("50–149", 0, 1),
+        ("≥150", 1, 1),
+    ]
+    assert by_chance(found) == pytest.approx(1 / 9)
     best, worst = worth_reading(found)
     assert [one.item.origin[-1] for one in best] == ["2", "1"]
-    assert [one.item.origin[-1] for one in worst] == ["4", "5", "3"]
+    assert [one.item.origin[-1] for one in worst] == ["5", "4", "3"]
     told = document(found, "reader")
     assert (told["caught"]["n"], told["false_alarms_each"], len(told["bugs"])) == (5, None, 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -18,6 +19,8 @@ from tests.git.world import git
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection
 from tests.journey.support import fingerprint
+from tests.journey.test_exam_prepare import RENAMED, T_FEATURE, ProvingRoom
+from tests.sandbox.support import needs_sandbox
 
 PARTS = 6
 SEEN = (1, 2)
@@ -115,11 +118,12 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
     assert found["projects"][0]["sources"]["shipped"]["known"] == 4, "nothing is made twice"
     assert (found["caught"]["n"], found["caught"]["value"], found["flagged"]["value"]) == (4, 0.5, 0.25)
     assert found["false_alarms_each"]["value"] == 0.5
+    assert found["public"] == ["github.com"]
     assert {bug["title"][-8] for bug in found["bugs"] if bug["caught"]} == {"1", "2"}
 
     told = run("backtest")
     assert "caught 2 of 4 bugs you shipped (50% [15–85]), with 0.5 false alarms for each" in told
-    assert "the model may know these commits" in told and "secret" not in told and "\x1b" not in told
+    assert "may have been trained" in told and "secret" not in told and "\x1b" not in told
     assert "Caught: " in told and "Missed: " in told and "only add lines" in told
     assert fingerprint(room.repository) == before
 
@@ -156,6 +160,27 @@ def test_an_innocent_commit_that_a_new_fix_leads_to_is_innocent_no_more(room: Ro
     made = json.loads(run("backtest", "--json"))["projects"][0]
     assert made["sources"]["shipped"]["rejected"] == {"a model may not be shown the commit": 1}
     assert not [item for item in room.read().exam_items() if item.title == "Add keys"]
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_a_test_of_today_that_fails_without_the_fix_is_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = ProvingRoom(tmp_path, monkeypatch)
+    right = RENAMED.replace("half(x, True) + 1, label", "half(x, True), label")
+    room.commit(
+        {"app.py": right, "test_app.py": T_FEATURE.replace("(5, ", "(4, ")}, "Fix wrong result of both()"
+    )
+    wordy = right.replace('        return "more"\n', '        return str("more")\n')
+    room.commit({"app.py": wordy}, "Say more")
+    room.commit({"app.py": wordy.replace('str("more")', '"more"')}, "Fix wrong more")
+    room.register()
+    before = fingerprint(room.repository)
+    made = room.prepare(past=True)
+    proofs = {item.evidence["fix_subject"]: item.evidence["proof"] for item in room.items() if item.faulty}
+    assert proofs == {"Fix wrong result of both()": "failing", "Fix wrong more": "no test fails"}
+    assert made.runs >= 3 and fingerprint(room.repository) == before
 
 
 def test_what_git_takes_too_long_for_is_counted_and_a_damaged_history_is_a_problem(

@@ -84,10 +84,8 @@ class ProvingRoom(Bench):
     def register(self, check: str = CHECK) -> None:
         self.act("project.add", path=str(self.repository), name="code", check=check)
 
-    def prepare(self, *sources: ExamSource, **args: Any) -> PreparedProject:
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(preparing, "SOURCES", sources or preparing.SOURCES)
-            (found,) = self.act("exam.prepare", **args)["projects"]
+    def prepare(self, **args: Any) -> PreparedProject:
+        (found,) = self.act("exam.prepare", **args)["projects"]
         return PreparedProject.model_validate(found)
 
     def items(self, *, retired: bool = False) -> list[ExamItem]:
@@ -158,7 +156,7 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: ProvingRoom) 
     assert made.runs > 0 and again.runs == 0
     assert all(count.tried == 0 and count.known == count.found for count in again.sources.values())
     room.commit({"more.py": "x = 1\n"}, "Add a file")
-    later = room.prepare(ExamSource.REVERSED_FIX).sources["reversed_fix"]
+    later = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
     # The fix is an item already; only the candidates that a new HEAD may decide otherwise are tried.
     assert later.tried == later.found - later.known and later.kept == 0
     held = room.read().newest_baseline(1)
@@ -207,7 +205,7 @@ def test_a_check_of_a_task_ends_the_trial_which_runs_again_afterwards(
         return await real(deps, setup, tree, spec)
 
     monkeypatch.setattr(trials, "run_tree", watched)
-    made = room.prepare(ExamSource.REVERSED_FIX, limit=1)
+    made = room.prepare(sources=["reversed_fix"], limit=1)
     assert cut == began[:1] and began[1] == cut[0], "the same tree is run again, from its beginning"
     assert made.faulty == 1
 
@@ -230,7 +228,7 @@ def test_a_failure_that_does_not_repeat_proves_nothing(
         return run
 
     monkeypatch.setattr(trials, "run_tree", second_time_lucky)
-    made = room.prepare(ExamSource.REVERSED_FIX)
+    made = room.prepare(sources=["reversed_fix"])
     assert made.faulty == 0
     assert "the failure does not repeat" in made.sources["reversed_fix"].rejected
 
@@ -246,7 +244,7 @@ def test_a_fault_that_hangs_is_ended_and_proves_nothing(
     room.commit({"app.py": RENAMED + loop.format(1), "test_app.py": T_FEATURE + test}, "Fix last()")
     room.register()
     monkeypatch.setattr(preparing, "_PATIENCE", 1.0)
-    found = room.prepare(ExamSource.REVERSED_FIX).sources["reversed_fix"]
+    found = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
     assert found.rejected == {"the tests run into a limit": 1}
 
 
@@ -269,9 +267,9 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: ProvingRoom) -
 
         deps.store.transaction = crashing  # type: ignore[method-assign]
         with pytest.raises(Crash):
-            asyncio.run(prepare_project(deps, deps.reader.project("code")))
+            asyncio.run(prepare_project(deps, deps.reader.project("code"), sources=[ExamSource.REVERSED_FIX]))
     assert room.items() == []
-    assert room.prepare(ExamSource.REVERSED_FIX).faulty == 1, "the next run makes the item"
+    assert room.prepare(sources=["reversed_fix"]).faulty == 1, "the next run makes the item"
     with room.world() as deps:
         private = deps.private(deps.reader.project("code"))
         item = of(room.items(), ExamSource.REVERSED_FIX)
@@ -393,7 +391,7 @@ def test_approved_proposals_come_first_unless_they_were_reverted(room: ProvingRo
     other = approve(room, f"{git(room.repository, 'rev-parse', 'HEAD~3')}", feature, "Was reverted")
     with room.world() as deps, deps.store.transaction() as tx:
         tx.set_fate(Fate(proposal_id=other, commit="c" * 40, fate="reverted"))
-    room.prepare(ExamSource.MUTANT, limit=1)
+    room.prepare(sources=["mutant"], limit=1)
     wrong, right = room.items()
     for item in (wrong, right):
         assert (item.text, item.title) == ("Add whole halves", "Halves")
@@ -407,7 +405,7 @@ def test_what_later_commits_corrected_is_no_clean_change(room: ProvingRoom) -> N
     room.commit({"app.py": RENAMED + "\n\ndef third(x):\n    return x / 4\n"}, "Add third()")
     room.commit({"app.py": RENAMED + "\n\ndef third(x):\n    return x / 3\n"}, "Fix third()")
     room.register()
-    made = room.prepare(ExamSource.MUTANT)
+    made = room.prepare(sources=["mutant"])
     assert made.sources["mutant"].rejected["a later fix changed what it added"] >= 1
     assert not any("Add third()" in item.title for item in room.items())
 

@@ -1,28 +1,50 @@
-"""What a second model is worth: the same items asked of both, and the difference."""
+"""What a second model is worth: the same items asked of both, and the cases that come with Navigator."""
 
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from navigator.figures.exam import paired
+from navigator.exam.bundled import cases
+from navigator.figures.exam import exam_scores, paired, worth_words
 from navigator.model.errors import Conflict
+from navigator.model.exam import ExamCount
 from navigator.model.outcomes import ExamPair
-from navigator.model.states import Role, Verdict
+from navigator.model.states import ExamSource, Role, Verdict
 from navigator.sheet.exam_worth import ENOUGH, independence
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
-from tests.journey.exam_items import add_item
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.test_exam_run import set_exam
 
 RUNS = 200
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: str(case["name"]))
+def test_each_case_has_a_test_that_tells_right_from_wrong(case: dict[str, str], tmp_path: Path) -> None:
+    def passes(form: str) -> bool:
+        folder = tmp_path / form
+        folder.mkdir()
+        (folder / case["path"]).write_text(case[form], encoding="utf-8")
+        (folder / "check.py").write_text(case["test"], encoding="utf-8")
+        words = [sys.executable, "check.py"]
+        return subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode == 0
+
+    assert (passes("right"), passes("wrong")) == (True, False)
+    assert case["text"] and case["title"] and "synthetic" not in case["text"]
+
+
+def test_there_are_24_changes_and_that_is_enough() -> None:
+    assert len(cases()) == len({case["name"] for case in cases()}) == ENOUGH == 12
 
 
 def pairs(rng: random.Random, n: int, first: float, second: float, shared: float) -> list[ExamPair]:
@@ -58,8 +80,24 @@ def test_the_figures_cover_the_truth_in_as_many_runs_as_they_say(
     assert min(hits.values()) >= 181, hits
 
 
-WRONG = [f"    return x * {100 + number}" for number in range(ENOUGH)]
-"""The faulty lines of the items."""
+def test_synthetic_cases_count_only_while_there_is_nothing_else() -> None:
+    def count(source: ExamSource, n: int, faulty: bool = True) -> ExamCount:
+        told = Verdict.REVISE if faulty else Verdict.APPROVE
+        return ExamCount(model="m", prompt_version="v", source=source, faulty=faulty, verdict=told, n=n)
+
+    alone = [count(ExamSource.SYNTHETIC, 12), count(ExamSource.SYNTHETIC, 12, faulty=False)]
+    (score,) = exam_scores(alone)
+    assert "24 synthetic cases, which flatter every model" in worth_words(score)
+    assert score.sensitivity.n == 12 and score.basis == "synthetic cases, which flatter every model"
+    (score,) = exam_scores([*alone, count(ExamSource.REVERSED_FIX, 3)])
+    assert score.sensitivity.n == 3 and "synthetic" not in score.basis
+
+
+WRONG = [
+    next(line for line in case["wrong"].splitlines() if line not in case["right"].splitlines())
+    for case in cases()
+]
+"""Of each faulty case the first line of its own; in `callers`, the last one, the fault is that it was not changed."""
 
 
 def seeing(known: list[str]) -> Any:
@@ -75,7 +113,7 @@ def seeing(known: list[str]) -> Any:
     return read
 
 
-def test_both_models_answer_the_items_and_the_difference_is_said(
+def test_both_models_answer_the_cases_and_the_difference_is_said(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room.models.write, room.models.read = seeing(WRONG[:3]), seeing(WRONG)
@@ -86,11 +124,9 @@ def test_both_models_answer_the_items_and_the_difference_is_said(
     assert "It is not known whether one model" in CliRunner().invoke(cli, ["doctor"]).output.replace(
         "\n", " "
     )
-    with room.world() as deps:
-        for number, line in enumerate(WRONG):
-            text = f"def f(x):\n{line}\n"
-            add_item(deps, "code", {"app.py": text}, faulty=True, origin=f"w{number}", path="app.py", line=2)
-            add_item(deps, "code", {"app.py": f"# {number}\n"}, faulty=False, origin=f"r{number}")
+    for _ in range(2):
+        made = room.act("exam.prepare", sources=["synthetic"])["projects"][0]
+    assert (made["faulty"], made["clean"], made["sources"]["synthetic"]["known"]) == (12, 12, 24)
     with pytest.raises(Conflict, match="not loaded"):
         room.act("exam.run", writer=True)
     set_exam(room, 'hours = "00:00-23:59"')
@@ -103,12 +139,13 @@ def test_both_models_answer_the_items_and_the_difference_is_said(
     found = independence(room.read())
     side = found.models.sensitivity
     assert side.gain is not None and side.gain.low > 0
-    assert (side.first.k, side.second.k, side.n) == (3, 12, 12)
-    assert found.models.specificity.second.k == 12
+    assert (side.first.k, side.second.k, side.n) == (3, 11, 12)
+    assert found.models.specificity.second.k == 12 and found.synthetic
     low, high = round(100 * side.gain.low), round(100 * side.gain.high)
-    assert f"[{low} to {high}] more of 100 faults" in found.words
+    assert f"[{low} to {high}] more of 100 faults of our synthetic cases, which flatter" in found.words
     page = EXAM.document(EXAM.read(room.read(), PageQuestion()))
     assert page["model"] == "scripted/reader", "the writer is no reviewer"
     assert len(page["reviewers"]) == 1
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())
-    assert "WHAT IS INDEPENDENCE WORTH?" in told
+    assert "WHAT IS INDEPENDENCE WORTH?" in told and "synthetic cases: they flatter every model" in told
+    assert "synthetic, caught" in told and "synthetic cases, which flatter" in told

@@ -83,10 +83,9 @@ def _exam_tables(found: Exam) -> Sequence[Table]:
         tables.append(Table("WOULD IT HAVE CAUGHT YOUR BUGS?", _COLUMNS, _share_rows(shares), answer=answer))
     two = found.independence
     if two is not None and (two.models.sensitivity.n or two.models.specificity.n):
+        about = "synthetic cases: they flatter every model" if two.synthetic else "the same items"
         ways = ("by the writer's", "by the reviewer's")
-        tables.append(
-            _beside_table("WHAT IS INDEPENDENCE WORTH?", two.models, ways, "the same items", two.words)
-        )
+        tables.append(_beside_table("WHAT IS INDEPENDENCE WORTH?", two.models, ways, about, two.words))
     return tables
 
 

@@ -114,11 +114,13 @@ class ExamReads(Queries):
 
     def exam_pairs(self, which: str, since: str = "") -> list[ExamPair]:
         """Pairs of answers, the second from a UTC time on: "precedents" (without any, and with those that hold now) or "models"
-        (the writer's and the reviewer's)."""
+        (the writer's and the reviewer's), the last also on "synthetic" cases."""
         counts = f"a.id = ({_COUNTS.format('a')})"
+        models = f"b.role = 'generator' AND b.id = ({_COUNTS.format('b')}) AND {counts}"
         where = {
             "precedents": f"a.precedents <> '[]' AND b.role = a.role AND b.model = a.model AND b.precedents = '[]' AND {counts}",
-            "models": f"b.role = 'generator' AND b.id = ({_COUNTS.format('b')}) AND {counts}",
+            "models": f"i.source <> 'synthetic' AND {models}",
+            "synthetic": f"i.source = 'synthetic' AND {models}",
         }[which]
         rows = (
             "SELECT a.model, a.prompt_version, i.faulty, b.verdict AS first, a.verdict AS second, count(*) AS n"
