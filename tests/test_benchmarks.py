@@ -24,17 +24,20 @@ FIGURES = {
     "evidence_simulation": r"revise rate, n 30 .*\d%",
     "findings_that_run": r"true findings reproduced: \d+ of \d+",
     "forecast": r"error: median [\d.]+%",
+    "gpu_idle": r"idle share less by ",
     "hook": r"Navigator's hook( +[\d.-]+){4}",
     "commands": r"navigator status .*[\d.]+×",
     "idle": r"the conductor .*% of a core",
     "own_cost": r"[1-9]\d* landed(.|\n)*[\d.]+ times the bare calls",
     "read_ahead": r"ratio cold / warm: [\d.]+|nothing to compare",
     "repo_map": r"cold .*[\d.]+ times the reference",
+    "speculation": r"c \d+, v \d+;(.|\n)*rejected [+-][\d.]+%",
     "store_scale": r"deck: first picture .*[\d.]+ times the reference",
     "swap": r"ratio [\d.]+|Not measured: ",
     "syntax_gate": r"ratio [\d.]+",
     "tui_scale": r"key to paint.* [\d.]+×",
     "tui_startup": r"the deck .*[\d.]+×",
+    "uncertainty": r"AUC ",
 }
 NEED_A_SANDBOX = {"compare_known", "findings_that_run"}
 READ_A_REPOSITORY = {"context_recall": "--repo=own={}", "repo_map": "{}", "syntax_gate": "{}"}

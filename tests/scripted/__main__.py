@@ -93,6 +93,9 @@ def parse_options(arguments: Sequence[str] | None = None) -> Any:
     parser.add_argument(
         "--garbage-while", metavar="FILE", help="answer garbage while FILE exists; /health stays well"
     )
+    parser.add_argument(
+        "--telling", action="store_true", help="probabilities are lower where a fault was planted"
+    )
     parser.add_argument("--context-tokens", type=int, default=131_072)
     options = rehearsal.parse_options(arguments, parser)
     if not 0 <= options.fault_rate <= 1:
@@ -116,6 +119,7 @@ def main() -> None:
         pace_of(role, options.time_scale),
         spoilt_while(options.garbage_while, brain),
         context_tokens=options.context_tokens,
+        telling=options.telling,
         seed=options.seed,
     )
     asyncio.run(rehearsal.serve(api, options.port))

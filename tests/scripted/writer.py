@@ -59,7 +59,7 @@ class Writer:
         if line in old.splitlines():
             return Completion("NO_CHANGE: the line is there.\n")
         block = _block(path, old, line, prompt, fits=fault != "block")
-        return Completion(f"{path} says it now.\n\n{block}\n")
+        return Completion(f"{path} says it now.\n\n{block}\n", spoilt=bool(fault))
 
     def by_agent(self, messages: Messages) -> Completion:
         """The next call of a coding agent's tools, which makes one new file; at last what was done."""
@@ -74,6 +74,7 @@ class Writer:
         edits = [(name, "", f"{flaw}{_digest(*asked)}\n")]
         return Completion(
             next_step(tools_in(system), messages, edits, f"{name} says it now.", again=again),
+            spoilt=bool(flaw),
         )
 
     def _fault(self, prompt: WritingPrompt, temperature: float) -> str:

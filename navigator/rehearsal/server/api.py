@@ -40,6 +40,7 @@ class Api:
         player: what answers.
         max_running: requests served at once; more wait.
         context_tokens: prompt and answer together may not be longer.
+        telling: simulated probabilities are lower where a fault was planted.
         seed: of the simulated probabilities.
     """
 
@@ -51,8 +52,10 @@ class Api:
         *,
         max_running: int = 8,
         context_tokens: int = 131_072,
+        telling: bool = False,
         seed: int = 0,
     ) -> None:
+        self._telling = telling
         self._seed = seed
         self.role = role
         self.model = MODEL_NAMES[role]
@@ -139,7 +142,9 @@ class Api:
         if self.engine.knows(body.rid):
             raise RequestProblem(f"Duplicate request ID detected: {body.rid}")
         job = self._job(body)
-        wording = Wording(job, self.model, top_logprobs=body.top_logprobs, seed=self._seed)
+        wording = Wording(
+            job, self.model, top_logprobs=body.top_logprobs, telling=self._telling, seed=self._seed
+        )
         if body.stream:
             return await self._streamed(body, job, wording)
         parts: dict[str, list[str]] = {"content": [], "reasoning": []}
