@@ -17,6 +17,12 @@ Measured for each commit, then averaged over commits:
   hunks       share of the change's places (old side) whose lines are all shown, averaged over the touched files
   mapped      share of the touched files that are not contained, but listed by path in the map or near it
 
+With `--looks` a first prompt is followed by looks, all within 24,000 tokens, by lookers without a model (mechanical_looker.py):
+
+  first       the first prompt alone (`--first` tokens)
+  blind       and what a looker finds that goes by the task's words
+  directed    and what one finds that knows what it has to see, through names in sight: a bound, not what a model reaches
+
 The interval is a paired bootstrap of the difference, with the commit as the unit: 10,000 resamples, 2.5 % and 97.5 %.
 """
 
@@ -32,21 +38,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from mechanical_looker import Sight, blind, directed, path_parts
 
 from benchmarks.size import sized
 from navigator.client.tokens import load_counter
 from navigator.context.build import NEARBY_SHARE, Context, build_context, text_of
+from navigator.context.looker import Looker
 from navigator.context.pack import pack
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.relevance import TaskTerms, rank_files, read_task
-from navigator.context.repomap.words import parts
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
-from navigator.model import patterns
+from navigator.journey.prompts.assemble import LOOKING_AIM
 from navigator.model.models import Project
 
 BUDGETS = (8_000, 24_000)
@@ -146,15 +154,6 @@ def in_path(repo: RepoMap, query: TaskTerms) -> list[float]:
     ]
 
 
-def path_parts(path: str) -> tuple[str, ...]:
-    """The stems in a path, once each; its extension is none of them."""
-    bare = path.rsplit(".", 1)[0] if "." in path.rsplit("/", 1)[-1][1:] else path
-    found: dict[str, None] = {}
-    for word in patterns.findall(r"[A-Za-z0-9_]+", bare):
-        found.update(dict.fromkeys(parts(word)))
-    return tuple(found)
-
-
 def of_context(context: Context) -> Shown:
     shown: dict[str, list[tuple[int, int]]] = {}
     for file in context.files:
@@ -172,9 +171,9 @@ def listed_in(context: Context) -> set[str]:
 
 
 def one(
-    private: PrivateRepo, project: Project, change: Change
+    private: PrivateRepo, project: Project, change: Change, first: int = 0
 ) -> Iterator[tuple[int, str, dict[str, float]]]:
-    """Every choice at every budget for one commit."""
+    """Every choice at every budget for one commit; with `first`, looks in place of the two simple choices."""
     count = load_counter("").count
     source = TreeSource(private, change.parent, project)
     repo = RepoMap(source)
@@ -202,6 +201,8 @@ def one(
     for budget in BUDGETS:
         context = build_context(source, project, change.message, (), budget, count, repo=repo)
         yield budget, "navigator", measure(change, of_context(context), listed_in(context))
+        if first:
+            continue
         tokens = budget - context.shared_tokens - int(budget * NEARBY_SHARE)
         for choice, order in (("newest", newest), ("names", names)):
             packed = pack([repo.files[n] for n in order[:_CANDIDATES]], read, query.stems, tokens, count)
@@ -212,6 +213,32 @@ def one(
                 for file in packed
             }
             yield budget, choice, measure(change, shown, listed_in(context))
+    if first:
+        yield from looked(source, project, repo, change, first, count)
+
+
+def looked(
+    source: TreeSource,
+    project: Project,
+    repo: RepoMap,
+    change: Change,
+    first: int,
+    count: Callable[[str], int],
+) -> Iterator[tuple[int, str, dict[str, float]]]:
+    """What two lookers have in sight after a first prompt, within the larger budget in total."""
+    total = BUDGETS[-1]
+    context = build_context(source, project, change.message, (), first, count, repo=repo)
+    yield total, "first", measure(change, of_context(context), listed_in(context))
+    for choice in ("blind", "directed"):
+        looker = Looker(repo, change.message, (), context, total - context.tokens, count)
+        sight = Sight(change.message, context)
+        if choice == "blind":
+            turns = blind(repo, change.message, looker, sight)
+        else:
+            turns = directed(repo, change.message, change.places, looker, sight)
+        shares = measure(change, dict(looker.shown.items()), set())
+        shares["whole"] = statistics.fmean(looker.seen_whole(path) for path in change.places)
+        yield total, choice, shares | {"turns": float(turns), "tokens": float(context.tokens + looker.used)}
 
 
 def interval(differences: Sequence[float], seed: int = 1) -> tuple[float, float]:
@@ -224,6 +251,8 @@ def interval(differences: Sequence[float], seed: int = 1) -> tuple[float, float]
 
 def report(name: str, rows: Mapping[tuple[int, str], list[dict[str, float]]]) -> dict[str, object]:
     """Print one repository's table; the same as data."""
+    if any(choice == "blind" for _, choice in rows):
+        return report_looks(name, rows)
     document: dict[str, object] = {}
     for budget in BUDGETS:
         print(f"\n{name}, {budget:,} tokens, {len(rows[(budget, 'navigator')])} commits")
@@ -246,6 +275,27 @@ def report(name: str, rows: Mapping[tuple[int, str], list[dict[str, float]]]) ->
     return document
 
 
+def report_looks(name: str, rows: Mapping[tuple[int, str], list[dict[str, float]]]) -> dict[str, object]:
+    """The same for looks: against the single shot of as many tokens."""
+    total = BUDGETS[-1]
+    single = rows[(total, "navigator")]
+    document: dict[str, object] = {}
+    print(f"\n{name}, {total:,} tokens in total, {len(single)} commits")
+    for choice in ("navigator", "first", "blind", "directed"):
+        mine = rows[(total, choice)]
+        means = {key: statistics.fmean(row[key] for row in mine) for key in mine[0]}
+        low, high = interval([row["hunks"] for row in mine])
+        means |= {"hunks_low": low, "hunks_high": high}
+        ahead = [row["hunks"] - other["hunks"] for row, other in zip(mine, single, strict=True)]
+        means |= {
+            "ahead": statistics.fmean(ahead),
+            **dict(zip(("ahead_low", "ahead_high"), interval(ahead), strict=True)),
+        }
+        print(f"  {choice:10}" + "  ".join(f"{key} {value:,.3f}" for key, value in means.items()))
+        document[choice] = means
+    return document
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -254,8 +304,13 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=sized(2, 20, 100))
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--looks", action="store_true", help="compare a single shot with looks")
+    parser.add_argument(
+        "--first", type=int, default=LOOKING_AIM, help="tokens of the first prompt before looks"
+    )
     chosen = parser.parse_args()
     chosen.repo = chosen.repo or [f"this={Path(__file__).resolve().parents[1]}"]
+    first = chosen.first if chosen.looks else 0
     documents: dict[str, object] = {}
     everything: dict[tuple[int, str], list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -267,7 +322,7 @@ def main() -> None:
             rows: dict[tuple[int, str], list[dict[str, float]]] = {}
             began = time.perf_counter()
             for change in changes(facts.path, chosen.commits, chosen.seed):
-                for budget, choice, shares in one(private, project, change):
+                for budget, choice, shares in one(private, project, change, first):
                     rows.setdefault((budget, choice), []).append(shares)
                     everything.setdefault((budget, choice), []).append(shares)
             print(f"\n{name} at {facts.head_commit}: {time.perf_counter() - began:.0f} s", file=sys.stderr)

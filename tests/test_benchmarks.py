@@ -14,7 +14,7 @@ from tests.journey.support import git, make_repository
 from tests.sandbox.support import needs_sandbox
 
 BENCHMARKS = ROOT.parent / "benchmarks"
-MODULES = {"size", "workloads"}
+MODULES = {"mechanical_looker", "size", "workloads"}
 """What the others import."""
 
 FIGURES = {

@@ -82,7 +82,7 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
 
 
 def plant(paths: StatePaths, name: str) -> None:
-    from navigator.edits import FileChange
+    from navigator.git.private import FileChange
     from navigator.store.reads.reader import Reader
 
     connection = open_writer(paths.database)

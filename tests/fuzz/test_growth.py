@@ -31,8 +31,10 @@ from navigator.checks import change, syntax
 from navigator.checks import removed_tests as removed_tests_module
 from navigator.checks.change import added_secret
 from navigator.checks.removed_tests import FileText, changed_settings, removed_tests
-from navigator.edits import apply_answer, ladder, parse_answer, parser
+from navigator.edits import ladder, parser
 from navigator.edits import parser as markers
+from navigator.edits.apply import apply_answer
+from navigator.edits.parser import parse_answer
 from navigator.git import diffs
 from navigator.journey import agent_write, scan_answer
 from navigator.journey.reviewing import answer as review_answer

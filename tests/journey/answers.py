@@ -8,7 +8,9 @@ says how many findings stand and how many of them are anchored, the derived verd
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from navigator.journey.prompts.blocks import with_labels
@@ -110,7 +112,6 @@ def _shown() -> Shown:
 SHOWN = _shown()
 
 QUANTIZE = "    return sum(amounts).quantize(CENT)"
-ROUND = "    return round(sum(line.amount for line in lines), 2)"
 
 
 def finding(**changes: Any) -> dict[str, Any]:
@@ -146,119 +147,25 @@ class Case:
     reasoning: str = ""
 
 
+def _from_table() -> list[Case]:
+    """One finding each, which stands on what was shown, or does not."""
+    found = []
+    for row in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["finding"]:
+        name, place = row.pop("name"), row.pop("place", None)
+        verdict = REVISE if place else APPROVE
+        places = (tuple(place),) if place else ()
+        found.append(Case(name, answer(finding(**row)), verdict, len(places), 1, places))
+    return found
+
+
 def _one(name: str, place: tuple[str, int | None, str] = ("totals.py", 9, "new"), **changes: Any) -> Case:
     """One grounded major finding."""
     return Case(name, answer(finding(**changes)), REVISE, 1, 1, (place,))
 
 
-def _none(name: str, **changes: Any) -> Case:
-    """One finding that does not stand on anything shown."""
-    return Case(name, answer(finding(**changes)), APPROVE, 0, 1)
-
-
 GROUNDED = (
-    _one("a true finding"),
-    _one("a removed line", ("totals.py", 8, "old"), quote=ROUND, line=0),
-    _one("the line as it was shown, with number and sign", quote=f"     9|+{QUANTIZE}"),
-    _one("a removed line with its empty column", ("totals.py", 8, "old"), quote=f"      |-{ROUND}", line=0),
-    _one("other white space", quote="return  sum(amounts).quantize(CENT)  "),
-    _one("a part that is long enough", quote="sum(amounts).quantize"),
-    _one("escaped twice", ("report.py", 7, "new"), hunk="H1", quote='print(\\"value\\", value)', line=7),
-    _one("line far off: the quote decides", line=999),
     _one("line beyond all integers", line=10**400),
-    _one(
-        "twice in the hunk, no number: the first",
-        ("totals.py", 27, "new"),
-        hunk="H3",
-        quote="        pass",
-        line=0,
-    ),
-    _one(
-        "twice, the nearer to a wrong number",
-        ("totals.py", 29, "new"),
-        hunk="H3",
-        quote="        pass",
-        line=40,
-    ),
-    _one(
-        "moved: quoted with its minus",
-        ("report.py", 7, "old"),
-        hunk="H1",
-        quote="      |-    return value",
-        line=0,
-    ),
-    _one(
-        "two lines",
-        ("totals.py", 8, "new"),
-        quote="    amounts = [Decimal(line.amount) for line in lines]\n    return sum(amounts).quantize(CENT)",
-    ),
-    _one(
-        "two lines across a blank one, the changed one is meant",
-        quote="    return sum(amounts).quantize(CENT)\n\n\ndef net(lines, vat):",
-    ),
-    _one(
-        "removed and added line together, as shown",
-        ("totals.py", 8, "old"),
-        quote=f"{ROUND}\n    amounts = [Decimal(line.amount) for line in lines]",
-        line=0,
-    ),
-    _one(
-        "two lines, escaped twice",
-        ("totals.py", 8, "new"),
-        quote="    amounts = [Decimal(line.amount) for line in lines]\\n    return sum(amounts).quantize(CENT)",
-    ),
-    _one(
-        "elided over two lines",
-        ("totals.py", 8, "new"),
-        quote="amounts = [Decimal(line.amount) … .quantize(CENT)",
-    ),
-    _one(
-        "another dash and no hard blank",
-        ("totals.py", 41, "new"),
-        hunk="H4",
-        quote='return f"Summe - {value} €"',
-        line=41,
-    ),
-    _one("a zero-width character inside", quote="return sum(amounts)\u200b.quantize(CENT)"),
-    _one("a context line of the hunk", ("totals.py", 7, "new"), quote="def total(lines):", line=7),
-    _one("hunk in small letters", hunk="h2"),
     _one("no key for the line", line=None),
-    _one("two hunks in one label", hunk="H2, H3"),
-    _one("a file without hunks", hunk="F1"),
-    _one(
-        "missing that names no hunk of the diff",
-        ("new_name.py", 1, "task"),
-        kind="missing",
-        hunk="H9",
-        quote="Rename the helper.",
-    ),
-    _one("severity blocker", severity="blocker"),
-    _one("severity critical is a blocker", severity="critical"),
-    _one("kind in capitals", kind="WRONG"),
-    _one("criterion security is safety", criterion="security"),
-    _one(
-        "missing: a short line of the task",
-        ("totals.py", 5, "task"),
-        kind="missing",
-        quote="Rename the helper.",
-        line=0,
-    ),
-    _one(
-        "missing: a caller in the code shown",
-        ("totals.py", 14, "context"),
-        kind="missing",
-        quote="    return total(lines) - vat",
-        line=14,
-    ),
-    _one("missing: a line that is gone", ("totals.py", 8, "old"), kind="missing", quote=ROUND, line=0),
-    _one(
-        "missing: made necessary by a rename",
-        ("report.py", 1, "context"),
-        kind="missing",
-        hunk="F1",
-        quote="from totals import total",
-        line=1,
-    ),
     Case("says APPROVE over a blocker", answer(finding(severity="blocker"), verdict="APPROVE"), REVISE, 1),
     Case(
         "the same line wrong in two ways",
@@ -304,14 +211,6 @@ GROUNDED = (
 )
 
 UNGROUNDED = (
-    _none("misquoted by a letter", quote="    return sum(amounts).quantise(CENT)"),
-    _none("an empty quote", quote=""),
-    _none("only the number and the sign", quote="     9|+"),
-    _none("a part too short to mean a line", quote="sum"),
-    _none("elided to nothing that means a line", quote="ret ... (C"),
-    _none("two lines of which the second is invented", quote=f"{QUANTIZE}\n    raise ValueError(lines)"),
-    _none("wrong about a rename, which has no lines", hunk="F1", quote="HELPER = 1"),
-    _none("missing that quotes nothing shown", kind="missing", quote="def gross(lines, vat, discount):"),
     Case("says REVISE and reports nothing", answer(), APPROVE, 0, 0),
     Case("verdict in other words", answer(verdict="request changes"), APPROVE, 0, 0),
     Case("a minor finding", answer(finding(severity="minor")), APPROVE, 1),
@@ -354,4 +253,4 @@ UNREADABLE = (
     _unread("prose, and a draft in the reasoning", "I approve.", f"Draft: {answer(verdict='APPROVE')}"),
 )
 
-CASES = (*GROUNDED, *UNGROUNDED, *UNREADABLE)
+CASES = (*_from_table(), *GROUNDED, *UNGROUNDED, *UNREADABLE)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from navigator.checks.policy import check_policy
-from navigator.edits import FileChange
+from navigator.git.private import FileChange
 from navigator.journey.check_dispatch import check
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import AppliedEdit, Finding, Project, Proposal, Review, Task

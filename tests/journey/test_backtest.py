@@ -15,10 +15,9 @@ from navigator.exam import blame
 from navigator.model.states import PAST, ExamSource, Role
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM
-from tests.git.world import git
+from tests.git.world import fingerprint, git
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection
-from tests.journey.support import fingerprint
 from tests.journey.test_exam_prepare import RENAMED, T_FEATURE, ProvingRoom
 from tests.sandbox.support import needs_sandbox
 

@@ -131,19 +131,6 @@ def test_a_base_that_moved_under_an_approval_starts_a_new_attempt(room: Room, mo
     assert commits_of_proposals(room.repository) == [newest.id]
 
 
-def test_undone_then_retried(room: Room) -> None:
-    proposal = room.done()
-    task = proposal.task_id
-    room.decide("approve", proposal)
-    assert room.act("undo", ids=[proposal.id])["undone"][0]["undone"]
-    assert commits_of_proposals(room.repository) == []
-    assert room.task(task).state is TaskState.UNDONE
-    room.act("task.retry", ids=[task])
-    room.work()
-    assert room.task(task).attempt == 1
-    assert room.decide("approve", room.proposals()[-1])["landing"] == "landed"
-
-
 def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:

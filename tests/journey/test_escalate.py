@@ -104,7 +104,7 @@ def test_the_final_model_reads_what_was_shown_and_its_price_is_counted(place: Pl
     room.work()
     (sent,) = cloud.read_by
     assert row["characters"] == sum(len(message["content"]) for message in sent)
-    assert f"{row['characters']:,} characters" in shown and row["files"] == ["app.py"]
+    assert f"{row['characters']:,} characters" in shown and list(row["files"]) == ["app.py"]
     (proposal,) = room.proposals()
     assert proposal.review is not None and proposal.final_review is not None
     assert proposal.final_review.price == pytest.approx((2 * 3_000 + 10 * 400) / 1e6)

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests.git.world import fingerprint
 from tests.journey.room import block
 from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
-from tests.journey.support import Desk, Print, differences, fingerprint, git, make_repository, toml_of
+from tests.journey.support import Desk, differences, git, make_repository, toml_of
 
 NASTY = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u200b"
 """A title, a cleared screen, a C1 sequence, a reversed line, a character without width."""
@@ -109,8 +110,8 @@ class Scene:
 
     desk: Desk
     repository: Path
-    before: dict[str, Print]
-    after: dict[str, Print]
+    before: dict[str, str]
+    after: dict[str, str]
     tasks: dict[str, dict[str, Any]]
 
 
@@ -158,7 +159,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     yield Scene(desk, repository, before, after, tasks)
 
 
-def around(folder: Path) -> dict[str, Print]:
+def around(folder: Path) -> dict[str, str]:
     """The user's repository and everything beside the state folder."""
     return {name: seen for name, seen in fingerprint(folder).items() if not name.startswith("desk/state")}
 

@@ -25,8 +25,9 @@ from navigator.model.models import Decision, Project, Proposal
 from navigator.model.outcomes import Fate
 from navigator.model.states import DecisionKind, ExamSource
 from navigator.sandbox.probe import Sandbox
+from tests.git.world import fingerprint
 from tests.journey.room import Bench
-from tests.journey.support import REHEARSAL, fingerprint, git, make_repository
+from tests.journey.support import REHEARSAL, git, make_repository
 from tests.sandbox.support import needs_sandbox
 
 CHECK = "python3 -m unittest"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import re
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from navigator.exam.queue import in_order, within
+from navigator.exam.queue import ExamQueue, in_order, within
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict
 from navigator.model.exam import ExamAnswer
@@ -147,6 +148,25 @@ def test_a_crash_amid_an_item_means_that_it_is_asked_again(room: Room) -> None:
         deps.store.transaction() as tx,
     ):
         tx.add_exam_answer(first.model_copy(update={"id": 0}))
+
+
+def test_real_work_cuts_items_off(room: Room) -> None:
+    with room.world() as deps:
+
+        async def held() -> tuple[list[bool], int]:
+            queue = ExamQueue(deps)
+            tasks = [asyncio.create_task(asyncio.sleep(60)) for _ in range(3)]
+            for number, task in enumerate(tasks):
+                queue.begin(number, task)
+            queue.make_room(1)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            left = queue.running
+            queue.make_room(-1)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            return [task.cancelled() for task in tasks], left
+
+        assert asyncio.run(held()) == ([True, True, True], 1)
 
 
 def test_an_item_whose_commits_are_gone_holds_nothing_up(room: Room) -> None:

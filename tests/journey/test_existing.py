@@ -20,9 +20,10 @@ from navigator.sheet.marks import facts_of
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from tests.cli.conftest import Command
+from tests.git.world import fingerprint
 from tests.journey.room import Room, edit, text_of
 from tests.journey.scripted_models import approval, objection
-from tests.journey.support import differences, fingerprint, git
+from tests.journey.support import differences, git
 from tests.swap.desk import wait_for
 
 

@@ -23,7 +23,6 @@ from tests.journey.landing_bench import LandingBench
 from tests.journey.room import Bench
 from tests.journey.splitting import THIRTY, SplitBench
 from tests.journey.support import PATIENCE, git
-from tests.journey.test_killed import ENDED, RUN, Scene
 
 STRACE = shutil.which("strace")
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "12"))
@@ -211,30 +210,6 @@ def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
     end_landing(bench, first)
     end_landing(bench, second)
     bench.assert_sound()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_whole_sessions_killed_with_every_git(tmp_path: Path) -> None:
-    wanted = max(2, KILLS // 5)
-    chance = random.Random(41)
-    kills = seed = 0
-    while kills < wanted:
-        seed += 1
-        scene = Scene(tmp_path / str(seed), projects=3, tasks=12, seed=seed)
-        while kills < wanted and scene.killed_soon(
-            chance.randint(2, 30), chance.randint(0, 40), *RUN, moment="whole"
-        ):
-            kills += 1
-            scene.assert_nothing_twice()
-        scene.desk.json(*RUN[:-1], codes=(0, 1))
-        assert set(scene.states()) <= ENDED, scene.states()
-        with scene.desk.reading() as store:
-            reasons = [task.reason for task in store.tasks() if "Navigator could not go on" in task.reason]
-        assert reasons == []
-        scene.assert_nothing_twice()
-        scene.assert_all_let_go()
-        assert not [path for path in scene.desk.paths.private.rglob("*.lock") if "refs" in path.parts]
 
 
 # Splits: afterwards nothing happened, or everything is there

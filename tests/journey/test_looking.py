@@ -131,6 +131,13 @@ def test_one_that_never_writes_is_stopped(far: Room) -> None:
     calls = far.read().calls(task_id=task)
     assert sum(call.outcome == "looked" for call in calls) == 6
     assert len(calls) < 15
+    # Without looks none is offered.
+    far.settle(generator="looks = 0")
+    before = len(far.models.written)
+    task = queue(far)
+    far.work()
+    assert "LOOK" not in far.models.written[before][0]["content"]
+    assert (far.task(task).state, far.read().looks(task)) == (TaskState.FAILED, [])
 
 
 def test_a_repair_and_a_revision_look_too_and_see_what_was_seen_before(far: Room) -> None:

@@ -21,7 +21,7 @@ from tests.journey.scripted_models import Messages, Models, speaking
 from tests.journey.support import PATIENCE, Desk, make_repository
 from tests.journey.test_looking import look, turns
 
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "3"))
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "2"))
 LOOKING = "navigator.journey.review_looking"
 MOMENTS = (
     ("event", "looked", 1),

@@ -270,3 +270,19 @@ def test_where_both_are_resident_a_session_is_one_batch_and_they_work_side_by_si
     assert beside == [True]
     assert {proposal.batch for proposal in room.proposals()} == {room.read().batches()[0].name}
     assert len(room.read().batches()) == 1
+
+
+def test_a_conductor_that_stays_ends_its_batch_when_all_has_been_quiet(
+    room: Room, models: Models, tmp_path: Path
+) -> None:
+    models.holds = None
+    room.config.write_text(models.settings + "[batch]\nquiet_minutes = 0\n")
+
+    def meanwhile(ask: Any) -> None:
+        for number in range(2):
+            task = room_queue(ask, f"Make double() multiply, {number}")
+            until(lambda task=task: room.task(task).state is TaskState.AWAITING_APPROVAL, "the review")
+            until(lambda: ask("status")["batch"] == "", "the batch's end")
+
+    staying(room, meanwhile)
+    assert [bool(batch.ended) for batch in room.read().batches()] == [True, True]

@@ -23,7 +23,7 @@ HONEST = 4
 BOUND = 30.0
 """Seconds in which every `status` is answered, on a machine that is busy with other tests."""
 
-LIMITS = "timeout_seconds = 15\nmemory_mb = 512"
+LIMITS = "timeout_seconds = 10\nmemory_mb = 512"
 SHARED = "m = mmap.mmap(-1, 400 << 20); m.write(b'x' * (400 << 20))"
 
 TESTS = {
