@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from navigator.lab.speculation.fit import Fit, fits
+from navigator.lab.speculation.fit import CostFit, fits
 from navigator.lab.speculation.predict import measured
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import UsageError
@@ -52,7 +52,7 @@ def runs(
     return found
 
 
-def one(*args: tuple[int, ...], **options: object) -> Fit:
+def one(*args: tuple[int, ...], **options: object) -> CostFit:
     (found,) = fits(runs(*args, **options))  # type: ignore[arg-type]
     return found
 
@@ -89,7 +89,7 @@ def test_the_intervals_hold_the_truth() -> None:
         (one((1, 4, 16), scatter=0.004, cost=lambda gamma: 1 + gamma**2 / 20), "v is not the same"),
     ],
 )
-def test_what_cannot_be_told_apart_is_said(found: Fit, doubt: str) -> None:
+def test_what_cannot_be_told_apart_is_said(found: CostFit, doubt: str) -> None:
     assert any(doubt in each for each in found.doubts), found.doubts
 
 

@@ -37,7 +37,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class CostFit:
     """One method.
 
     Attributes:
@@ -60,7 +60,7 @@ class Fit:
     doubts: tuple[str, ...]
 
 
-def fits(runs: Sequence[Run]) -> list[Fit]:
+def fits(runs: Sequence[Run]) -> list[CostFit]:
     """A fit for each target and method whose rounds are counted."""
     plain: dict[tuple[str, str], list[float]] = defaultdict(list)
     groups: dict[tuple[str, str], dict[str, dict[int, list[Run]]]] = defaultdict(
@@ -97,7 +97,7 @@ def _round(runs: Sequence[Run], step: float) -> float | None:
     return (seconds / step - plain) / rounds if rounds else None
 
 
-def _fit(target: str, draft: str, starts: Sequence[Mapping[int, float]]) -> Fit:
+def _fit(target: str, draft: str, starts: Sequence[Mapping[int, float]]) -> CostFit:
     lengths = sorted({gamma for start in starts for gamma in start})
     whole = [start for start in starts if len(start) >= LEAST_LENGTHS]
     lines = [_least_squares(start) for start in whole]
@@ -112,7 +112,7 @@ def _fit(target: str, draft: str, starts: Sequence[Mapping[int, float]]) -> Fit:
         residual = statistics.fmean(away[gamma]) if away[gamma] else None
         rounds.append(Round(gamma, statistics.fmean(values), mean_interval(values), residual))
     residuals = [each.residual for each in rounds if each.residual is not None]
-    fit = Fit(
+    fit = CostFit(
         target=target,
         draft=draft,
         starts=len(whole),
@@ -138,7 +138,7 @@ def _least_squares(start: Mapping[int, float]) -> tuple[float, float]:
     return (one * sums - both * ones) / determinant, (square * ones - both * sums) / determinant
 
 
-def _doubts(fit: Fit, away: Mapping[int, Sequence[float]]) -> Iterator[str]:
+def _doubts(fit: CostFit, away: Mapping[int, Sequence[float]]) -> Iterator[str]:
     lengths = [each.gamma for each in fit.rounds]
     if len(lengths) < LEAST_LENGTHS or fit.draft_cost is None:
         yield (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from navigator.lab.speculation import formulas
-from navigator.lab.speculation.fit import Fit, fits
+from navigator.lab.speculation.fit import CostFit, fits
 from navigator.lab.speculation.runs import Run
 from navigator.lab.speculation.tables import speculation
 from navigator.model.errors import UsageError
@@ -169,7 +169,7 @@ def _at(given: Given, alpha: float, gamma: int) -> Prediction:
 class Measured:
     """What runs say of one method: the fit of its rounds, and what a prediction takes from it."""
 
-    fit: Fit
+    fit: CostFit
     draft_cost: float
     verify_costs: dict[int, float]
     alpha: float | None
