@@ -59,7 +59,7 @@ def status(as_json: bool) -> None:
     from navigator.config.settings import load_settings
     from navigator.swap import look_at_servers, make_strategy
     from navigator.swap.gpu import cards
-    from navigator.swap.machine import servers_machine
+    from navigator.swap.remote.machine import servers_machine
     from navigator.swap.remote.ssh import ConnectionLost
 
     paths, settings = state_paths(), load_settings()

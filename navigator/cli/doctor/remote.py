@@ -21,8 +21,7 @@ _NEEDED = ("bash", "systemctl", "curl", "flock", "timeout", "stat", "tail", "tr"
 
 def remote_items(settings: Settings) -> Iterator[Check]:
     """What a swap needs on the other machine. Nothing is started or changed there."""
-    from navigator.swap.machine import servers_machine
-    from navigator.swap.remote.machine import There
+    from navigator.swap.remote.machine import There, servers_machine
     from navigator.swap.remote.ssh import ConnectionLost
 
     try:

@@ -19,7 +19,7 @@ from navigator.config.settings import Settings
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.swap import look_at_servers, strategy_class
-from navigator.swap.machine import servers_machine
+from navigator.swap.remote.machine import servers_machine
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.dialogs.confirm import ConfirmDialog
