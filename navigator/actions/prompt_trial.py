@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from navigator.actions.preview import PreviewDependencies, preview
+from navigator.actions.preview import preview
 from navigator.git.private import PrivateRepo
 from navigator.journey.calls import Message
+from navigator.journey.dependencies import Prompting
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.journey.prompts.material import findings_block, worth_sending
 from navigator.journey.review import plan_review, prompt_dependencies
@@ -105,7 +106,9 @@ def try_prompt(
         private = PrivateRepo.open(paths.private, store.project(task.project_id))
         subject = read_subject(private, store.project(task.project_id), task, proposals[-1], earlier)
         library = prompts.standing_in(place, prompt)
-        deps = prompt_dependencies(PreviewDependencies(settings, others=library), reads)
+        made = Prompting(settings)
+        made.prompts = library
+        deps = prompt_dependencies(made, reads)
         plan = plan_review(subject, deps)
         shown = [(reading.messages, reading.tokens) for reading in plan.readings]
         return Trial(task, prompt, place, reads, shown, deps.exact, deps.room, plan.too_large)
@@ -122,7 +125,7 @@ def try_prompt(
         messages, _ = material.asking(library, place, kind=task.kind.value)
     if place == "revise":
         messages = [*messages, *_revision(store, library, task, place, material.prompted.key)]
-    counter = PreviewDependencies(settings).counter
+    counter = Prompting(settings).counter
     tokens = sum(counter.count(message["content"]) for message in messages)
     room = material.prompted.room
     return Trial(task, prompt, place, Role.GENERATOR, [(messages, tokens)], counter.exact, room)
