@@ -27,7 +27,7 @@ from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, looks, until
 from tests.tui.test_snapshots import SIZES, Snap, settled, still  # noqa: F401 (a fixture)
 
 Opened = tuple[Pilot[Any], NavigatorApp, Any]
@@ -307,24 +307,23 @@ async def test_the_details_are_those_of_the_row_under_the_cursor(opened: Any) ->
         assert screen.rows.cursor == 2
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("name", ["report", "suggestions", "deck"])
+@looks
+@pytest.mark.parametrize("name", ["report", "suggestions"])
 def test_pictures(
     snap_compare: Snap,
     make_app: AppMaker,
     answered: StatePaths,
     tmp_path: Path,
     size: tuple[int, int],
+    theme: str,
     name: str,
 ) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
-        keys = {"report": ["G", "k", "enter"], "suggestions": ["G", "k", "k", "enter"], "deck": ["G", "k"]}[
-            name
-        ]
+        app.theme = theme
+        keys = {"report": ["G", "k", "enter"], "suggestions": ["G", "k", "k", "enter"]}[name]
         await pilot.press(*keys)
-        if name != "deck":
-            await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and app.screen.answer is not None)
+        await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and app.screen.answer is not None)
         if name == "suggestions":
             await pilot.press("j", "space", "k")
         await pilot.pause()

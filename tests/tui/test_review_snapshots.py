@@ -18,11 +18,9 @@ from navigator.tui.messages import ComposeFor, OpenProposal
 from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import Dialog
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, looks, until
 from tests.tui.reviewing import Reviewing
 
-SIZES = [(80, 24), (200, 60)]
-THEMES = ["navigator-dark", "navigator-light"]
 Script = Callable[[Pilot[Any]], Awaitable[None]]
 
 
@@ -133,8 +131,7 @@ async def files(pilot: Pilot[Any]) -> None:
     await painted(pilot)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("theme", THEMES)
+@looks
 @pytest.mark.parametrize("script", [review, batch, compose], ids=lambda script: script.__name__)
 def test_screens(
     snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script, theme: str, size: tuple[int, int]
@@ -144,15 +141,12 @@ def test_screens(
 
 @pytest.mark.parametrize("script", [review_split, comment, policy, files], ids=lambda script: script.__name__)
 def test_states(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
-    assert snap_compare(made(reviewing, THEMES[0]), terminal_size=(100, 30), run_before=script)
+    assert snap_compare(made(reviewing, "navigator-dark"), terminal_size=(100, 30), run_before=script)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("script", [chosen, chosen_split, taking], ids=lambda script: script.__name__)
-def test_choosing(
-    snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script, size: tuple[int, int]
-) -> None:
-    assert snap_compare(made(reviewing, THEMES[0]), terminal_size=size, run_before=script)
+def test_choosing(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
+    assert snap_compare(made(reviewing, "navigator-dark"), terminal_size=(120, 36), run_before=script)
 
 
 def made(reviewing: Reviewing, theme: str) -> NavigatorApp:

@@ -18,16 +18,11 @@ from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgr
 from navigator.tui.dialogs.confirm import QuitDialog
 from navigator.tui.widgets import strip as strip_text
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, looks, until
 
 CONFIG = Path("/home/dev/.config/navigator/config.toml")
-SIZES = [(80, 24), (200, 60)]
-THEMES = ["navigator-dark", "navigator-light"]
 Before = Callable[[Pilot[Any]], Awaitable[None]]
 Snap = Callable[..., bool]
-
-sized = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-themed = pytest.mark.parametrize("theme", THEMES)
 
 
 def settings(tmp_path: Path) -> Settings:
@@ -67,8 +62,7 @@ def shown(app: NavigatorApp, selector: str) -> str:
     return "".join(str(cast("Any", widget).render()) for widget in app.screen.query(selector))
 
 
-@sized
-@themed
+@looks
 def test_deck(
     snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
@@ -82,12 +76,13 @@ def test_deck(
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
 
 
-@sized
+@looks
 def test_deck_during_a_swap(
-    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int]
+    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
+        app.theme = theme
         now = strip_text.time.monotonic()
         ended = (("drain", 0.4), ("stop", 2.1), ("start", 6.0))
         working(app, SwapProgress("generator", "reviewer", now - 27, "load", now - 18.5, ended))
@@ -120,8 +115,7 @@ def test_deck_in_the_other_themes(snap_compare: Snap, make_app: AppMaker, tmp_pa
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 34), run_before=before)
 
 
-@sized
-@themed
+@looks
 def test_help(
     snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
@@ -134,8 +128,7 @@ def test_help(
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
 
 
-@sized
-@themed
+@looks
 def test_first_run(
     snap_compare: Snap,
     make_app: AppMaker,
@@ -162,8 +155,7 @@ def test_first_run(
     assert snap_compare(make_app(empty_state), terminal_size=size, run_before=before)
 
 
-@sized
-def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int]) -> None:
+def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
         await pilot.press("G", "k", "enter")
@@ -171,7 +163,7 @@ def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: 
         await pilot.press("i")
         await until(pilot, lambda: getattr(app.screen, "_held", None) is not None)
 
-    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 36), run_before=before)
 
 
 def test_leaving(snap_compare: Snap, make_app: AppMaker, tmp_path: Path) -> None:
