@@ -28,7 +28,7 @@ from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, looks, until
-from tests.tui.test_snapshots import SIZES, Snap, settled, still  # noqa: F401 (a fixture)
+from tests.tui.test_snapshots import Snap, settled, still  # noqa: F401 (a fixture)
 
 Opened = tuple[Pilot[Any], NavigatorApp, Any]
 
