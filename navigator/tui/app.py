@@ -7,14 +7,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual.app import SystemCommand
 from textual.binding import BindingType
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
 from textual.events import Event, Key
 from textual.filter import LineFilter
@@ -25,7 +25,7 @@ from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.keymap import KeyGate, Keymap, act_on_own_key, load_keymap
-from navigator.tui.keys.registry import Action, bindings_of, in_scope, title_of
+from navigator.tui.keys.registry import TITLES, Action, bindings_of, in_scope
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
@@ -67,57 +67,6 @@ def _make_screen(place: str) -> Screen[Any]:
     return cast("Screen[Any]", load(place)())
 
 
-class ActionProvider(Provider):
-    """The command palette: every action of the screen below it, and the themes by name."""
-
-    async def discover(self) -> Hits:
-        """What is listed before anything is typed."""
-        for action in self._actions():
-            yield DiscoveryHit(
-                self._title(action), partial(self._run, action), text=action.label, help=action.help
-            )
-
-    async def search(self, query: str) -> Hits:
-        """Actions whose label or sentence matches."""
-        matcher = self.matcher(query)
-        for action in self._actions():
-            title = self._title(action)
-            score = max(matcher.match(title), matcher.match(action.help) * 0.8)
-            if score > 0:
-                yield Hit(
-                    score,
-                    matcher.highlight(title),
-                    partial(self._run, action),
-                    text=action.label,
-                    help=action.help,
-                )
-        for name in self.app.available_themes:
-            if not name.startswith("navigator-"):
-                continue
-            title = f"theme: {name.removeprefix('navigator-')}"
-            score = matcher.match(title)
-            if score > 0:
-                yield Hit(
-                    score,
-                    matcher.highlight(title),
-                    partial(setattr, self.app, "theme", name),
-                    help="Use this theme.",
-                )
-
-    def _actions(self) -> list[Action]:
-        scope = self.screen.SCOPE if isinstance(self.screen, NavScreen) else "deck"
-        return [action for action in in_scope(scope) if action.palette]
-
-    def _title(self, action: Action) -> str:
-        return f"{title_of(action.group).lower()}: {action.label}   {cast('BaseApp', self.app).keymap.shown(action.id)}"
-
-    async def _run(self, action: Action) -> None:
-        carrier: DOMNode = self.app if action.group in ("app", "go") else self.screen
-        if action.group in ("list", "diff") and self.screen.focused is not None:
-            carrier = self.screen.focused
-        await self.app.run_action(action.name, carrier)
-
-
 class NavigatorApp(BaseApp, inherit_bindings=False):
     """Navigator's screens.
 
@@ -133,7 +82,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     TITLE = "navigator"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS = {ActionProvider}  # noqa: RUF012 (Textual declares it so)
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: partial(_make_screen, place) for name, place in MODES.items()
     }
@@ -175,6 +123,22 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and last the one that lets no control character through."""
         return [*super().get_line_filters(), self._inert]
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the command palette offers: every action of the screen below it, and the themes by name."""
+        for action in in_scope(screen.SCOPE if isinstance(screen, NavScreen) else "deck"):
+            if action.palette:
+                title = f"{TITLES[action.group].lower()}: {action.label}   {self.keymap.shown(action.id)}"
+                yield SystemCommand(title, action.help, partial(self._act, screen, action))
+        for theme in THEMES:
+            title = f"theme: {theme.name.removeprefix('navigator-')}"
+            yield SystemCommand(title, "Use this theme.", partial(setattr, self, "theme", theme.name), False)
+
+    async def _act(self, screen: Screen[Any], action: Action) -> None:
+        carrier: DOMNode = self if action.group in ("app", "go") else screen
+        if action.group in ("list", "diff") and screen.focused is not None:
+            carrier = screen.focused
+        await self.run_action(action.name, carrier)
 
     # Life
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
+from navigator.model.states import DecisionKind
 from navigator.tui.app import NavigatorApp
 from navigator.tui.compose.screen import ComposeScreen
 from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.messages import ComposeFor, OpenProposal
+from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
 from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import Dialog
@@ -103,8 +104,9 @@ async def policy(pilot: Pilot[Any]) -> None:
 
 async def batch(pilot: Pilot[Any]) -> None:
     await to_review(pilot)
-    await pilot.press("A")
-    app = pilot.app
+    app = cast("NavigatorApp", pilot.app)
+    cards = [card for card in app.snapshot.inbox if card.proposal]
+    app.screen.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree) for card in cards]))
     await until(
         pilot,
         lambda: isinstance(app.screen, BatchDialog) and app.screen.ready and app.screen._stage == "asking",

@@ -32,7 +32,7 @@ def settings(tmp_path: Path) -> Settings:
 
 async def settled(pilot: Pilot[Any]) -> NavigatorApp:
     app = await loaded(pilot)
-    await until(pilot, lambda: bool(app.snapshot.figured.rates or not app.snapshot.projects))
+    await until(pilot, lambda: bool(app.snapshot.figured.finish or not app.snapshot.projects))
     return app
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from navigator.tui.keys.registry import TITLES, Action, in_group, title_of
+from navigator.tui.keys.registry import TITLES, Action, in_group
 
 _HEAD = """# Keys
 
@@ -31,13 +31,13 @@ def keys_page() -> str:
     parts = [_HEAD]
     for group in _EXPLAINED:
         rows = "\n".join(f"| {_keys(action)} | {action.help} | `{action.id}` |" for action in in_group(group))
-        parts.append(f"## {title_of(group)}\n\n| key | what it does | name |\n|---|---|---|\n{rows}\n")
+        parts.append(f"## {TITLES[group]}\n\n| key | what it does | name |\n|---|---|---|\n{rows}\n")
     parts.append("## Elsewhere\n\n| where | names and keys |\n|---|---|")
     others = (group for group in TITLES if group not in _EXPLAINED)
     return (
         "\n".join(parts)
         + "".join(
-            f"\n| {title_of(group)} | {', '.join(f'`{action.id}` {_keys(action)}' for action in in_group(group))} |"
+            f"\n| {TITLES[group]} | {', '.join(f'`{action.id}` {_keys(action)}' for action in in_group(group))} |"
             for group in others
         )
         + "\n"

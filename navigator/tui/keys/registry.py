@@ -78,6 +78,10 @@ SCOPES: dict[str, tuple[str, ...]] = {scope: tuple(groups) for scope, groups in 
 """Which groups answer on which screen, the nearest first. A key means one thing within a scope."""
 
 
+TERMS: dict[str, tuple[str, ...]] = {scope: tuple(terms) for scope, terms in _TABLE["terms"].items()}
+"""Terms of the glossary by screen, in the order in which the help shows them."""
+
+
 def in_group(group: str) -> tuple[Action, ...]:
     """The actions of one group, in order."""
     return tuple(action for action in ACTIONS.values() if action.group == group)
@@ -86,11 +90,6 @@ def in_group(group: str) -> tuple[Action, ...]:
 def in_scope(screen: str) -> tuple[Action, ...]:
     """The actions that answer on one screen, the nearest group first."""
     return tuple(action for group in SCOPES[screen] for action in in_group(group))
-
-
-def title_of(group: str) -> str:
-    """A group's heading."""
-    return TITLES[group]
 
 
 def clashes(keys: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str, str]]:

@@ -25,9 +25,8 @@ from navigator.actions.undo import Undo, UndoArgs
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
-from navigator.model.states import DecisionKind, LandingState, Severity, TaskState
+from navigator.model.states import LandingState, Severity
 from navigator.model.text import safe_text
-from navigator.store.reads.cards import Card
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
@@ -35,7 +34,7 @@ from navigator.tui.diff.messages import ChoiceAsked, ContextRequested
 from navigator.tui.diff.model import LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.registry import Action
-from navigator.tui.messages import DecideAll, OpenProposal
+from navigator.tui.messages import OpenProposal
 from navigator.tui.review import comments
 from navigator.tui.review.comments import Trees
 from navigator.tui.review.context import (
@@ -45,7 +44,7 @@ from navigator.tui.review.context import (
     load_review_context,
     note_key,
 )
-from navigator.tui.review.split import HunkChoice, SplitChoice, labels_of, split_dialog, why_not_chosen
+from navigator.tui.review.split import HunkChoice, labels_of, why_not_chosen
 from navigator.tui.review.words import QueuePosition, rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import (
@@ -79,7 +78,6 @@ class ReviewScreen(NavScreen):
         super().__init__()
         self.context: ReviewContext | None = None
         self.queue: tuple[str, ...] = ()
-        self.selected: set[str] = set()
         self.hunks = HunkChoice()
         self.shown_id = ""
         self.between = False
@@ -89,7 +87,6 @@ class ReviewScreen(NavScreen):
         self._loading = 0
         self._stale = False
         self._commenting: comments.CommentPlace | None = None
-        self._awaited_part = ("", "")
 
     @cached_property
     def trees(self) -> Trees:
@@ -257,7 +254,7 @@ class ReviewScreen(NavScreen):
         mine = {version.id for version in context.versions}
         number = next((index for index, name in enumerate(queue, 1) if name in mine), 0)
         chosen = len(self.hunks.of(shown))
-        place = QueuePosition(number, len(queue), shown.id in self.selected, self.between, chosen)
+        place = QueuePosition(number, len(queue), self.between, chosen)
         return [title_line(context, shown, width), rounds_line(context, shown, place, width)]
 
     def _asked(self, width: int) -> list[list[Piece]]:
@@ -278,7 +275,6 @@ class ReviewScreen(NavScreen):
         """Something happened: perhaps here."""
         if self.context is None or snapshot.seq == self._seq:
             return
-        self._look_for_part(snapshot)
         if self._loading:
             self._stale = True  # what is being read now may be older: read once more afterwards
             return
@@ -369,15 +365,6 @@ class ReviewScreen(NavScreen):
         """The diff alone, or everything."""
         self.toggle_class("-full")
 
-    def action_select(self) -> None:
-        """Select the proposal for a batch decision, or not; on to the next."""
-        shown = self.shown
-        if shown is None:
-            return
-        self.selected ^= {shown.id}
-        self.draw_head()
-        self.app.toast(f"{len(self.selected)} selected.")
-
     def action_mark_seen(self) -> None:
         """Looked at, or not."""
         shown = self.shown
@@ -394,7 +381,7 @@ class ReviewScreen(NavScreen):
         # All of its hunks chosen is the whole proposal: a plain approval.
         some = bool(chosen) and not chosen.issuperset(labels_of(self.diff.files))
         if self.context is not None and shown is not None and some:
-            self._start_deciding(partial(self._split, self.context, shown, chosen))
+            self._start_deciding(partial(self._split, shown, chosen))
         else:
             self._decide(Approve(), ApproveArgs)
 
@@ -437,7 +424,6 @@ class ReviewScreen(NavScreen):
     async def _settle(self, verb: Verb[A, R], args: A, shown: Proposal, draft: str = "") -> None:
         if await perform(self.app, verb, args, draft=draft) is None:
             return
-        self.selected.discard(shown.id)
         following = self._following(shown.id)
         if following and self.shown_id == shown.id:
             self.open(following)
@@ -470,7 +456,6 @@ class ReviewScreen(NavScreen):
         rows = result.decisions if result is not None else ()
         recorded = [row for row in rows if row.recorded]
         if recorded:
-            self.selected.discard(decided)
             self.hunks.forget(decided)
         landed = all(row.landing in (None, LandingState.LANDED) for row in recorded)
         following = self._following(decided) if recorded and landed else ""
@@ -487,9 +472,6 @@ class ReviewScreen(NavScreen):
         here = queue.index(decided) if decided in queue else -1
         order = [*queue[here + 1 :], *queue[: max(0, here)]]
         return next((name for name in order if name in waiting), "")
-
-    def _waiting_cards(self) -> list[Card]:
-        return [card for card in self.app.snapshot.inbox if Subject.of_card(card).waiting]
 
     def action_undo(self) -> None:
         """Undo the landing or the approval of what is shown, else of what was decided last."""
@@ -524,22 +506,6 @@ class ReviewScreen(NavScreen):
         if result is not None:
             self.open(result.part.id)
 
-    def action_approve_batch(self) -> None:
-        """Approve the selected proposals, or every one of the queue that waits."""
-        self._ask_batch(DecisionKind.APPROVE)
-
-    def action_reject_batch(self) -> None:
-        """Reject the selected proposals, or every one of the queue that waits."""
-        self._ask_batch(DecisionKind.REJECT)
-
-    def _ask_batch(self, kind: DecisionKind) -> None:
-        wanted = self.selected or set(self.waiting_queue)
-        cards = [card for card in self._waiting_cards() if card.proposal in wanted]
-        if cards:
-            self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
-        else:
-            self.app.toast("No proposal here waits for a decision.", "warning")
-
     # Choosing hunks
 
     def _mark_chosen(self, shown: Proposal) -> None:
@@ -560,52 +526,18 @@ class ReviewScreen(NavScreen):
         self._mark_chosen(shown)
         self.draw_head()
 
-    async def _split(self, context: ReviewContext, shown: Proposal, chosen: frozenset[str]) -> None:
+    async def _split(self, shown: Proposal, chosen: frozenset[str]) -> None:
         """Ask, then have a part made of exactly the tree that was on the screen."""
-        key = note_key(context.task.id, "split")
-        held = (await self.app.feed.read(lambda reader: reader.drafts(key))).get(key, "")
-        self.drafts.seed(key, held)
-        files = self.diff.files
-        dialog = split_dialog(context, shown, files, chosen, key=key, text=held, drafts=self.drafts)
-        answer: SplitChoice | None = await self.app.push_screen_wait(dialog)
-        if answer is None:
-            await self.drafts.flush()
-            return
-        args = SplitArgs(
-            proposal=shown.id,
-            hunks=tuple(label for label in labels_of(files) if label in chosen),
-            tree=shown.tree,
-            note=answer.note,
-            drop_rest=answer.drop_rest,
-        )
-        result = await perform(self.app, Split(), args, ask=False)
+        labels = tuple(label for label in labels_of(self.diff.files) if label in chosen)
+        args = SplitArgs(proposal=shown.id, hunks=labels, tree=shown.tree)
+        result = await perform(self.app, Split(), args, draft=note_key(shown.task_id, Split.name))
         if result is None:
             await self.reload()
             return
         self.hunks.forget(shown.id)
-        self.drafts.keep(key, "")
-        await self.drafts.flush()
         part = result.part.id
         self.queue = tuple(part if name == shown.id else name for name in self.queue)
-        self._awaited_part = (part, shown.id)
-        if result.task.state is TaskState.CHECKING:
-            await self.reload()
-        else:
-            self._open_part()
-
-    def _look_for_part(self, snapshot: DeckSnapshot) -> None:
-        """Open the part once its checks are done."""
-        part = self._awaited_part[0]
-        if part and any(card.proposal == part for card in (*snapshot.inbox, *snapshot.ended)):
-            self._open_part()
-
-    def _open_part(self) -> None:
-        part, parent = self._awaited_part
-        self._awaited_part = ("", "")
-        if self.shown_id == parent:
-            self.open(part)
-        else:
-            self.app.toast(f"{part}, a part of {parent}, waits for your decision.")
+        self.open(part)
 
     # Comments
 

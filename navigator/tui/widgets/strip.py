@@ -246,7 +246,7 @@ def _finish(meter: Meter, live: LiveStatus) -> list[Piece]:
     if meter.finish is None:
         return []
     running = live.conductor == "here"
-    left = meter.finish.left(time.monotonic()) if running else meter.finish.expected.seconds
+    left = meter.finish.left(time.monotonic()) if running else meter.finish.seconds
     words = "   all done in " if running else "   a run takes "
     return [(words, "muted"), (f"about {duration(coarse(left))}" if left >= 1 else "a moment", "")]
 
