@@ -231,15 +231,24 @@ async def test_n_and_p_walk_the_inbox(reviewing: Reviewing) -> None:
         await at.drawn("P3")
 
 
-async def test_hidden_lines_come_from_the_tree(reviewing: Reviewing) -> None:
+async def test_more_context_and_less_again(reviewing: Reviewing) -> None:
+    def lines() -> list[str]:
+        return [line.text for hunk in view.files[0].hunks for line in hunk.lines]
+
     async with opened(reviewing) as at:
         view = at.screen.diff
-        before = len(view.files[0].hunks[1].lines)
-        await at.press("right_square_bracket", "right_square_bracket")
-        view.action_expand_context()
-        await at.until(lambda: len(view.files[0].hunks[1].lines) > before, "more lines")
-        lines = [line.text for line in view.files[0].hunks[1].lines]
-        assert "def first(lines):" in lines
+        await at.press("right_square_bracket", "space", "right_square_bracket")
+        assert view.chosen == {"H1"} and "def first(lines):" not in lines()
+        line = view.files[0].hunks[1].lines[0].new
+        await at.press("enter")
+        await at.until(lambda: "def first(lines):" in lines(), "more lines")
+        assert view.location.line == line
+        assert view.chosen == frozenset(), "labels of another diff"
+        await at.press("a")
+        assert at.told("without more context")
+        await at.press("g", "j", "enter")
+        await at.until(lambda: "def first(lines):" not in lines(), "fewer lines")
+        assert view.chosen == {"H1"}
 
 
 async def test_search_goes_round(reviewing: Reviewing) -> None:

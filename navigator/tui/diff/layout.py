@@ -8,8 +8,7 @@ a diff goes with the number of its changes, not of its lines; a change of width 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from itertools import accumulate, groupby
 from operator import attrgetter
@@ -18,9 +17,6 @@ from typing import NamedTuple, overload
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.tui.diff.cells import rows_needed
 from navigator.tui.diff.model import Mode, Placement
-
-CONTEXT = 3
-"""Context lines git puts around a change: fewer after the last change means that the file ends there."""
 
 _KIND = attrgetter("kind")
 
@@ -33,15 +29,14 @@ class RowKind(IntEnum):
     LINE = 2
     PAIR = 3
     BOX = 4
-    GAP = 5
-    TEXT = 6
+    TEXT = 5
 
 
 class DiffRow(NamedTuple):
     """One row. `file` and `hunk` are indices, -1 where there is none.
 
     `a` and `b` depend on the kind. LINE: a is the line in the hunk. PAIR: a is the line on the left, b on the right, -1
-    where that half is empty. BOX: a is the annotation. GAP: the lines after the last hunk, not shown.
+    where that half is empty. BOX: a is the annotation.
     """
 
     kind: RowKind
@@ -138,42 +133,20 @@ def pair_runs(f: int, h: int, lines: Sequence[DiffLine]) -> list[RowRun]:
 def hidden_above(file: FileDiff, hunk: int) -> int:
     """How many unchanged lines lie between this hunk and the one above it, or the start of the file."""
     this = file.hunks[hunk]
-    if hunk == 0:
-        return max(0, first_line(this.new_start, this.new_count) - 1)
-    above = file.hunks[hunk - 1]
-    return max(
-        0,
-        first_line(this.new_start, this.new_count)
-        - first_line(above.new_start, above.new_count)
-        - above.new_count,
-    )
+    end = 1
+    if hunk:
+        above = file.hunks[hunk - 1]
+        end = _first_line(above.new_start, above.new_count) + above.new_count
+    return max(0, _first_line(this.new_start, this.new_count) - end)
 
 
-def first_line(start: int, count: int) -> int:
+def _first_line(start: int, count: int) -> int:
     """The first line of a span as git writes it; an empty span's start names the line before it."""
     return start if count else start + 1
 
 
-def may_continue(file: FileDiff) -> bool:
-    """Whether unchanged lines may follow the last hunk: git showed all the context it was asked for."""
-    if not file.hunks or file.status in "AD":
-        return False
-    lines = file.hunks[-1].lines
-    tail = lines[-CONTEXT:]
-    return len(tail) == CONTEXT and all(line.kind == " " for line in tail) and not lines[-1].no_newline
-
-
-def build_rows(
-    files: Sequence[FileDiff],
-    placement: Placement,
-    mode: Mode,
-    folded: Collection[int] = (),
-    ended: Collection[int] = (),
-) -> Rows:
-    """Every row of the view, in order.
-
-    `folded` are the files shown as their header alone; `ended` those known to have no lines after their last hunk.
-    """
+def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> Rows:
+    """Every row of the view, in order."""
     runs = [RowRun(RowKind.BOX, -1, -1, index) for index in placement.top]
     notes: dict[tuple[int, int], dict[int, list[int]]] = {}
     for ref, boxes in placement.lines.items():
@@ -181,8 +154,6 @@ def build_rows(
     for f, file in enumerate(files):
         runs.append(RowRun(RowKind.FILE, f))
         runs.extend(RowRun(RowKind.BOX, f, -1, index) for index in placement.files.get(f, ()))
-        if f in folded:
-            continue
         if not file.hunks:
             runs.append(RowRun(RowKind.TEXT, f))
             continue
@@ -192,8 +163,6 @@ def build_rows(
             lines = _hunk_runs(f, h, hunk, mode)
             here = notes.get((f, h))
             runs.extend(lines if here is None else _with_boxes(lines, here))
-        if f not in ended and may_continue(file):
-            runs.append(RowRun(RowKind.GAP, f, len(file.hunks) - 1))
     return Rows(runs)
 
 
@@ -303,55 +272,3 @@ class Layout:
     def height(self, index: int) -> int:
         """How many screen lines a row takes."""
         return self.top(index + 1) - self.top(index)
-
-
-def with_lines_above(file: FileDiff, hunk: int, lines: Sequence[str]) -> FileDiff:
-    """`file` with unchanged `lines`, in file order, put right above hunk number `hunk`.
-
-    More lines than are hidden there are cut from the top: hunks never overlap.
-    """
-    this = file.hunks[hunk]
-    room = hidden_above(file, hunk)
-    kept = list(lines)[max(0, len(lines) - room) :]
-    old = first_line(this.old_start, this.old_count) - len(kept)
-    new = first_line(this.new_start, this.new_count) - len(kept)
-    more = tuple(DiffLine(" ", text, old + index, new + index) for index, text in enumerate(kept))
-    return _with_hunk(
-        file,
-        hunk,
-        replace(
-            this,
-            old_start=old,
-            new_start=new,
-            old_count=this.old_count + len(kept),
-            new_count=this.new_count + len(kept),
-            lines=more + this.lines,
-        ),
-    )
-
-
-def with_lines_below(file: FileDiff, lines: Sequence[str], *, no_newline: bool = False) -> FileDiff:
-    """`file` with unchanged `lines`, in file order, put below its last hunk.
-
-    `no_newline`: the last of them ends the file without a newline.
-    """
-    last = len(file.hunks) - 1
-    this = file.hunks[last]
-    old = first_line(this.old_start, this.old_count) + this.old_count
-    new = first_line(this.new_start, this.new_count) + this.new_count
-    ends = len(lines) - 1 if no_newline else -1
-    more = tuple(
-        DiffLine(" ", text, old + index, new + index, no_newline=index == ends)
-        for index, text in enumerate(lines)
-    )
-    extended = replace(
-        this,
-        old_count=this.old_count + len(more),
-        new_count=this.new_count + len(more),
-        lines=this.lines + more,
-    )
-    return _with_hunk(file, last, extended)
-
-
-def _with_hunk(file: FileDiff, index: int, hunk: Hunk) -> FileDiff:
-    return replace(file, hunks=(*file.hunks[:index], hunk, *file.hunks[index + 1 :]))

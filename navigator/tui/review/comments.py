@@ -194,13 +194,13 @@ class Trees:
         self._opened: dict[int, PrivateRepo] = {}
         self._lock = threading.Lock()
 
-    def diff(self, project: Project, a: str, b: str) -> list[FileDiff]:
-        """What differs between two trees or commits.
+    def diff(self, project: Project, a: str, b: str, context: int) -> list[FileDiff]:
+        """What differs between two trees or commits, with as many unchanged lines around.
 
         Raises:
             NavigatorError: the repository is gone, or lacks one of them.
         """
-        return self._private(project).diff(a, b)
+        return self._private(project).diff(a, b, context)
 
     def lines(self, project: Project, tree: str, path: str) -> list[str]:
         """The lines of a file without their endings; a last line without one counts too.

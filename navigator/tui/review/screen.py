@@ -30,7 +30,6 @@ from navigator.model.text import safe_text
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.diff.messages import ChoiceAsked, ContextRequested
 from navigator.tui.diff.model import LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.registry import Action
@@ -44,7 +43,7 @@ from navigator.tui.review.context import (
     load_review_context,
     note_key,
 )
-from navigator.tui.review.split import HunkChoice, labels_of, why_not_chosen
+from navigator.tui.review.split import OTHERWISE, HunkChoice, labels_of, why_not_chosen
 from navigator.tui.review.words import QueuePosition, rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import (
@@ -56,6 +55,9 @@ from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.panels import SearchBar, WritingPanel
 from navigator.tui.widgets.screen import NavScreen
+
+CONTEXT, WIDE_CONTEXT = 3, 30
+"""Unchanged lines around a hunk, and how many where the user asks for more."""
 
 D = TypeVar("D", bound=DecideArgs)
 
@@ -81,6 +83,7 @@ class ReviewScreen(NavScreen):
         self.hunks = HunkChoice()
         self.shown_id = ""
         self.between = False
+        self.widened = False
         self._drawn: tuple[str, str] | None = None
         self._seq = -1
         self._reaching_end = False
@@ -147,7 +150,7 @@ class ReviewScreen(NavScreen):
 
     def open(self, proposal: str) -> None:
         """Show another proposal, from its top."""
-        self.shown_id, self.between, self._drawn = proposal, False, None
+        self.shown_id, self.between, self.widened, self._drawn = proposal, False, False, None
         begin(self, self.reload, group="load", exclusive=True)
 
     async def reload(self) -> None:
@@ -182,16 +185,14 @@ class ReviewScreen(NavScreen):
         before = self.base_of(context, shown)
         pair = (before, shown.tree)
         try:
-            files, comments = await asyncio.to_thread(
-                self._read, context, shown, pair, pair != self._drawn, self.between
-            )
+            files, comments = await asyncio.to_thread(self._read, context, shown, pair, pair != self._drawn)
         except NavigatorError as error:
             self._drawn = None
             self._say(str(error))
             return
         if self.context is not context:
             return
-        notes = finding_notes(context, shown, anchors=not self.between)
+        notes = finding_notes(context, shown, anchors=not self._otherwise)
         if files is None:
             self.diff.set_findings(notes)
             self.diff.set_comments(comments)
@@ -210,15 +211,21 @@ class ReviewScreen(NavScreen):
         self.call_after_refresh(self._watch_end)
 
     def _read(
-        self, context: ReviewContext, shown: Proposal, pair: tuple[str, str], changed: bool, between: bool
+        self, context: ReviewContext, shown: Proposal, pair: tuple[str, str], changed: bool
     ) -> tuple[list[FileDiff] | None, list[LineComment]]:
         """The diff, if it is another one, and the comments placed on it. Runs in a thread."""
-        files = self.trees.diff(context.project, *pair) if changed else None
+        around = WIDE_CONTEXT if self.widened else CONTEXT
+        files = self.trees.diff(context.project, *pair, around) if changed else None
         commented = {
             comment.path for comment in context.comments if comment.line and comment.proposal != shown.id
         }
         lines = self.trees.lines_of(context.project, shown.tree, commented)
-        return files, carried(context, shown, lines, old_is_base=not between)
+        return files, carried(context, shown, lines, old_is_base=not self.between)
+
+    @property
+    def _otherwise(self) -> bool:
+        """Whether the diff is not the one that the reviewer saw, so that labels of hunks mean nothing."""
+        return self.between or self.widened
 
     def base_of(self, context: ReviewContext, shown: Proposal) -> str:
         """What the diff is against: the base, or the round before."""
@@ -378,6 +385,9 @@ class ReviewScreen(NavScreen):
         """Approve what is shown; with some of its hunks chosen, make a separate proposal of those first."""
         shown = self.shown
         chosen = self.hunks.of(shown) if shown is not None else frozenset()
+        if chosen and self._otherwise:
+            self.app.toast(OTHERWISE, "warning")
+            return
         # All of its hunks chosen is the whole proposal: a plain approval.
         some = bool(chosen) and not chosen.issuperset(labels_of(self.diff.files))
         if self.context is not None and shown is not None and some:
@@ -510,15 +520,15 @@ class ReviewScreen(NavScreen):
 
     def _mark_chosen(self, shown: Proposal) -> None:
         """Show the chosen hunks on the diff that is drawn."""
-        self.diff.set_chosen(frozenset() if self.between else self.hunks.of(shown))
+        self.diff.set_chosen(frozenset() if self._otherwise else self.hunks.of(shown))
 
-    def on_diff_view_choice_asked(self, event: ChoiceAsked) -> None:
+    def on_diff_view_choice_asked(self, event: DiffView.ChoiceAsked) -> None:
         """Choose hunks, or choose them no longer, where this can be split at all."""
         event.stop()
         context, shown = self.context, self.shown
         if context is None or shown is None:
             return
-        why = why_not_chosen(context, shown, self.diff.files, between=self.between)
+        why = why_not_chosen(context, shown, self.diff.files, otherwise=self._otherwise)
         if why:
             self.app.toast(why, "warning")
             return
@@ -580,38 +590,15 @@ class ReviewScreen(NavScreen):
 
     # Looking closer
 
-    def on_diff_view_context_requested(self, event: ContextRequested) -> None:
-        """Unchanged lines are wanted."""
+    def on_diff_view_context_asked(self, event: DiffView.ContextAsked) -> None:
+        """More unchanged lines are wanted, or fewer."""
         event.stop()
-        begin(self, partial(self._more_context, event), group="context")
+        begin(self, partial(self._widen, event), group="load", exclusive=True)
 
-    async def _more_context(self, event: ContextRequested) -> None:
-        """Fetch unchanged lines from the version shown and put them into the diff."""
-        context, shown = self.context, self.shown
-        if context is None or shown is None:
-            return
-        try:
-            text = await asyncio.to_thread(self.trees.text, context.project, shown.tree, event.path)
-        except NavigatorError as error:
-            self.app.toast(str(error), "warning")
-            return
-        if self.shown is not None and self.shown.id != shown.id:
-            return
-        lines = text.split("\n")
-        no_newline = lines[-1] != ""
-        if not no_newline:
-            lines.pop()
-        first = event.first - 1
-        some = lines[first : first + event.count]
-        ended = first + event.count >= len(lines)
-        self.diff.insert_context(
-            event.path,
-            event.hunk,
-            some,
-            event.where,
-            ended=ended and event.where == "below",
-            no_newline=ended and no_newline and bool(some),
-        )
+    async def _widen(self, event: DiffView.ContextAsked) -> None:
+        self.widened, self._drawn = not self.widened, None
+        await self.reload()
+        self.diff.move_to(event.path, "new", event.line)
 
     def action_search(self) -> None:
         """Search in the diff."""

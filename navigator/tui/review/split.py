@@ -8,6 +8,9 @@ from navigator.model.diff import FileDiff, choices
 from navigator.model.models import Proposal
 from navigator.tui.review.context import ReviewContext
 
+OTHERWISE = "Choose hunks of the whole change (= switches), without more context (enter on a hunk's header)."
+"""Why none can be chosen in a diff that is not the one the reviewer saw."""
+
 
 class HunkChoice:
     """Which hunks are chosen, by proposal and tree: a choice is kept while other proposals are shown."""
@@ -35,11 +38,11 @@ def labels_of(files: Sequence[FileDiff]) -> list[str]:
 
 
 def why_not_chosen(
-    context: ReviewContext, shown: Proposal, files: Sequence[FileDiff], *, between: bool
+    context: ReviewContext, shown: Proposal, files: Sequence[FileDiff], *, otherwise: bool
 ) -> str:
     """Why hunks of what is shown cannot be chosen; "" where they can."""
-    if between:
-        return "Choose hunks of the whole change, not of what changed since a round (= switches)."
+    if otherwise:
+        return OTHERWISE
     if shown.parent:
         return f"{shown.id} is already a part of {shown.parent}; approve or reject it."
     if not context.waiting or shown.id != context.current.id:
