@@ -24,7 +24,7 @@ from textual.screen import Screen
 from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.keymap import KeyGate, Keymap, act_on_own_key, load_keymap
+from navigator.tui.keys.keymap import KeyGate, Keymap, load_keymap
 from navigator.tui.keys.registry import TITLES, Action, bindings_of, in_scope
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.terminal import InertFilter
@@ -101,7 +101,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         self._inert = InertFilter()
         super().__init__(settings, paths, keymap or Keymap(), time_scale=time_scale, seed=seed)
         self._autostart = autostart
-        self._gate = KeyGate(self, self._act_on_key)
+        self._gate = KeyGate(self, super().on_event)
         self._history: list[str] = []
         for theme in THEMES:
             self.register_theme(theme)
@@ -115,10 +115,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
             await self._gate.take(event)
         else:
             await super().on_event(event)
-
-    async def _act_on_key(self, key: Key) -> None:
-        if not (self.keymap.keys and await act_on_own_key(self, self.keymap.keys, key)):
-            await super().on_event(key)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and last the one that lets no control character through."""

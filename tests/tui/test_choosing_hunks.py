@@ -118,10 +118,12 @@ def said(dialog: Any) -> str:
 async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "right_square_bracket", "space", "j", "j", "c")
+        await at.dialog(NoteDialog)
         await at.type("too clever")
         await at.press("ctrl+s")
         await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 1, "the comment")
         await at.press("left_square_bracket", "left_square_bracket", "j", "j", "c")
+        await at.dialog(NoteDialog)
         await at.type("by int")
         await at.press("ctrl+s")
         await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 2, "the other comment")

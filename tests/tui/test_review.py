@@ -26,7 +26,7 @@ from navigator.tui.messages import OpenProposal
 from navigator.tui.review.context import finding_notes
 from navigator.tui.review.details import DetailsDialog
 from navigator.tui.review.screen import ReviewScreen
-from navigator.tui.widgets.panels import SearchBar, WritingArea, WritingPanel
+from navigator.tui.widgets.panels import SearchBar, WritingArea
 from navigator.tui.widgets.screen import Dialog, KeyBar
 from tests.journey.support import git
 from tests.tui.driving import go_to_finding, loaded, until
@@ -321,7 +321,10 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         view = at.screen.diff
         assert view.move_to("billing/totals.py", "new", 24)
         await at.press("c")
-        assert at.screen.query_one(WritingPanel).is_open
+        dialog = await at.dialog(NoteDialog)
+        assert dialog._question == "billing/totals.py:24" and dialog._lines[0].strip().startswith(
+            "return sum("
+        )
         await at.type("and what of empty")
         await at.press("ctrl+s")
         await at.until(lambda: bool(at.read().comments()), "the comment in the store")
@@ -332,6 +335,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         await at.until(lambda: "c1" in view.expanded)
         assert go_to_finding(view, "c1")
         await at.press("c")
+        await at.dialog(NoteDialog)
         await at.type(" lists")
         await at.press("ctrl+s")
         await at.until(lambda: [c["text"] for c in at.read().comments()] == ["and what of empty lists"])
@@ -339,6 +343,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         # The line changed in the next round, so the comment stands on its file; one on a line that is still there follows it.
         assert view.move_to("billing/totals.py", "new", 23)
         await at.press("c")
+        await at.dialog(NoteDialog)
         await at.type("slow")
         await at.press("ctrl+s")
         await at.until(lambda: len(at.read().comments()) == 2)
@@ -348,7 +353,9 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
 
         await at.show(reviewing.first)
         assert go_to_finding(at.screen.diff, "c3")
-        await at.press("c", "ctrl+u", "ctrl+s")
+        await at.press("c")
+        await at.dialog(NoteDialog)
+        await at.press("ctrl+u", "ctrl+s")
         await at.until(lambda: len(at.read().comments()) == 1, "an emptied comment is taken back")
 
 
@@ -359,10 +366,10 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
         await at.type("half a thou")
         await at.press("escape")
         await at.until(lambda: list(at.read().drafts().values()) == ["half a thou"], "the draft")
-        await at.until(lambda: any(c.author == "you, unfinished" for c in at.screen.diff._comments))
-        at.screen.diff.move_to("billing/totals.py", "new", 29)
+        await at.until(lambda: at.app.screen is at.screen, "Review again")
+        await at.until(lambda: bool(at.screen.context and at.screen.context.drafts), "the draft, read again")
         await at.press("c")
-        assert at.screen.query_one(WritingArea).text == "half a thou"
+        assert (await at.dialog(NoteDialog)).query_one(WritingArea).text == "half a thou"
         await at.type("ght")
     # The terminal is closed in the middle of the word.
     reader = Reader(open_reader(reviewing.paths.database))
@@ -370,7 +377,7 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         at.screen.diff.move_to("billing/totals.py", "new", 29)
         await at.press("c")
-        assert at.screen.query_one(WritingArea).text == "half a thought"
+        assert (await at.dialog(NoteDialog)).query_one(WritingArea).text == "half a thought"
 
 
 # Deciding
@@ -480,6 +487,7 @@ async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Rev
         await at.until(lambda: at.app.screen is at.screen)
         at.screen.diff.move_to("billing/totals.py", "new", 29)
         await at.press("c")
+        await at.dialog(NoteDialog)
         await at.type("use Decimal")
         await at.press("ctrl+s")
         await at.until(lambda: at.screen.context is not None and bool(at.screen.context.unsent))

@@ -91,7 +91,9 @@ async def taking(pilot: Pilot[Any]) -> None:
 
 async def comment(pilot: Pilot[Any]) -> None:
     await review(pilot)
-    await pilot.press("c", *"also", "space", *"net")
+    await pilot.press("c")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Dialog) and pilot.app.screen.ready)
+    await pilot.press(*"also", "space", *"net")
     await painted(pilot)
 
 

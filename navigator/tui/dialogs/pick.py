@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Sequence
-from typing import ClassVar, cast
+from typing import ClassVar
 
-from textual import getters, work
+from textual import getters
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.fuzzy import FuzzySearch
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
@@ -23,73 +21,13 @@ from navigator.tui.widgets.rows import RowList
 
 MOST = 500
 """Names shown at most; another letter narrows them down."""
-_MOST_SCORED = 20_000
 
 
 def best(query: str, names: Sequence[str]) -> list[str]:
-    """The names that hold the letters of each word of `query` in order, best first; case does not matter.
-
-    Names that hold the words as they are come first; the others are only scored, which is slow, while there is room.
-    """
+    """The names that hold each word of `query`, the shortest first; case does not matter."""
     words = query.lower().split()
-    if not words:
-        return list(names[:MOST])
-    exact = [name for name in names if all(word in name.lower() for word in words)]
-    whole = set(exact)
-    others = [name for name in names if name not in whole] if len(exact) < MOST else []
-    return [*_ranked(words, exact), *_ranked(words, others)][:MOST]
-
-
-def _ranked(words: Sequence[str], names: Sequence[str]) -> list[str]:
-    search = FuzzySearch()
-    found: list[tuple[float, int, str]] = []
-    for place, name in enumerate(names[:_MOST_SCORED]):
-        scores = [search.match(word, name)[0] for word in words]
-        if all(scores):
-            found.append((-sum(scores), place, name))
-    return [name for _, _, name in sorted(found)]
-
-
-class PickInput(Input):
-    """One line; the keys that choose belong to the dialog."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of("pick")
-
-    def action_take(self) -> None:
-        """To the dialog."""
-        self._dialog.take()
-
-    def action_mark(self) -> None:
-        """To the dialog."""
-        self._dialog.mark()
-
-    def action_select_all(self) -> None:
-        """To the dialog."""
-        self._dialog.mark_all()
-
-    def action_down(self) -> None:
-        """Down."""
-        self._dialog.rows.action_down()
-
-    def action_up(self) -> None:
-        """Up."""
-        self._dialog.rows.action_up()
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self._dialog.rows.action_page_down()
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._dialog.rows.action_page_up()
-
-    def action_cancel(self) -> None:
-        """Cancel."""
-        self._dialog.dismiss(None)
-
-    @property
-    def _dialog(self) -> PickDialog:
-        return cast("PickDialog", self.screen)
+    found = [name for name in names if all(word in name.lower() for word in words)]
+    return (sorted(found, key=len) if words else found)[:MOST]
 
 
 class PickDialog(ModalScreen["tuple[str, ...] | None"]):
@@ -105,6 +43,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
     """
 
     app = getters.app(BaseApp)
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("pick", priority=True)
 
     DEFAULT_CSS = """
     PickDialog { align: center middle; background: $background 60%; }
@@ -134,7 +73,6 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self._names = names
         self._marked = set(chosen)
         self._touched = False
-        self._searched = ""
         self._many = many
         self._about = about
         self._empty = empty
@@ -143,7 +81,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         """Title, filter, list, keys."""
         with Vertical():
             yield Static(Content(self._title).stylize("bold"))
-            yield PickInput(placeholder="type to search")
+            yield Input(placeholder="type to search")
             yield RowList[str](lambda name: name, self._draw, empty=[self._empty], id="names")
             yield PieceLines()
 
@@ -156,7 +94,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
             self.query_one(Vertical).styles.height = min(24, len(ordered) + 8)
         self.rows.set_rows(best("", ordered))
         self.query_one(PieceLines).show(self._keys)
-        self.query_one(PickInput).focus()
+        self.query_one(Input).focus()
 
     @property
     def rows(self) -> RowList[str]:
@@ -179,18 +117,15 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         count = f"{len(self._marked)} marked" if self._many and self._marked else ""
         return [[*line, (count, "muted")]]
 
-    @work(exclusive=True)
-    async def on_input_changed(self, event: Input.Changed) -> None:
-        """Search, in a thread: a tree may have a hundred thousand paths."""
-        self._show_found(event.value, await asyncio.to_thread(best, event.value, self._names))
+    def on_input_changed(self) -> None:
+        """Search."""
+        found = best(self.query_one(Input).value, self._names)
+        if found != self.rows.rows:
+            self.rows.empty = (self._empty if not self._names else "No match.",)
+            self.rows.set_rows(found)
+            self.rows.action_first()
 
-    def _show_found(self, query: str, found: Sequence[str]) -> None:
-        self._searched = query
-        self.rows.empty = (self._empty if not self._names else "No match.",)
-        self.rows.set_rows(found)
-        self.rows.action_first()
-
-    def mark(self) -> None:
+    def action_mark(self) -> None:
         """Mark or unmark the row under the cursor, and move down."""
         name = self.rows.current
         if not self._many or name is None:
@@ -201,7 +136,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self.rows.refresh()
         self.query_one(PieceLines).refresh()
 
-    def mark_all(self) -> None:
+    def action_select_all(self) -> None:
         """Mark every row that is shown, or none where all are."""
         if not self._many:
             return
@@ -211,17 +146,15 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self.rows.refresh()
         self.query_one(PieceLines).refresh()
 
-    def take(self) -> None:
+    def action_take(self) -> None:
         """Choose what is marked; the row under the cursor where nothing is, or where a single earlier choice is unchanged.
 
         A row that was searched for is added to several unchanged earlier choices.
         """
-        query = self.query_one(PickInput).value
-        if query != self._searched:  # typed in one go with the key that chooses
-            self._show_found(query, best(query, self._names))
+        self.on_input_changed()  # what was typed in one go with the key that chooses
         name = self.rows.current
         replaces = name is not None and not self._touched and len(self._marked) == 1
-        if name is not None and not self._touched and self._marked and query:
+        if name is not None and not self._touched and self._marked and self.query_one(Input).value:
             self._marked.add(name)
         if self._many and self._marked and not replaces:
             self.dismiss(tuple(known for known in self._names if known in self._marked))
@@ -230,9 +163,29 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         else:
             self.dismiss(None)
 
+    def action_cancel(self) -> None:
+        """Choose nothing."""
+        self.dismiss(None)
+
+    def action_down(self) -> None:
+        """Down."""
+        self.rows.action_down()
+
+    def action_up(self) -> None:
+        """Up."""
+        self.rows.action_up()
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self.rows.action_page_down()
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self.rows.action_page_up()
+
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """A double click chooses the row."""
         if not self._many:
-            self.take()
+            self.action_take()
         else:
-            self.mark()
+            self.action_mark()

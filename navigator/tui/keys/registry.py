@@ -165,15 +165,18 @@ def _character(name: str) -> str:
 # Textual bindings, made from the action registry.
 
 
-def bindings_of(*groups: str) -> list[BindingType]:
-    """The bindings of some groups. Their ids are the actions' ids, so that a keymap can move them."""
+def bindings_of(*groups: str, priority: bool = False) -> list[BindingType]:
+    """The bindings of some groups. Their ids are the actions' ids, so that a keymap can move them.
+
+    Args:
+        priority: they come before those of a focused field.
+    """
     return [
         Binding(
             ",".join(key_name(key) for key in action.keys),
             action.name,
             action.label,
-            show=action.footer,
-            tooltip=action.help,
+            priority=priority,
             id=action.id,
         )
         for group in groups

@@ -30,6 +30,7 @@ from navigator.model.text import safe_text
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
+from navigator.tui.dialogs.confirm import NoteDialog
 from navigator.tui.diff.model import LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.registry import Action
@@ -53,7 +54,7 @@ from navigator.tui.verbs import (
 )
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.page import PieceLines
-from navigator.tui.widgets.panels import SearchBar, WritingPanel
+from navigator.tui.widgets.panels import SearchBar
 from navigator.tui.widgets.screen import NavScreen
 
 CONTEXT, WIDE_CONTEXT = 3, 30
@@ -89,7 +90,6 @@ class ReviewScreen(NavScreen):
         self._reaching_end = False
         self._loading = 0
         self._stale = False
-        self._commenting: comments.CommentPlace | None = None
 
     @cached_property
     def trees(self) -> Trees:
@@ -109,7 +109,6 @@ class ReviewScreen(NavScreen):
         mode: Mode = "split" if self.app.prefs.get("diff.mode", "unified") == "split" else "unified"
         yield DiffView(mode=mode, wrap=self.app.prefs.get("diff.wrap", "no") == "yes", id="diff")
         yield Static("", id="message")
-        yield WritingPanel(id="writing")
         yield SearchBar(id="search")
 
     def on_mount(self) -> None:
@@ -564,28 +563,24 @@ class ReviewScreen(NavScreen):
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             return
-        self._commenting = place
         text = context.drafts.get(place.key, place.changing.text if place.changing is not None else "")
-        self.add_class("-writing")
-        self.query_one(WritingPanel).open(place.key, place.title, text)
+        begin(self, partial(self._comment, place, text), group="decide")
 
-    def on_writing_panel_typed(self, event: WritingPanel.Typed) -> None:
-        """Keep the draft."""
-        self.drafts.keep(event.key, event.text)
-
-    def on_writing_panel_done(self, event: WritingPanel.Done) -> None:
-        """Keep the comment, or its draft."""
-        self.remove_class("-writing")
-        self.diff.focus()
-        begin(self, partial(self._end_comment, event), group="comment")
-
-    async def _end_comment(self, event: WritingPanel.Done) -> None:
-        place = self._commenting
-        if event.kept and place is not None:
-            await comments.save(self.app, place, event.text, self.drafts)
-        else:
-            self.drafts.keep(event.key, event.text)
-            await self.drafts.flush()
+    async def _comment(self, place: comments.CommentPlace, text: str) -> None:
+        quoted = (place.quote,) if place.quote else ()
+        dialog = NoteDialog(
+            place.title,
+            quoted,
+            key=place.key,
+            text=text,
+            drafts=self.drafts,
+            placeholder="a comment",
+            yes="save",
+        )
+        written: str | None = await self.app.push_screen_wait(dialog)
+        if written is not None:
+            await comments.save(self.app, place, written, self.drafts)
+        await self.drafts.flush()
         await self.reload()
 
     # Looking closer
