@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.geometry import Size
@@ -12,7 +14,7 @@ from textual.theme import Theme
 
 from navigator.model.diff import FileDiff
 from navigator.tui.diff.highlight import Spans, SyntaxStore
-from navigator.tui.diff.layout import DiffRow, Layout, RowKind, Rows
+from navigator.tui.diff.layout import DiffRow, Layout, RowKind
 from navigator.tui.diff.model import Mode
 from navigator.tui.diff.paint import Cursor, Painter, Scene
 from navigator.tui.theme import palette_for
@@ -39,7 +41,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
         self.set_reactive(DiffCanvas.wrap, wrap)
         self._files: list[FileDiff] = []
         self._scene = Scene(())
-        self._layout = Layout(Rows(()))
+        self._layout = Layout(())
         self._painter: Painter | None = None
         self._strips: LRUCache[_StripKey, Strip] = LRUCache(STRIPS)
         self._syntax = SyntaxStore()
@@ -55,7 +57,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
 
     # Layout
 
-    def _set_scene(self, scene: Scene, rows: Rows) -> None:
+    def _set_scene(self, scene: Scene, rows: Sequence[DiffRow]) -> None:
         """Other rows: the diff, the annotations or the mode changed."""
         self._scene = scene
         self._layout = Layout(rows)

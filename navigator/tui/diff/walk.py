@@ -273,14 +273,10 @@ def row_of_line(layout: Layout, ref: LineRef) -> int | None:
     at = bisect_left(layout.hunk_rows, ref[:2], key=lambda index: layout.rows[index][1:3])
     if at == len(layout.hunk_rows):
         return None
-    rows = layout.rows
-    for place in range(rows.run_of(layout.hunk_rows[at]), len(rows.runs)):
-        run = rows.runs[place]
-        if run[1:3] != ref[:2]:
+    for index in range(layout.hunk_rows[at] + 1, len(layout.rows)):
+        row = layout.rows[index]
+        if row[1:3] != ref[:2]:
             return None
-        if run.kind not in (RowKind.LINE, RowKind.PAIR):
-            continue
-        for start in (run.a, run.b):
-            if 0 <= start <= ref.line < start + run.size:
-                return rows.firsts[place] + ref.line - start
+        if row.kind in (RowKind.LINE, RowKind.PAIR) and ref.line in (row.a, row.b):
+            return index
     return None
