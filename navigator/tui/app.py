@@ -22,6 +22,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from navigator.config.paths import StatePaths, config_path, state_dir
+from navigator.model.text import plural
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys.keymap import KeyGate, Keymap, load_keymap
@@ -52,7 +53,7 @@ OVERLAYS: dict[str, str] = {
     "suggestions": "navigator.tui.answers.suggestions:SuggestionsScreen",
     "batch": "navigator.tui.review.batch:BatchDialog",
     "help": "navigator.tui.dialogs.help:HelpScreen",
-    "quit": "navigator.tui.dialogs.confirm:QuitDialog",
+    "confirm": "navigator.tui.dialogs.confirm:ConfirmDialog",
 }
 """Screens shown over another one, imported when first shown."""
 
@@ -235,13 +236,20 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         self.toast(f"Press {self.keymap.shown('app.leave')} to quit.")
 
     def action_leave(self) -> None:
-        """Leave; while a conductor runs, ask whether it keeps running."""
-        if not self.link.here:
-            self.exit()
-            return
-        dialog = load(OVERLAYS["quit"])
-        if type(self.screen) is not dialog:
-            self.push_screen(dialog())
+        """Leave; while a conductor runs, say first that it keeps running."""
+        self.run_worker(self._leave(), group="go", exclusive=True)
+
+    async def _leave(self) -> None:
+        if self.link.here:
+            queued = len(self.snapshot.work)
+            unfinished = f"{plural(queued, 'task')} not finished" if queued else "nothing to do"
+            stop = f"{self.keymap.shown('fleet.stop')} on the fleet stops it."
+            lines = (f"The conductor has {unfinished}. It keeps running; {stop}",)
+            if not await self.push_screen_wait(
+                load(OVERLAYS["confirm"])("Quit Navigator?", lines, yes="quit")
+            ):
+                return
+        self.exit()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A conductor is started only while none runs."""

@@ -10,10 +10,8 @@ from navigator.tui import app
 from navigator.tui.answers.task import TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.confirm import QuitDialog
 from navigator.tui.dialogs.help import glossary, term_lines
 from navigator.tui.diff.view import DiffView
-from navigator.tui.keys.page import keys_page
 from navigator.tui.keys.registry import (
     ACTIONS,
     SCOPES,
@@ -28,6 +26,7 @@ from navigator.tui.keys.registry import (
 from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
+from tests.tui.keys_page import keys_page
 from tests.tui.test_statistics import text_of
 
 CARRIERS: dict[str, type] = {
@@ -39,7 +38,6 @@ CARRIERS: dict[str, type] = {
     "first_run": FirstRunScreen,
     "add_projects": AddProjectsScreen,
     "task": TaskScreen,
-    "quit": QuitDialog,
     "dialog": Dialog,
 }
 
@@ -113,7 +111,7 @@ def test_the_footer_has_help_everywhere() -> None:
 
 def test_the_page_of_keys_is_current() -> None:
     page = Path(__file__).parents[2] / "docs" / "keys.md"
-    assert page.read_text(encoding="utf-8") == keys_page(), "python -m navigator.tui.keys.page > docs/keys.md"
+    assert page.read_text(encoding="utf-8") == keys_page(), "python -m tests.tui.keys_page > docs/keys.md"
 
 
 @pytest.mark.parametrize("scope", TERMS)

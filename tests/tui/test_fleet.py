@@ -23,7 +23,7 @@ from navigator.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.fleet import panes
-from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, now_lines, server_lines
+from navigator.tui.fleet.panes import FleetView, log_lines, now_lines, server_lines
 from navigator.tui.fleet.screen import TAIL_BYTES, FleetScreen, log_end
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.strip import StripFacts
@@ -143,8 +143,6 @@ def test_beside_each_phase_is_what_it_usually_takes() -> None:
     picture = FleetView(DeckSnapshot(swaps=(outside, known)), seen.live, seen.facts, None)
     said = text_of(now_lines(picture, 110))
     assert "median 4.0 s" in said and "median 25.5 s" in said and "of ~30 s, measured" in said
-    history = text_of(history_lines((outside, known), 120))
-    assert "externally" in history and "0.0 s" not in history
 
 
 def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:
@@ -187,10 +185,6 @@ def test_the_log_is_cut_made_safe_and_marked() -> None:
     said = text_of(lines)
     assert "14:03:11 error   swap" in said and "\x1b" not in said
     assert any(style == "bad" for line in lines for _, style in line)
-
-
-def test_no_swaps_no_history() -> None:
-    assert "No swaps yet." in text_of(history_lines((), 60))
 
 
 def test_the_log_s_end_is_read(tmp_path: Path) -> None:

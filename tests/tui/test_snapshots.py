@@ -15,7 +15,7 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
-from navigator.tui.dialogs.confirm import QuitDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.widgets import strip as strip_text
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, looks, until
@@ -51,6 +51,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     from navigator.tui.data.conductor_link import ConductorLink
 
     monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
+    monkeypatch.setattr(ConductorLink, "here", ConductorLink.here)
     for module in ("welcome", "dialogs.help"):
         monkeypatch.setattr(f"navigator.tui.{module}.config_path", lambda: CONFIG)
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
@@ -170,7 +171,8 @@ def test_leaving(snap_compare: Snap, make_app: AppMaker, tmp_path: Path) -> None
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
         working(app)
-        app.push_screen(QuitDialog())
-        await until(pilot, lambda: isinstance(app.screen, QuitDialog))
+        type(app.link).here = property(lambda self: True)  # type: ignore[assignment,method-assign]
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
 
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(80, 24), run_before=before)

@@ -1,4 +1,4 @@
-"""The fleet as lines: what is loaded, servers, swaps; the history of swaps; the log."""
+"""The fleet as lines: what is loaded, servers, swaps; the log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from navigator.sheet.statistics.cost import swap_table
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.data.meter import meanwhile, swap_bar
-from navigator.tui.statistics.draw import named_parts, table_lines
+from navigator.tui.statistics.draw import table_lines
 from navigator.tui.widgets.cells import (
     Piece,
     bar,
@@ -42,8 +42,6 @@ _STATES = {
     "unsure": ("? state unknown", "bad"),
     "unusable": ("✗ not usable", "bad"),
 }
-_SWAPS = 10
-"""Swaps that are listed."""
 _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
 
 
@@ -234,39 +232,6 @@ def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
     if not swaps:
         return [[], [("SWAPS", "title")], [], [("No swaps measured yet.", "muted")]]
     return table_lines(swap_table(swap_stats(swaps)), width, period=f"the newest {len(swaps)}")
-
-
-def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
-    """The newest swaps, each with its phases."""
-    lines: list[Line] = [
-        [("HISTORY", "title"), (f"   {plural(len(swaps), 'swap')}, newest first" if swaps else "", "muted")],
-        [],
-    ]
-    if not swaps:
-        return [*lines, [("No swaps yet.", "muted")]]
-    for swap in swaps[:_SWAPS]:
-        origin = swap.from_role.value if swap.from_role else "nothing"
-        done, outside = swap.outcome == "done", swap.made_by == "outside"
-        head: list[Piece] = [
-            (swap.started[5:16].replace("T", " ") + "  ", "muted"),
-            (fit(f"{origin} → {swap.to_role.value}", 23), ""),
-            (right(f"{swap.seconds:.1f} s", 9), "strong") if not outside else (right("–", 9), "faint"),
-        ]
-        if outside:
-            head.append(("  externally", "muted"))
-        if not done:
-            words = ": ".join(filter(None, (swap.outcome, swap.failure)))
-            head.append((f"  {clip(words.replace('_', ' '), 28)}", "bad"))
-        if swap.weight_bytes:
-            head.append((f"  {100 * min(1.0, swap.warm_bytes / swap.weight_bytes):.0f}% warm", "muted"))
-        phases = named_parts([(phase.name, phase.seconds) for phase in swap.phases], width)
-        if width >= 110:
-            lines.append(cropped([*head, ("   ", ""), *phases], width))
-        else:
-            lines += [cropped(head, width), cropped([("  ", ""), *phases], width)]
-        if swap.reason:
-            lines.append([("  ", ""), (clip(swap.reason, width - 2), "bad" if not done else "muted")])
-    return lines
 
 
 def log_lines(lines: Sequence[str], width: int) -> list[Line]:

@@ -16,7 +16,7 @@ from navigator.swap import look_at_servers
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
+from navigator.tui.fleet.panes import FleetView, log_lines, overview, swap_price
 from navigator.tui.keys.registry import Action
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.page import Line, Page
@@ -90,8 +90,6 @@ class FleetScreen(NavScreen):
         """Servers and swaps, and the end of a log."""
         return [
             *overview(FleetView(self._snapshot, self._live, self.app.strip_facts, self._looks), width),
-            [],
-            *history_lines(self._snapshot.swaps, width),
             [],
             *log_lines(self._log, width),
         ]

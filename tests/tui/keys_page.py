@@ -1,4 +1,4 @@
-"""`docs/keys.md`, generated from the key table: `python -m navigator.tui.keys.page > docs/keys.md`."""
+"""`docs/keys.md`, generated from the key table: `python -m tests.tui.keys_page > docs/keys.md`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Every key can be changed in `keys.toml`, beside the settings file (`navigator co
 ```
 
 A key has one meaning per screen. An entry that would give it two is ignored, and the screens say so. The page is made by
-`python -m navigator.tui.keys.page`.
+`python -m tests.tui.keys_page`.
 """
 
 _EXPLAINED = ("deck", "review", "diff", "compose", "stats", "go", "app")
