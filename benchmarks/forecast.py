@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from benchmarks.size import sized
 from benchmarks.workloads import Scenario, workload
-from navigator.figures.forecasts import relative_error
 from navigator.figures.intervals import percentile, share
 from navigator.model.snapshot import TaskView
 from navigator.model.states import Role, TaskState
@@ -101,7 +100,7 @@ def _measured(scenario: Scenario) -> Figures:
 def main() -> None:
     """Print n, median, P90 and bias, and how many took a time within the interval."""
     drawn = forecasts(int(sys.argv[1]) if len(sys.argv) > 1 else sized(3, 50, 200))
-    found = [relative_error(one.expected, one.actual) for one in drawn]
+    found = [one.expected / one.actual - 1 for one in drawn]
     inside = share(sum(one.low <= one.actual <= one.high for one in drawn), len(drawn))
     sizes = [abs(error) for error in found]
     print(

@@ -160,7 +160,7 @@ def _build(deps: Dependencies, parent: Proposal, tests: Sequence[Reproduction]) 
     """The proposal's tree with the tests, checked against the policy. Runs in a thread; writes the private repository only."""
     from navigator.checks.policy import check_policy
     from navigator.git.hunks import Chosen, all_labels
-    from navigator.git.source_protocol import FileChange
+    from navigator.git.private import FileChange
 
     project = deps.project(parent.project_id)
     private = deps.private(project)

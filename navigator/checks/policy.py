@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
 from navigator.checks.change import content_items
-from navigator.config.paths import table
 from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.runner import GitError
 from navigator.git.scope import in_scope, is_secret
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.models import PolicyItem, Project
 from navigator.model.states import PolicyAction
 from navigator.model.text import INVISIBLE, safe_line

@@ -7,13 +7,9 @@ import os
 import stat
 import tempfile
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from navigator.model.errors import ConfigError, MissingPart
-from navigator.model.json_text import read_toml
 
 CONFIG_VARIABLE = "NAVIGATOR_CONFIG"
 STATE_VARIABLE = "NAVIGATOR_STATE"
@@ -89,14 +85,12 @@ def write_private(path: Path, data: bytes) -> None:
     write_whole(path, data, 0o600)
 
 
-def write_whole(path: Path, data: bytes, mode: int, owner: tuple[int, int] | None = None) -> None:
-    """Put `data` at `path`, whole or not at all (written beside it, then renamed), with its mode and owner from the start."""
+def write_whole(path: Path, data: bytes, mode: int) -> None:
+    """Put `data` at `path`, whole or not at all (written beside it, then renamed), with its mode from the start."""
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             os.fchmod(stream.fileno(), mode)
-            if owner is not None:
-                os.fchown(stream.fileno(), *owner)
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
@@ -271,9 +265,3 @@ def resource_dir(name: str) -> Path:
         f"The folder {name}/ is missing from this installation of Navigator.",
         hint="Reinstall the package navigator-cascade.",
     )
-
-
-@cache
-def table(package: str, name: str) -> dict[str, Any]:
-    """The TOML file `name` in the folder of `package`, read once."""
-    return read_toml((files(package) / name).read_text(encoding="utf-8"))

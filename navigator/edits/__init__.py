@@ -7,7 +7,7 @@ from navigator.edits.ladder import SearchMatch, locate
 from navigator.edits.parser import Block, BlockKind, MarkerLength, ParsedAnswer, marker_length, parse_answer
 from navigator.edits.paths import EditProblem, unsafe_path
 from navigator.edits.textfile import BinaryContent, TextFile
-from navigator.git.source_protocol import FileChange, FileSource
+from navigator.git.private import FileChange
 
 __all__ = [
     "Applied",
@@ -16,7 +16,6 @@ __all__ = [
     "BlockKind",
     "EditProblem",
     "FileChange",
-    "FileSource",
     "MarkerLength",
     "ParsedAnswer",
     "SearchMatch",

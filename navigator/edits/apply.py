@@ -21,7 +21,8 @@ from navigator.edits.paths import (
     unsafe_path,
 )
 from navigator.edits.textfile import TextFile, align
-from navigator.git.source_protocol import FileChange, FileSource
+from navigator.git.private import FileChange
+from navigator.git.source import TreeSource
 from navigator.model.models import AppliedEdit
 from navigator.model.states import EditCode, Rung
 
@@ -48,7 +49,7 @@ class Applied:
     problems: tuple[EditProblem, ...] = ()
 
 
-def apply_answer(answer: ParsedAnswer, source: FileSource, shown: Collection[str] | None = None) -> Applied:
+def apply_answer(answer: ParsedAnswer, source: TreeSource, shown: Collection[str] | None = None) -> Applied:
     """Apply every block to the text as the blocks before it left it; nothing is written anywhere.
 
     Args:
@@ -64,7 +65,7 @@ def apply_answer(answer: ParsedAnswer, source: FileSource, shown: Collection[str
 
 
 class _Application:
-    def __init__(self, answer: ParsedAnswer, source: FileSource, shown: Collection[str] | None) -> None:
+    def __init__(self, answer: ParsedAnswer, source: TreeSource, shown: Collection[str] | None) -> None:
         self.answer = answer
         self.source = source
         self.shown = shown

@@ -22,7 +22,7 @@ from navigator.engine.ahead import Ahead
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.idle import Idle
 from navigator.engine.incoming import Incoming
-from navigator.engine.measuring import ForecastLog, SwapMeasurement
+from navigator.engine.measuring import SwapMeasurement
 from navigator.engine.metrics import MetricsServer
 from navigator.engine.on_events import OnEvents
 from navigator.engine.reconcile import Reconciler
@@ -99,7 +99,6 @@ class Conductor:
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
         self._incoming = Incoming(deps, self._storage)
-        self._forecasts = ForecastLog(deps, self._storage)
         self._ahead = Ahead(deps, self._storage)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
@@ -131,7 +130,6 @@ class Conductor:
         await recover(deps)
         with deps.store.transaction() as tx:
             tx.set_meta(UNTIL, self._options.until)
-            tx.interrupt_forecasts()
         self._events.begin()
         await self._server.start()
         log.info("conductor begins")
@@ -211,8 +209,7 @@ class Conductor:
             mine = (one for one in snapshot.tasks if one.id in self._options.only or one.landing_due)
             snapshot = replace(snapshot, tasks=tuple(mine), exam=acts.ExamView())
         else:
-            self._forecasts.look(snapshot.tasks, swapping=snapshot.swapping_to is not None)
-        self._looked_at = snapshot
+            self._looked_at = snapshot
         now = time.monotonic()
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
@@ -465,7 +462,6 @@ class Conductor:
         # What cannot be written down now is seen by the next start; the socket and the servers are released all the same.
         with self._storage.writing("the session's end"):
             self._batches.end()
-            self._forecasts.close()
             with self._deps.store.transaction() as tx:
                 tx.set_meta(UNTIL, None)
                 since = {} if self._options.only or self._options.measure else {"since": self.session.began}

@@ -301,7 +301,7 @@ class Landed:
     Attributes:
         reverted: later, by a commit of the user or an undo of Navigator, of those whose fate is known.
         by_verdict: the same by what the reviewer had said.
-        how: reverted ones by how that was found: "named", "exact" or "undone", those that are not counted yet among the last.
+        how: reverted ones by how that was found: "named" or "undone", those that are not counted yet among the last.
         unknown: why the others are unknown, with how many each.
         looked: when the oldest of the looks was, "" before the first.
     """

@@ -12,8 +12,8 @@ from navigator.checks.change import no_functional_change
 from navigator.checks.grammar import GrammarGate
 from navigator.checks.policy import check_policy
 from navigator.edits import EditProblem, apply_answer, parse_answer
+from navigator.git.private import FileChange
 from navigator.git.source import TreeSource
-from navigator.git.source_protocol import FileChange
 from navigator.model.diff import FileDiff
 from navigator.model.models import AppliedEdit, CheckResult, PolicyItem
 from navigator.model.states import CheckOutcome, EditCode, PolicyAction, TaskKind

@@ -62,7 +62,7 @@ class Fate(Model):
         branch: the branch that was looked at.
         found_as: the commit of the same change on that branch, where it is another one (a rebase, a cherry-pick).
         reverted_by: the commit that took it back.
-        how: "named" (its message names the commit), "exact" (it is the exact reverse), "" where it was not reverted.
+        how: "named" (its message names the commit), "" where it was not reverted.
         reason: why it is unknown.
     """
 
@@ -72,7 +72,7 @@ class Fate(Model):
     branch: str = ""
     found_as: str = ""
     reverted_by: str = ""
-    how: Literal["", "named", "exact"] = ""
+    how: Literal["", "named"] = ""
     reason: str = ""
     at: str = ""
 
@@ -140,7 +140,7 @@ class FateCount(Model):
 
     verdict: Verdict | None = None
     fate: str = ""
-    how: Literal["", "named", "exact", "undone"] = ""
+    how: Literal["", "named", "undone"] = ""
     reason: str = ""
     looked: str = ""
     n: int = 1

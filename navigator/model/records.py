@@ -147,27 +147,6 @@ class Batch(Model):
     swaps: tuple[int, ...] = ()
 
 
-class ForecastRecord(Model):
-    """What was expected of a queue: that all its `tasks` wait for the developer after `seconds`, and `actual_seconds` it took.
-
-    Four fifths of such sessions were expected to take from `low` to `high`; 0 and 0 where no interval was made.
-    `source` says what the forecast was made from: "measured" figures, or "published" ones where any was not measured.
-    `outcome` is "" while the tasks are worked on, then "done"; or "changed" where tasks were added or cancelled and
-    "interrupted" where the session ended before: those are compared with nothing.
-    """
-
-    id: int = 0
-    tasks: int
-    seconds: float
-    low: float = 0.0
-    high: float = 0.0
-    swaps: int = 0
-    source: str
-    outcome: str = ""
-    actual_seconds: float = 0.0
-    made: str
-
-
 class JournalEntry(Model):
     """What a landing is about to do, written before it does it; `closed` is "" until its outcome is known."""
 

@@ -38,7 +38,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -479,20 +479,6 @@ SCHEMA: tuple[str, ...] = (
         note TEXT NOT NULL CHECK (note <> ''),
         ended TEXT NOT NULL DEFAULT ''
     ) STRICT""",
-    # What was expected of a queue, and what it took: `outcome` is empty while it is worked on.
-    """CREATE TABLE forecasts (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        tasks INTEGER NOT NULL CHECK (tasks > 0),
-        seconds REAL NOT NULL CHECK (seconds >= 0),
-        swaps INTEGER NOT NULL CHECK (swaps >= 0),
-        source TEXT NOT NULL CHECK (source IN ('measured', 'published')),
-        outcome TEXT NOT NULL DEFAULT '' CHECK (outcome IN ('', 'done', 'changed', 'interrupted')),
-        actual_seconds REAL NOT NULL DEFAULT 0 CHECK (actual_seconds >= 0),
-        made TEXT NOT NULL,
-        -- Between which seconds four fifths of such queues were expected to end, and what a swap takes besides itself.
-        low REAL NOT NULL DEFAULT 0 CHECK (low >= 0),
-        high REAL NOT NULL DEFAULT 0 CHECK (high >= 0)
-    ) STRICT""",
     "CREATE INDEX reviews_price ON reviews (at, price) WHERE price > 0",
     # What a server answered to the same questions after each load.
     f"""CREATE TABLE canaries (
@@ -583,7 +569,6 @@ TABLES = (
     "judgements",
     "afterlives",
     "precedents",
-    "forecasts",
     "canaries",
     "agent_turns",
     "journal",

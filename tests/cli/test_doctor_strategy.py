@@ -131,7 +131,7 @@ def servers(folder: Path, strategy: str, generator: str, reviewer: str, more: st
 
 
 def looked(settings: Settings, folder: Path) -> dict[str, Check]:
-    made = [*strategy_items(settings, StatePaths(folder)), *serving_items(settings, disk=True)]
+    made = [*strategy_items(settings, StatePaths(folder)), *serving_items(settings)]
     return {item.name: item for item in made}
 
 

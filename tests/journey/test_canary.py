@@ -67,7 +67,7 @@ def test_a_load_that_answers_garbage_is_a_failed_load(
         assert [(swap.outcome, swap.failure) for swap in tries] == [("went_back", "garbage")] * 3
         first = ("generator", "load", "reference")  # it was loaded before the session
         assert outcomes(room.read()) == [first, *[("reviewer", "load", "garbage")] * 3]
-        (warning,) = [check for check in _look(room.paths, disk=False) if check.name == "reviewer canary"]
+        (warning,) = [check for check in _look(room.paths) if check.name == "reviewer canary"]
         assert (warning.state, "repeats one or two tokens" in warning.found) == ("warn", True)
         # Off, it asks nothing, and what the model writes is judged by its form alone.
         room.config.write_text(settings(tmp_path, models.url) + "[canary]\nenabled = false\n")

@@ -68,7 +68,7 @@ def test_landed_commits_say_how_they_were_found_and_when() -> None:
         landed(
             [
                 FateCount(verdict=Verdict.APPROVE, fate="kept", looked="2026-11-20T10:05:00.000Z", n=35),
-                FateCount(verdict=Verdict.REVISE, fate="reverted", how="exact", looked="2026-11-21"),
+                FateCount(verdict=Verdict.REVISE, fate="reverted", how="named", looked="2026-11-21"),
                 FateCount(fate="undone"),
                 FateCount(fate="unknown", reason="not on the base branch", n=4),
                 FateCount(n=2),
@@ -79,7 +79,7 @@ def test_landed_commits_say_how_they_were_found_and_when() -> None:
     assert rows(table)["after REVISE"][2] == "1 of 1"
     assert rows(table)["without an independent review"][2] == "1 of 1"
     assert table.notes == (
-        "1 taken back exactly, 1 undone with Navigator",
+        "1 named by the commit that reverts it, 1 undone with Navigator",
         "not known: 2 not looked at yet, 4 not on the base branch",
         "last looked at 2026-11-20 10:05 UTC",
     )

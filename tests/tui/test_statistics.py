@@ -235,7 +235,7 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
                 "DOES UNCERTAINTY TELL?",
             ),
             ("YOU AND THE REVIEWER",),
-            ("COST PER ACCEPTED CHANGE", "generator → reviewer", "THROUGHPUT", "measured figures"),
+            ("COST PER ACCEPTED CHANGE", "generator → reviewer", "THROUGHPUT"),
             ("EDITS", "LOOKS", "No task was written several times yet"),
             ("WHAT DOES IT COST?",),
         )

@@ -24,7 +24,6 @@ from navigator.model.models import (
     Task,
     Usage,
 )
-from navigator.model.records import ForecastRecord
 from navigator.model.states import (
     CheckOutcome,
     Complexity,
@@ -262,14 +261,6 @@ class Maker:
         usage = Usage(prompt_tokens=12_000, completion_tokens=tokens, cached_tokens=9_000, seconds=seconds)
         self.tx.end_call(number, usage=usage)
 
-    def forecasts(self) -> None:
-        """Some that came true, more or less, and one that a new task made void."""
-        for actual in (410.0, 560.0, 505.0, 0.0):
-            number = self.tx.add_forecast(
-                ForecastRecord(tasks=20, seconds=500.0, source="measured", made=self.clock())
-            )
-            self.tx.end_forecast(number, "done" if actual else "changed", actual)
-
     def swap(self, origin: Role | None, to: Role, wobble: float = 0.0) -> None:
         load = (24.8 if to is Role.REVIEWER else 14.4) + wobble
         phases = (
@@ -369,7 +360,6 @@ def _history(make: Maker, projects: dict[str, Project]) -> None:
         make.swap(Role.GENERATOR, Role.REVIEWER, (number % 5) * 0.6)
         make.clock.ago(days=12 - number, minutes=-20)
         make.swap(Role.REVIEWER, Role.GENERATOR, (number % 3) * 0.3)
-    make.forecasts()
 
 
 def _today(make: Maker, projects: dict[str, Project]) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from navigator.config.paths import table
 from navigator.context.repomap.words import SYNTAX, WORD, count_parts
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.secrets import secret_in
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What an accepted change costs, what swaps took, how fast the models are, and how far off forecasts were."""
+"""What an accepted change costs, what swaps took, and how fast the models are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from navigator.figures.cost import Amount, Cost, Throughput, WorkCost, cost, throughput
-from navigator.figures.forecasts import CLOSE, ForecastError, forecast_errors
 from navigator.figures.intervals import ANECDOTAL_BELOW, Durations
 from navigator.figures.swaps import Direction, RoundTrip, round_trips, swap_stats
 from navigator.model.models import Swap
@@ -18,7 +17,6 @@ from navigator.sheet.statistics.page import (
     Row,
     StatisticsPage,
     Table,
-    bounds,
     dash,
     number,
     percent,
@@ -230,7 +228,7 @@ SWAPS: StatisticsPage[Swaps] = StatisticsPage(
     document=swap_document,
 )
 
-# Tokens per second, and the errors of forecasts
+# Tokens per second
 
 _SPEED_COLUMNS = (
     Column("tok/s", lambda row: number(row.tokens_per_second)),
@@ -241,17 +239,6 @@ _SPEED_COLUMNS = (
     Column("cached", lambda row: percent(row.cached_share)),
     Column("tokens out", lambda row: f"{row.completion_tokens:,}", wide=True),
 )
-_FORECAST_COLUMNS = (
-    Column("n", lambda row: f"{row.n:,}"),
-    Column("median", lambda row: percent(row.median)),
-    Column("P90", lambda row: percent(row.p90)),
-    Column("bias", lambda row: "–" if row.bias is None else f"{100 * row.bias:+.0f}%"),
-    Column(f"within {CLOSE:.0%}", lambda row: percent(row.close.rate)),
-    Column("95 %", lambda row: bounds(row.close)),
-    Column("in P10–P90", lambda row: f"{percent(row.inside.rate)} {bounds(row.inside)}".rstrip()),
-    Column("left out", lambda row: dash(row.left_out), wide=True),
-)
-_FROM = {"measured": "measured figures", "published": "partly published"}
 
 
 def _speed_tables(found: Sequence[Throughput]) -> Sequence[Table]:
@@ -268,27 +255,4 @@ THROUGHPUT: StatisticsPage[Sequence[Throughput]] = StatisticsPage(
     read=lambda reader, question: throughput(reader.call_totals(question.since)),
     tables=_speed_tables,
     document=lambda found: {"throughput": [asdict(row) for row in found]},
-)
-
-
-def _forecast_tables(found: Sequence[ForecastError]) -> Sequence[Table]:
-    named = ((_FROM[row.source], row) for row in found)
-    rows = rows_of(_FORECAST_COLUMNS, named, share=lambda row: row.close)
-    notes = (
-        "error: share of the actual time; positive bias: forecasts were too long",
-        "in P10–P90: finished in the range that four of five were expected to",
-        "left out: queues that changed, and sessions that ended early",
-    )
-    about = "time until all that was queued waited for you"
-    return (Table("FORECASTS", _FORECAST_COLUMNS, rows, about=about, notes=notes),) if rows else ()
-
-
-FORECAST: StatisticsPage[Sequence[ForecastError]] = StatisticsPage(
-    name="forecast",
-    title="Forecast",
-    help="How far off forecasts of the time to finish were: median and P90 of the error, and its bias.",
-    missing="No forecast can be compared with what happened yet.",
-    read=lambda reader, question: forecast_errors(reader.forecasts(question.since)),
-    tables=_forecast_tables,
-    document=lambda found: {"forecasts": [asdict(row) for row in found]},
 )

@@ -53,7 +53,6 @@ _DECISION_COLUMNS = (
 
 _HOW = {
     "named": "named by the commit that reverts it",
-    "exact": "taken back exactly",
     "undone": "undone with Navigator",
 }
 

@@ -58,11 +58,10 @@ PAGES: tuple[StatisticsPage[Any], ...] = (
     _page(
         "cost",
         "Cost",
-        "What an accepted change costs: tokens, seconds of the models, swaps; and how far off forecasts were.",
+        "What an accepted change costs: tokens, seconds of the models, swaps.",
         cost.COST,
         cost.SWAPS,
         cost.THROUGHPUT,
-        cost.FORECAST,
     ),
     _page(
         "writing",

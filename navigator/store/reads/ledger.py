@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from navigator.model.errors import NotFound
 from navigator.model.ids import number_of
 from navigator.model.models import Canary, Event, Swap, Usage
-from navigator.model.records import Batch, Comment, ForecastRecord, JournalEntry, Look, ModelCall
+from navigator.model.records import Batch, Comment, JournalEntry, Look, ModelCall
 from navigator.model.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
@@ -78,12 +78,6 @@ class LedgerReads(Queries):
         """Swaps, newest first; with `since` (a UTC time) only those that began from then on."""
         found = self._all(f"SELECT * FROM swaps WHERE started >= ? ORDER BY id DESC{limited(limit)}", since)
         return from_rows(Swap, found)
-
-    def forecasts(self, since: str = "") -> list[ForecastRecord]:
-        """Forecasts made from `since` on, a UTC time, oldest first."""
-        return from_rows(
-            ForecastRecord, self._all("SELECT * FROM forecasts WHERE made >= ? ORDER BY id", since)
-        )
 
     def canary_reference(self, role: Role, model: str, profile: str) -> Canary | None:
         """The newest answers that canaries of this model and profile are compared with."""

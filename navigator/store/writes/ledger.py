@@ -12,7 +12,7 @@ from navigator.model.ids import proposal_id as proposal_name
 from navigator.model.ids import task_id as task_name
 from navigator.model.models import Canary, Swap, Uncertainty, Usage, utc_now
 from navigator.model.outcomes import Afterlife, Fate
-from navigator.model.records import AgentTurn, EditFailure, ForecastRecord, Look, ModelCall
+from navigator.model.records import AgentTurn, EditFailure, Look, ModelCall
 from navigator.model.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
 from navigator.store.writes.core import TransactionCore
@@ -30,7 +30,7 @@ LOOKED = "looked"
 
 class LedgerWrites(TransactionCore):
     """Events: call_started, call_ended, call_judged, swap_added, edit_failed, looked, batch_added, batch_ended, comment_added,
-    comment_changed, comment_removed. Drafts, forecasts and meta values write none."""
+    comment_changed, comment_removed. Drafts and meta values write none."""
 
     def begin_call(
         self,
@@ -186,21 +186,6 @@ class LedgerWrites(TransactionCore):
         said = {"id": number, "to": swap.to_role.value, "seconds": swap.seconds, "outcome": swap.outcome}
         self.event("swap_added", data=said | ({"reason": swap.reason} if swap.reason else {}))
         return number
-
-    def add_forecast(self, forecast: ForecastRecord) -> int:
-        """Keep what is expected of a queue; its `id` is not looked at."""
-        return self._insert("forecasts", forecast)
-
-    def end_forecast(self, number: int, outcome: str, actual_seconds: float = 0.0) -> None:
-        """Say what came of a forecast that is open."""
-        self._run(
-            "UPDATE forecasts SET outcome = ?, actual_seconds = ? WHERE id = ? AND outcome = ''",
-            (outcome, actual_seconds, number),
-        )
-
-    def interrupt_forecasts(self) -> None:
-        """End every open forecast: the session that made it is over."""
-        self._run("UPDATE forecasts SET outcome = 'interrupted' WHERE outcome = ''")
 
     def add_canary(self, canary: Canary) -> int:
         """Keep a canary's answers; its `id` is not looked at."""
