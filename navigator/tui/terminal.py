@@ -17,8 +17,8 @@ from textual.app import App, SuspendNotSupported
 from textual.color import Color
 from textual.filter import LineFilter
 
-from navigator.config.paths import table
 from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.json_text import table
 from navigator.model.text import is_unsafe, safe_line
 from navigator.process.runner import foreground
 
