@@ -27,16 +27,7 @@ class ConfirmDialog(Dialog):
         yes: what enter does, in a word or two.
     """
 
-    DEFAULT_CSS = """
-    ConfirmDialog > Vertical {
-        width: auto; min-width: 44; max-width: 90%; height: auto; max-height: 90%;
-        padding: 1 2; background: $surface; border-left: outer $accent;
-    }
-    ConfirmDialog Static { width: auto; max-width: 100%; height: auto; }
-    ConfirmDialog .lines { color: $muted; margin: 1 0; }
-    ConfirmDialog .answer { color: $faint; }
-    ConfirmDialog .answer.-ready { color: $foreground; }
-    """
+    CSS_PATH = "dialogs.tcss"
 
     def __init__(self, question: str, lines: Sequence[str] = (), *, yes: str = "yes") -> None:
         super().__init__()
@@ -82,15 +73,6 @@ class NoteDialog(ConfirmDialog):
         needed: why an empty note is refused; "" where it is optional.
         placeholder: shown while the note is empty.
         yes: what the key that sends does.
-    """
-
-    DEFAULT_CSS = """
-    NoteDialog > Vertical { width: 76; max-width: 94%; max-height: 94%; }
-    NoteDialog Static { width: 1fr; }
-    NoteDialog .lines { margin: 1 0 0 0; max-height: 8; }
-    NoteDialog WritingArea { height: 6; margin: 1 0; background: $panel; }
-    NoteDialog .problem { color: $error; display: none; }
-    NoteDialog .problem.-shown { display: block; }
     """
 
     def __init__(

@@ -45,18 +45,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
     app = getters.app(BaseApp)
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("pick", priority=True)
 
-    DEFAULT_CSS = """
-    PickDialog { align: center middle; background: $background 60%; }
-    PickDialog > Vertical {
-        width: 84; max-width: 94%; height: 24; max-height: 90%;
-        padding: 1 2; background: $surface; border-left: outer $accent;
-    }
-    PickDialog Static { height: 1; }
-    PickDialog Input { height: 1; border: none; padding: 0; background: $panel; margin-bottom: 1; }
-    PickDialog Input:focus { border: none; }
-    PickDialog RowList { height: 1fr; background: $surface; }
-    PickDialog PieceLines { padding: 0; margin-top: 1; }
-    """
+    CSS_PATH = "dialogs.tcss"
 
     def __init__(
         self,

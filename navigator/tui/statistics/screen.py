@@ -44,11 +44,6 @@ Named = StatisticsPage[Any]
 class PageTabs(Widget):
     """The names of the pages, the one that is shown marked; a click goes there."""
 
-    DEFAULT_CSS = """
-    PageTabs { height: 1; padding: 0 1; background: $background; link-style: none; link-color: $muted;
-        link-background: $background; link-style-hover: none; link-background-hover: $panel; }
-    """
-
     def __init__(self) -> None:
         super().__init__()
         self._pages: Sequence[Named] = ()
