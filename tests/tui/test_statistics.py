@@ -24,9 +24,9 @@ from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.sheet.statistics.revise_rate import Rates, how_sure
 from navigator.tui.statistics import draw as plot
 from navigator.tui.statistics.draw import page_lines, table_lines
-from navigator.tui.statistics.screen import PageTabs, StatsScreen
+from navigator.tui.statistics.screen import StatsScreen
 from navigator.tui.widgets.cells import length
-from navigator.tui.widgets.page import Line, Page
+from navigator.tui.widgets.page import Line, Page, PieceLines
 from tests.sheet import nights
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, looks, until
@@ -285,7 +285,7 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
         for _ in PAGES:
             await pilot.press("n")
             name = screen._shown.name
-            assert "7 days" in screen.query_one(PageTabs).render().plain
+            assert "7 days" in screen.query_one(PieceLines).render().plain
             assert shown(screen) != whole[name], name
         assert "landed" in screen.counted["outcomes"].outcomes.states
         now, then = (counted["writing"]["edits"].clean_first for counted in (screen.counted, before))
@@ -317,7 +317,7 @@ async def test_a_page_appears_when_it_has_something_to_say(
     async with make_app(empty_state).run_test(size=(120, 36)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.pages == [PAGES[0]], what="the pages without a word gone")
-        line = screen.query_one(PageTabs).render().plain
+        line = screen.query_one(PieceLines).render().plain
         assert "Summary" in line and "Cost" not in line
         await pilot.press("n")
         assert screen._shown is PAGES[0]
@@ -347,7 +347,7 @@ async def test_the_marked_tab_is_always_in_sight(make_app: AppMaker) -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         for page in PAGES:
-            line = screen.query_one(PageTabs).render().plain
+            line = screen.query_one(PieceLines).render().plain
             assert f"▸ {page.title}" in line and line.endswith("all time") and len(line) <= 78
             await pilot.press("n")
 

@@ -251,11 +251,6 @@ class ComposeScreen(NavScreen):
         """A field is changed where the cursor is in the form."""
         return action.id != "compose.change" or self.fields.has_focus
 
-    def label_of(self, action: Action) -> str:
-        """Where tab leads."""
-        back = action.id == "compose.next_pane" and self.fields.has_focus
-        return "text" if back else super().label_of(action)
-
     def action_next_pane(self) -> None:
         """To the form, or to the text."""
         (self.editor if self.fields.has_focus else self.fields).focus()

@@ -137,7 +137,6 @@ class LiveStatus:
     """What the conductor tells while it works. `conductor` is "absent", "starting" or "here"."""
 
     conductor: str = "absent"
-    rehearsal: bool = False
     problem: str = ""
     tasks: Mapping[str, TaskProgress] = field(default_factory=dict)
     swap: SwapProgress | None = None

@@ -12,10 +12,6 @@ from functools import partial
 from typing import Any
 
 from textual.app import ComposeResult
-from textual.content import Content
-from textual.style import Style
-from textual.widget import Widget
-from textual.worker import Worker
 
 from navigator.model.errors import NavigatorError
 from navigator.model.text import SIMULATED
@@ -27,7 +23,8 @@ from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.statistics.draw import page_lines, table_lines
-from navigator.tui.widgets.page import Line, Page
+from navigator.tui.widgets.cells import Piece, justified
+from navigator.tui.widgets.page import Line, Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
 
 PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 days", 30), ("90 days", 90))
@@ -39,34 +36,6 @@ _PAUSE = 3.0
 
 
 Named = StatisticsPage[Any]
-
-
-class PageTabs(Widget):
-    """The names of the pages, the one that is shown marked; a click goes there."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._pages: Sequence[Named] = ()
-        self._shown = 0
-        self._note = ""
-
-    def show(self, pages: Sequence[Named], page: int, note: str) -> None:
-        """Mark one of some pages; `note` is shown at the right edge."""
-        self._pages, self._shown, self._note = pages, page, note
-        self.refresh()
-
-    def render(self) -> Content:
-        """The line."""
-        items = []
-        for place, page in enumerate(self._pages):
-            if place == self._shown:
-                item = Content.assemble(("▸ ", "$accent"), (page.title, "bold $accent"))
-            else:
-                item = Content.assemble("  ", (page.title, "$muted"))
-            items.append(item.stylize(Style.from_meta({"@click": f"screen.to_page({place})"})))
-        left = Content("  ").join(items)
-        gap = self.size.width - left.cell_length - len(self._note)
-        return Content.assemble(left, " " * gap, (self._note, "$muted")) if gap > 1 else left
 
 
 class StatsScreen(NavScreen):
@@ -86,11 +55,10 @@ class StatsScreen(NavScreen):
         self._night: Table | None = None
         self._seq = -1
         self._due = 0.0
-        self._counting: Worker[None] | None = None
 
     def compose_body(self) -> ComposeResult:
         """The pages' names, and one page."""
-        yield PageTabs()
+        yield PieceLines(id="tabs")
         yield Page(self._lines, id="page")
 
     @property
@@ -125,9 +93,7 @@ class StatsScreen(NavScreen):
     def _count(self, seq: int) -> None:
         self._seq = seq
         self._due = time.monotonic() + _PAUSE
-        self._counting = self.run_worker(
-            partial(self._gather, self._by, self._days), group="count", exclusive=True
-        )
+        self.run_worker(partial(self._gather, self._by, self._days), group="count", exclusive=True)
 
     async def _gather(self, by: str, days: int) -> None:
         """Count every page, the one that is shown first."""
@@ -154,8 +120,16 @@ class StatsScreen(NavScreen):
     def _redraw(self) -> None:
         pages = self.pages
         self._shown = self._shown if self._shown in pages else PAGES[0]
-        self.query_one(PageTabs).show(pages, pages.index(self._shown), self._period)
+        self.query_one(PieceLines).show(self._tabs)
         self.query_one(Page).redraw()
+
+    def _tabs(self, width: int) -> list[Line]:
+        """The names of the pages, the one that is shown marked, and the period."""
+        names: list[Piece] = []
+        for page in self.pages:
+            here = page is self._shown
+            names.append((f"{'▸' if here else ' '} {page.title}  ", "accent" if here else "muted"))
+        return [justified(names, [(self._period, "muted")], width)]
 
     def _lines(self, width: int) -> list[Line]:
         page = self._shown

@@ -75,16 +75,6 @@ class StatusStrip(Widget):
         self._snapshot, self._live = snapshot, live
         self.refresh()
 
-    @property
-    def title(self) -> str:
-        """The words at the left."""
-        return self._title
-
-    @title.setter
-    def title(self, title: str) -> None:
-        self._title = title
-        self.refresh()
-
     def render(self) -> Content:
         """The line. The name gives way first, then what is said at the left."""
         width = self.size.width
