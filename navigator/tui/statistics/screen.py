@@ -21,6 +21,7 @@ from navigator.sheet.statistics.pages import PAGES, REVIEWER
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
+from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.statistics.draw import page_lines, table_lines
 from navigator.tui.widgets.cells import Piece, justified
@@ -93,7 +94,7 @@ class StatsScreen(NavScreen):
     def _count(self, seq: int) -> None:
         self._seq = seq
         self._due = time.monotonic() + _PAUSE
-        self.run_worker(partial(self._gather, self._by, self._days), group="count", exclusive=True)
+        begin(self, partial(self._gather, self._by, self._days), group="count", exclusive=True)
 
     async def _gather(self, by: str, days: int) -> None:
         """Count every page, the one that is shown first."""
