@@ -91,7 +91,7 @@ async def test_what_is_chosen_stays_while_the_developer_leafs_about(reviewing: R
         assert at.told("of the whole change")
         await at.press("equals_sign")
         await at.until(lambda: at.screen.diff.chosen == {"H1"}, "the marks again")
-        await at.press("f", "backslash", "w")
+        await at.press("backslash", "w")
         assert at.screen.diff.chosen == {"H1"}
 
 

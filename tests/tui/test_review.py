@@ -270,19 +270,13 @@ async def test_search_goes_round(reviewing: Reviewing) -> None:
         assert at.screen.diff.has_focus
 
 
-async def test_details_and_full_screen(reviewing: Reviewing) -> None:
+async def test_details_and_back(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press("i")
         dialog = await at.dialog(DetailsDialog)
         said = dict(dialog._sections)
         assert said["check tests"] == "passed in 12.4 s\n214 passed"
-        await at.press("i")
-        await at.press("f")
-        assert not at.screen.query_one("#head").display
-        await at.press("escape")
-        assert at.screen.query_one("#head").display
-        assert at.app.current_mode == "review"
-        await at.press("escape")
+        await at.press("i", "escape")
         await at.until(lambda: at.app.current_mode == "deck", "the deck")
 
 
@@ -595,11 +589,11 @@ async def test_e_opens_a_copy_to_read_at_the_line(
 
 
 async def test_keys_can_be_moved(reviewing: Reviewing) -> None:
-    keymap = Keymap({"review.full": ("ctrl+o",), "diff.next_hunk": ("ctrl+n",)})
+    keymap = Keymap({"review.search": ("ctrl+o",), "diff.next_hunk": ("ctrl+n",)})
     async with opened(reviewing, keymap=keymap) as at:
-        await at.press("f")
-        assert not at.screen.has_class("-full")
+        await at.press("slash")
+        assert not at.screen.has_class("-search")
         await at.press("ctrl+o")
-        assert at.screen.has_class("-full")
-        await at.press("ctrl+n")
+        assert at.screen.has_class("-search")
+        await at.press("escape", "ctrl+n")
         assert at.screen.diff.location.hunk == "H1"

@@ -344,19 +344,7 @@ class DeckScreen(NavScreen):
         if cards:
             self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
         else:
-            self.app.toast(self._why_no_batch(), "warning")
-
-    def _why_no_batch(self) -> str:
-        """What the inbox holds when no proposal in it can be decided on."""
-        cards = self.pane("inbox").selected_rows or self.pane("inbox").rows
-        reports = sum(not card.proposal or card.existing for card in cards)
-        landing = sum(card.state is TaskState.APPROVED for card in cards)
-        parts = [
-            f"{reports} to read" if reports else "",
-            f"{landing} approved, not landed" if landing else "",
-        ]
-        held = ", ".join(filter(None, parts))
-        return "No proposal here waits for a decision" + (f": {held}." if held else ".")
+            self.app.toast("No proposal here waits for a decision.", "warning")
 
     def action_swap(self) -> None:
         """Load the reviewer without waiting for the batch to fill."""

@@ -19,6 +19,9 @@ from navigator.tui.widgets.screen import NavScreen
 _KEYS = 20
 """Cells of the keys, and of a term."""
 
+_NAMED = 100
+"""Cells from which the names of actions are shown."""
+
 _MOST = 110
 """Cells of a line at most, so that it is easy to read."""
 
@@ -74,7 +77,8 @@ def key_lines(keymap: Keymap, groups: Iterable[str], width: int) -> Iterator[Lin
             keys = "  ".join(shown_key(key) for key in keymap.of(action))
             own = "*" if action.id in keymap.keys else " "
             first: list[Piece] = [(own, "warn"), (fit(keys, _KEYS - 1), "accent")]
-            yield from wrapped([(action.help, ""), (f"  {action.id}", "faint")], width, first, " " * _KEYS)
+            name = f"  {action.id}" if width >= _NAMED else ""
+            yield from wrapped([(action.help, ""), (name, "faint")], width, first, " " * _KEYS)
         yield []
 
 

@@ -145,8 +145,8 @@ def _swap_lines(
 ) -> list[Line]:
     now = time.monotonic()
     shown = swap_bar(swap, snapshot.swaps, now)
-    origin = facts.name(shown.origin) if shown.origin else "nothing"
-    head: list[Piece] = [("SWAPPING ", "strong"), (f"{origin} → {facts.name(shown.to)}", "strong")]
+    origin = facts.name(swap.origin) if swap.origin else "nothing"
+    head: list[Piece] = [("SWAPPING ", "strong"), (f"{origin} → {facts.name(swap.to)}", "strong")]
     end: list[Piece] = [
         (bar(shown.share, 24), "accent"),
         (f"  {shown.seconds:.0f} s of ~{shown.expected:.0f} s, {shown.source}", ""),

@@ -286,13 +286,6 @@ class ReviewScreen(NavScreen):
             return
         begin(self, self.reload, group="load", exclusive=True)
 
-    def back(self) -> bool:
-        """Esc closes what is open, then the full screen, then leaves."""
-        if self.has_class("-full"):
-            self.action_full()
-            return True
-        return False
-
     # What was seen
 
     def _watch_end(self) -> None:
@@ -366,10 +359,6 @@ class ReviewScreen(NavScreen):
             return
         self.between = not self.between
         begin(self, self.reload, group="load", exclusive=True)
-
-    def action_full(self) -> None:
-        """The diff alone, or everything."""
-        self.toggle_class("-full")
 
     def action_mark_seen(self) -> None:
         """Looked at, or not."""

@@ -164,17 +164,17 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
         if not wide:
             return [
                 *warning,
-                (f"▸ {facts.name(shown.to)} ", "strong"),
+                (f"▸ {facts.name(live.swap.to)} ", "strong"),
                 (bar(shown.share, 6), "accent"),
                 (f" ~{duration(shown.left)}", ""),
             ]
-        origin = facts.name(shown.origin) if shown.origin else "nothing"
+        origin = facts.name(live.swap.origin) if live.swap.origin else "nothing"
         doing = meanwhile(snapshot, live) if width >= ROOMY else ""
         return [
             *warning,
             ("SWAPPING ", "strong"),
-            (f"{origin} → {facts.name(shown.to)}   ", "strong"),
-            (f"{shown.phase:<7}", "muted"),
+            (f"{origin} → {facts.name(live.swap.to)}   ", "strong"),
+            (f"{live.swap.phase:<7}", "muted"),
             (bar(shown.share, 12), "accent"),
             (f"  {left}", ""),
             (f"   meanwhile {doing}" if doing else "", "muted"),
