@@ -173,9 +173,8 @@ async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: R
         assert at.read().task(at.proposal("P3").task_id).state is TaskState.STALE
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_why_one_did_not_land_is_said_in_full(reviewing: Reviewing, size: tuple[int, int]) -> None:
-    async with opened(reviewing, size=size) as at:
+async def test_why_one_did_not_land_is_said_in_full(reviewing: Reviewing) -> None:
+    async with opened(reviewing, size=(80, 24)) as at:
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
         (reviewing.repository / "README.md").write_text("Another text altogether.\n")
         git(reviewing.repository, "commit", "--quiet", "-am", "Meanwhile")

@@ -46,8 +46,7 @@ def whole_text(at: Driver) -> str:
     return "\n".join(diff._painter.strip(row, 0, 1).text for row in rows)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-@pytest.mark.parametrize("mode", ["unified", "split"])
+@pytest.mark.parametrize(("size", "mode"), [((80, 24), "unified"), ((200, 60), "split")])
 async def test_space_marks_the_hunk_under_the_cursor(
     reviewing: Reviewing, size: tuple[int, int], mode: str
 ) -> None:

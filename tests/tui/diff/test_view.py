@@ -326,7 +326,7 @@ async def test_every_theme_draws_the_same_words_in_other_colours() -> None:
         assert len(styles) == len(THEMES)
 
 
-@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+@pytest.mark.parametrize("theme", [THEMES[0].name, "navigator-ansi"])
 async def test_without_colour_the_words_are_the_same(monkeypatch: pytest.MonkeyPatch, theme: str) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with sample_app(theme=theme).run_test(size=(80, 24)) as pilot:
