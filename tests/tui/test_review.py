@@ -246,7 +246,7 @@ async def test_more_context_and_less_again(reviewing: Reviewing) -> None:
         assert view.chosen == frozenset(), "labels of another diff"
         await at.press("a")
         assert at.told("without more context")
-        await at.press("g", "j", "enter")
+        await at.press("left_square_bracket", "enter")
         await at.until(lambda: "def first(lines):" not in lines(), "fewer lines")
         assert view.chosen == {"H1"}
 
