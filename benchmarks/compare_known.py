@@ -31,7 +31,7 @@ from navigator.exam.mining import is_code
 from navigator.lab.comparing.journal import ARMS
 from tests.journey.scripted_models import speaking
 from tests.journey.support import Desk, git, make_repository
-from tests.journey.test_reconcile import asked, settings, swapping
+from tests.journey.swaps import asked, settings, swapping
 from tests.lab.known_models import Change, Quality, known
 
 QUALITY = Quality(0.4, 0.75, 0.9, {"generator": 0.3, "reviewer": 0.9})

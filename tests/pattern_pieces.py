@@ -14,7 +14,7 @@ from typing import Any
 
 import navigator
 from navigator.checks import policy, removed_tests, syntax
-from navigator.model import patterns
+from navigator.model import patterns, secrets
 
 ROOT = Path(navigator.__file__).parent
 _LITERALS_IN = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub")
@@ -33,7 +33,7 @@ def every_pattern() -> list[patterns.Pattern[Any]]:
     for module in pkgutil.walk_packages(navigator.__path__, "navigator."):
         if not module.name.endswith(("__main__", "bounded.process")):
             importlib.import_module(module.name)
-    for read in (removed_tests._rules, syntax._omissions, policy._special_files):
+    for read in (removed_tests._rules, syntax._omissions, policy._special_files, secrets._tokens):
         read()
     found = {(pattern.pattern, pattern.flags): pattern for pattern in patterns.EVERY}
     for path in ROOT.rglob("*.py"):

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from navigator.actions.preview import PreviewDependencies, preview
-from navigator.client.tokens import load_counter
 from navigator.git.private import PrivateRepo
-from navigator.journey import review as reviewing
 from navigator.journey.calls import Message
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.journey.prompts.material import findings_block, worth_sending
-from navigator.journey.reviewing.prompt import ReviewPromptDependencies
+from navigator.journey.review import plan_review, prompt_dependencies
 from navigator.journey.subject import read_subject
 from navigator.model.errors import UsageError
 from navigator.model.models import Proposal, Task
@@ -145,13 +143,8 @@ def _review_trial(
     project = store.project(task.project_id)
     private = PrivateRepo.open(paths.private, project)
     subject = read_subject(private, project, task, proposal, earlier)
-    server = settings.server(role)
-    counter = load_counter(server.tokenizer or settings.generator.tokenizer)
-    room = server.context_tokens - reviewing.answer_room(server)[0]
-    deps = ReviewPromptDependencies(
-        library, PreviewDependencies(settings).keys, counter.count, counter.exact, room
-    )
-    plan = reviewing.plan_review(subject, deps)
+    deps = prompt_dependencies(PreviewDependencies(settings, others=library), role)
+    plan = plan_review(subject, deps)
     return Trial(
         task,
         prompt,
@@ -159,8 +152,8 @@ def _review_trial(
         role,
         tuple(reading.messages for reading in plan.readings),
         tuple(reading.tokens for reading in plan.readings),
-        counter.exact,
-        room,
+        deps.exact,
+        deps.room,
         plan.too_large,
     )
 

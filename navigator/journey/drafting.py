@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from navigator.checks.change import no_functional_change
 from navigator.checks.grammar import GrammarGate
 from navigator.checks.policy import check_policy
-from navigator.edits import EditProblem, apply_answer, parse_answer
+from navigator.edits.apply import apply_answer
+from navigator.edits.parser import parse_answer
+from navigator.edits.paths import EditProblem
 from navigator.git.private import FileChange
 from navigator.git.source import TreeSource
 from navigator.model.diff import FileDiff

@@ -116,7 +116,7 @@ class SGLang(BaseHTTPRequestHandler):
 @contextmanager
 def serving(**attributes: str) -> Iterator[int]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (SGLang,), attributes))
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield server.server_port

@@ -110,7 +110,7 @@ class Ollama(BaseHTTPRequestHandler):
 @contextmanager
 def ollama() -> Iterator[int]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Ollama)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield server.server_port

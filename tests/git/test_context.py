@@ -138,7 +138,7 @@ def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(world: Wo
     found = context(world, "x", ("shop/mail.py", "vendor/lib.py", "shop/cart.py"))
     assert [(f.path, f.why) for f in found.files] == [
         ("shop/cart.py", "named"),
-        ("shop/checkout.py", "uses shop/cart.py"),
+        ("shop/checkout.py", "near a named file"),
     ]
     assert found.tree.split("\n") == ["AGENTS.md", "README.md", "shop/cart.py", "shop/checkout.py"]
     source = TreeSource(world.private, world.facts.head_commit, world.project)

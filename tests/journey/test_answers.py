@@ -59,10 +59,6 @@ def decided(*rows: tuple[Verdict, DecisionKind, int]) -> SummaryAnswer:
     return worth(None, outcomes((), counts), NO_REVISION, NO_TEST)
 
 
-def judged(found: ExamScore) -> SummaryAnswer:
-    return worth(found, outcomes((), ()), NO_REVISION, NO_TEST)
-
-
 def test_without_an_exam_it_is_not_measured_and_the_commands_are_named() -> None:
     found = decided((Verdict.APPROVE, DecisionKind.REJECT, 3), (Verdict.APPROVE, DecisionKind.APPROVE, 58))
     assert not found.known and "Not measured yet" in found.sentence
@@ -71,32 +67,24 @@ def test_without_an_exam_it_is_not_measured_and_the_commands_are_named() -> None
     assert (figure.value, figure.n, figure.source) == (3 / 61, 61, "outcomes")
 
 
-def test_a_reviewer_that_tells_faulty_from_clean_is_worth_it() -> None:
-    found = judged(score(45, 5, 46, 4))
-    assert found.known and found.sentence.startswith("Yes. When this reviewer says REVISE it is right")
-    caught = found.figures["known_faults_caught"]
-    assert (caught.value, caught.n, caught.source) == (0.9, 50, "reviewer")
-    assert caught.low is not None and caught.high is not None and caught.low < 0.9 < caught.high
-    j = found.figures["better_than_chance"]
-    assert j.value == pytest.approx(0.82) and j.low is not None and j.low > 0
-
-
-def test_one_that_tosses_a_coin_is_not() -> None:
-    found = judged(score(50, 50, 50, 50))
-    assert found.known and found.sentence.startswith("No. The exam finds this reviewer no better than chance")
-    assert "revise_that_is_right" not in found.figures
-
-
-def test_too_few_items_cannot_tell() -> None:
-    found = judged(score(2, 2, 2, 1))
-    assert not found.known and found.sentence.startswith("Cannot tell yet.")
-
-
-def test_one_whose_objections_are_mostly_wrong_is_worth_it_in_part() -> None:
-    found = judged(score(60, 40, 60, 40, revise=43))
-    assert found.known and found.sentence.startswith("Partly")
-    right = found.figures["revise_that_is_right"]
-    assert right.value is not None and right.value < 0.5
+@pytest.mark.parametrize(
+    ("found", "known", "said"),
+    [
+        (score(45, 5, 46, 4), True, "Yes. When this reviewer says REVISE it is right"),
+        (score(50, 50, 50, 50), True, "No. The exam finds this reviewer no better than chance"),
+        (score(2, 2, 2, 1), False, "Cannot tell yet."),
+        (score(60, 40, 60, 40, revise=43), True, "Partly"),
+    ],
+)
+def test_whether_the_reviewer_is_worth_it(found: ExamScore, known: bool, said: str) -> None:
+    answer = worth(found, outcomes((), ()), NO_REVISION, NO_TEST)
+    assert answer.known is known and answer.sentence.startswith(said)
+    if said.startswith("Yes"):
+        caught, j = (answer.figures[name] for name in ("known_faults_caught", "better_than_chance"))
+        assert (caught.value, caught.n, caught.source) == (0.9, 50, "reviewer")
+        assert caught.low is not None and caught.high is not None and caught.low < 0.9 < caught.high
+        assert j.value == pytest.approx(0.82) and j.low is not None and j.low > 0
+    assert ("revise_that_is_right" in answer.figures) is (said[:3] in ("Yes", "Par"))
 
 
 def changed(before: tuple[int, int], since: Sequence[bool], **versions: str) -> Watched:
@@ -116,31 +104,29 @@ def changed(before: tuple[int, int], since: Sequence[bool], **versions: str) -> 
     return Watched(change, *before, watch(*before, since))
 
 
-def test_a_fall_that_the_monitor_shows_is_better() -> None:
-    found = better([changed((90, 200), [False] * 60, writer_prompt="generate@2")], ())
-    assert found.known and found.sentence.startswith("Yes. The revise rate fell from 45%")
-    assert "generate@2 (Nov 3)" in found.sentence
-    since = found.figures["revise_rate_since"]
-    assert (since.value, since.n) == (0.0, 60)
-
-
-def test_a_rise_is_not() -> None:
-    found = better([changed((40, 200), [True] * 40, writer_prompt="generate@2")], ())
-    assert found.known and found.sentence.startswith("No. The revise rate rose from 20%")
-
-
-def test_no_evidence_is_no_change() -> None:
-    found = better([changed((90, 200), [True, False], writer_prompt="generate@2")], ())
-    assert not found.known and found.sentence.startswith(
-        "No change of the revise rate is shown since generate@2"
-    )
-
-
-def test_another_reviewer_is_another_yardstick() -> None:
-    found = better([changed((90, 200), [False] * 60, prompt_version="review@2")], ())
-    assert not found.known and found.sentence.startswith(
-        "Cannot tell: the reviewer itself changed with review@2"
-    )
+@pytest.mark.parametrize(
+    ("before", "since", "versions", "known", "said"),
+    [
+        ((90, 200), [False] * 60, "writer_prompt", True, "Yes. The revise rate fell from 45%"),
+        ((40, 200), [True] * 40, "writer_prompt", True, "No. The revise rate rose from 20%"),
+        ((90, 200), [True, False], "writer_prompt", False, "No change of the revise rate is shown since x@2"),
+        (
+            (90, 200),
+            [False] * 60,
+            "prompt_version",
+            False,
+            "Cannot tell: the reviewer itself changed with x@2",
+        ),
+    ],
+)
+def test_whether_it_became_better(
+    before: tuple[int, int], since: list[bool], versions: str, known: bool, said: str
+) -> None:
+    found = better([changed(before, since, **{versions: "x@2"})], ())
+    assert found.known is known and found.sentence.startswith(said)
+    if said.startswith("Yes"):
+        rate = found.figures["revise_rate_since"]
+        assert "x@2 (Nov 3)" in found.sentence and (rate.value, rate.n) == (0.0, 60)
 
 
 def weeks(*counts: tuple[int, int]) -> tuple[RateRow, ...]:

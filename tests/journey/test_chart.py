@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.figures.intervals import share
-from navigator.sheet.statistics.chart import chart, top_of
+from navigator.sheet.statistics.chart import chart
 from navigator.sheet.statistics.page import RatePlot
 
 
@@ -48,12 +48,6 @@ def test_a_higher_rate_is_higher_and_a_small_n_is_hollow() -> None:
     ordered = [rows[column] for column in sorted(rows)][:3]
     assert ordered == sorted(ordered) and len(set(ordered)) == 3
     assert sum(line.count("○") for line in lines) == 1
-
-
-def test_the_axis_reaches_over_every_interval() -> None:
-    points = weekly((3, 40), (4, 40), (2, 40)).points
-    assert top_of(points) == 0.4
-    assert drawn(RatePlot(points))[0].lstrip().startswith("40%")
 
 
 def test_marks_have_a_letter_and_those_outside_are_left_out() -> None:

@@ -8,25 +8,12 @@ from navigator.figures.cost import Cost, cost
 from navigator.figures.exam import retest
 from navigator.figures.intervals import share
 from navigator.figures.outcomes import findings_met, landed, revisions
-from navigator.model.outcomes import (
-    FateCount,
-    FindingTotals,
-    RepeatCount,
-    RevisionCount,
-    SwapTotals,
-    WorkTotals,
-    Yield,
-)
+from navigator.model.outcomes import FateCount, FindingTotals, RevisionCount, SwapTotals, WorkTotals, Yield
 from navigator.model.records import CallTotals
 from navigator.model.states import CheckOutcome, Role, Verdict
 from navigator.sheet.statistics import cost as cost_page
-from navigator.sheet.statistics.outcomes import (
-    finding_table,
-    landed_table,
-    repeat_table,
-    revision_table,
-)
-from navigator.sheet.statistics.page import RatePlot, Row, Table, brief, share_rows, share_table
+from navigator.sheet.statistics.outcomes import finding_table, landed_table, repeat_table, revision_table
+from navigator.sheet.statistics.page import RatePlot, Table, brief, share_table
 
 PASSED, FAILED = CheckOutcome.PASSED, CheckOutcome.FAILED
 
@@ -85,18 +72,6 @@ def test_landed_commits_say_how_they_were_found_and_when() -> None:
     )
 
 
-def test_kappa_is_shown_with_its_interval_or_with_why_not() -> None:
-    agreed = [
-        RepeatCount(first=verdict, second=verdict, n=20) for verdict in (Verdict.APPROVE, Verdict.REVISE)
-    ]
-    (table,) = repeat_table(retest(agreed))
-    assert rows(table)["Cohen's kappa"] == ("1.00", "[0.82–1.00]", "n 40")
-    (table,) = repeat_table(retest(agreed[:1]))
-    row = table.rows[-1]
-    assert row.cells == ()
-    assert "the same verdict every time" in row.note
-
-
 def spent() -> Cost:
     return cost(
         Yield(accepted=4, proposals=10, reviews=8),
@@ -142,16 +117,3 @@ def test_a_rate_over_time_stays_a_plot_where_its_periods_are_enough_together() -
     weeks = replace(share_table("BY WEEK", points), plot=RatePlot(points))
     assert brief(weeks).plot is not None and brief(weeks).rows == weeks.rows
     assert brief(replace(weeks, rows=weeks.rows[:2])).rows == ()
-
-
-def test_an_answer_keeps_what_is_no_share() -> None:
-    others = (Row("tokens", ("1,000", "", "4", "cost")),)
-    answered = brief(
-        replace(
-            share_table("COST", (("few", share(3, 19)),)),
-            answer="Yes.",
-            rows=(*share_rows((("few", share(3, 19)),)), *others),
-        )
-    )
-    assert (answered.answer, answered.rows) == ("Yes.", others)
-    assert answered.notes == ("few 3 of 19: too few for a rate, needed: 30",)

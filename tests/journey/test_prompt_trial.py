@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,8 @@ from click.testing import CliRunner
 from navigator.cli.prompts import prompts
 from navigator.config.paths import resource_dir
 from navigator.model.errors import ConfigError, UsageError
-from tests.journey.scripted_models import Models, approval, objection, speaking
-from tests.journey.test_conductor import Room, edit, text_of
-
-
-@pytest.fixture
-def models() -> Iterator[Models]:
-    with speaking(Models(lambda messages: edit("return x * 2"))) as models:
-        yield models
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    return Room(tmp_path, models, monkeypatch)
+from tests.journey.room import Room, edit, text_of
+from tests.journey.scripted_models import Models, approval, objection
 
 
 def run(*words: str) -> dict[str, Any]:
@@ -139,11 +127,6 @@ def test_checking_lists_what_is_broken_and_fails(room: Room) -> None:
     assert (done.exit_code, document["ok"]) == (1, False)
     problems = {row["name"]: row["problem"] for row in document["prompts"]}
     assert problems["revise"] == ""
+    owned = {row["name"]: row["own"] for row in document["prompts"]}
+    assert owned["revise"] and not owned["generate"]
     assert problems["review"].startswith(f"{broken}: the prompt does not use diff")
-
-
-def test_the_list_says_whose_each_prompt_is(room: Room) -> None:
-    own_prompt(room, "revise")
-    rows = {row["name"]: row["own"] for row in run("list")["prompts"]}
-    assert rows["revise"] is True
-    assert rows["review"] is False

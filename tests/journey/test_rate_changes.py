@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from navigator.figures.rates import RateTables, revise_rate
 from navigator.model.errors import NotFound, UsageError
 from navigator.model.models import Proposal, Review
+from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict
-from navigator.sheet.statistics.comparison import (
-    compare_rates,
-    comparison_document,
-    comparison_table,
-)
+from navigator.sheet.statistics.comparison import compare_rates, comparison_document, comparison_table
 from navigator.sheet.statistics.page import PageQuestion, RatePlot
-from navigator.sheet.statistics.revise_rate import PAGE
+from navigator.sheet.statistics.revise_rate import PAGE, Rates
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 
@@ -36,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def add(store: Store) -> Add:
-    """Proposals reviewed one a quarter of an hour; `pattern` repeats, True for REVISE."""
+    """Proposals, one reviewed every so many quarters of an hour; `pattern` repeats, True for REVISE."""
     with store.transaction() as tx:
         project = tx.add_project(name="thing", path="/src/thing", root_commit="r0")
     moments = (START + timedelta(minutes=15 * number) for number in range(10_000))
@@ -47,6 +45,7 @@ def add(store: Store) -> Add:
         prompt: str = "generate@1",
         review_prompt: str = "review@1",
         block_on: str = "grounded",
+        quarters: int = 1,
         **fields: object,
     ) -> None:
         with store.transaction() as tx:
@@ -66,7 +65,11 @@ def add(store: Store) -> Add:
                     }
                 )
                 verdict = Verdict.REVISE if revise else Verdict.APPROVE
-                at = next(moments).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+                at = (
+                    next(islice(moments, quarters - 1, None))
+                    .isoformat(timespec="milliseconds")
+                    .replace("+00:00", "Z")
+                )
                 tx.add_review(
                     tx.add_proposal(proposal).id,
                     Review(
@@ -108,14 +111,6 @@ def test_little_since_a_prompt_shows_nothing(store: Store, add: Add) -> None:
     assert said.endswith(":1, and 20:1 is needed")
 
 
-def test_a_return_is_called_one_and_counts_only_what_came_after(store: Store, add: Add) -> None:
-    add(40, NEVER)
-    add(20, HALF, "generate@2")
-    add(10, NEVER)
-    ((_, said),) = facts(store)
-    assert said.startswith("the return to generate@1 (Nov 3): 50% (n 20) before, 0% (n 10) since")
-
-
 def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store, add: Add) -> None:
     add(40, HALF)
     add(20, NEVER, block_on="reproduced")
@@ -127,9 +122,9 @@ def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store,
 
 
 def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:
-    add(400, HALF)
-    add(300, HALF, "generate@2")
-    add(300, HALF, "generate@2", review_prompt="review@2", model="80B")
+    add(40, HALF, quarters=10)
+    add(30, HALF, "generate@2", quarters=10)
+    add(30, HALF, "generate@2", review_prompt="review@2", model="80B", quarters=10)
     found = PAGE.read(store.read, PageQuestion())
     plot = PAGE.tables(found)[-1].plot
     assert isinstance(plot, RatePlot)
@@ -138,7 +133,7 @@ def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:
         ("2026-11-09", "writer 80B"),
         ("2026-11-09", "review@2"),
     ]
-    assert sum(row.n for row in found.weeks.rows) == 1000
+    assert sum(row.n for row in found.weeks.rows) == 100
     assert [row.group for row in found.weeks.rows] == ["2026-11-02", "2026-11-09"]
 
 
@@ -198,3 +193,21 @@ def test_names_that_cannot_be_compared_are_refused(store: Store, add: Add) -> No
     with pytest.raises(NotFound) as refused:
         compare_rates(store.read, "thing", "other", "project")
     assert refused.value.hint == "There are: thing."
+
+
+def test_self_reviews_have_a_rate_of_their_own_and_the_empty_one_says_why() -> None:
+    counts = [
+        VerdictCount(group="", verdict=verdict, stated_verdict=verdict, self_review=True, n=1)
+        for verdict in (Verdict.REVISE, Verdict.APPROVE)
+    ]
+    found = Rates(
+        whole=revise_rate(counts, whole=True),
+        grouped=revise_rate(counts),
+        weeks=RateTables(()),
+        by="",
+        existing=RateTables(()),
+        own=revise_rate(counts, whole=True, own=True),
+    )
+    rate, own = PAGE.tables(found)
+    assert (rate.rows, rate.empty) == ((), "no first-round verdict counts; not counted: 2 self-reviews")
+    assert (own.title, own.rows[0].cells[0], own.rows[0].cells[2]) == ("SELF-REVIEWS", "50%", "2")

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from navigator.config.paths import StatePaths
 from navigator.figures.intervals import Durations, share
+from navigator.figures.uncertainty import RELATED, relations
+from navigator.sheet.measured import measured_doubt
 from navigator.sheet.statistics.page import PageQuestion, StatisticsPage
 from navigator.sheet.statistics.pages import PAGES
 from navigator.sheet.statistics.rows import COLUMNS, as_csv, as_json_lines, figure_rows
@@ -95,3 +97,13 @@ def test_a_rate_keeps_every_digit(reader: Reader) -> None:
     rows = figure_rows(rate.name, document_of(rate, reader))
     fix = next(row for row in rows if row.subject == "group=fix" and row.figure == "revise_rate.rate")
     assert (fix.value, fix.n) == (8 / 30, 30)
+
+
+def test_uncertainty_is_weighed_only_where_it_is_shown_to_tell_something(reader: Reader) -> None:
+    """In this world changes that were sent back had a higher entropy."""
+    (mean, _) = relations(reader.entropy_ranks())
+    assert (mean.verdict, mean.n) == (RELATED, 40)
+    doubt = measured_doubt(reader)
+    assert doubt is not None and doubt.above > 1
+    above, revised = reader.sent_back_above(mean.model, doubt.bits)
+    assert revised / above > mean.revise / mean.n

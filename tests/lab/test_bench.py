@@ -9,7 +9,7 @@ import pytest
 from navigator.lab.comparing.functions import SOLUTION, bench_functions
 from tests.journey.scripted_models import speaking
 from tests.journey.support import Desk
-from tests.journey.test_reconcile import asked, settings, swapping
+from tests.journey.swaps import asked, settings, swapping
 from tests.lab.known_models import Change, Quality, known
 from tests.sandbox.support import needs_sandbox
 

@@ -27,9 +27,10 @@ from navigator.lab.comparing.journal import (
 from navigator.lab.comparing.result import outlook, pairs
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
+from tests.git.world import fingerprint
 from tests.journey.scripted_models import Models, speaking
-from tests.journey.support import Desk, fingerprint, git, make_repository
-from tests.journey.test_reconcile import asked, settings, swapping
+from tests.journey.support import Desk, git, make_repository
+from tests.journey.swaps import asked, settings, swapping
 from tests.lab.conftest import Judge
 from tests.lab.known_models import Change, Quality, known
 from tests.sandbox.support import needs_sandbox

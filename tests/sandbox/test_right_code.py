@@ -12,7 +12,8 @@ import pytest
 from navigator.model.states import CheckOutcome
 from navigator.sandbox.limits import Limits
 from navigator.sandbox.toolchains import toolchains_for
-from tests.journey.support import differences, fingerprint, git
+from tests.git.world import fingerprint
+from tests.journey.support import differences, git
 from tests.sandbox.support import Bench, needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]

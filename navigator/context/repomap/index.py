@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from navigator.context.repomap.files import MapFile, TagCache, read_files
-from navigator.context.repomap.graph import Graph, pagerank
+from navigator.context.repomap.graph import Graph
 from navigator.context.repomap.words import STOP, WORD, count_parts
 from navigator.git.diffs import path_text
 from navigator.git.log import read_log
@@ -16,7 +16,7 @@ from navigator.git.runner import GitError
 from navigator.git.snapshot import snapshot_head
 from navigator.git.source import TreeSource
 
-CACHE_NAME = "map.sqlite"
+CACHE_NAME = "tags.sqlite"
 
 
 class RepoMap:
@@ -45,11 +45,6 @@ class RepoMap:
     def graph(self) -> Graph:
         """Who speaks of whom."""
         return Graph(self.files)
-
-    @cached_property
-    def central(self) -> list[float]:
-        """The files' PageRank with no task in mind."""
-        return pagerank(self.graph.uses)
 
     @cached_property
     def history(self) -> tuple[PastCommit, ...]:
