@@ -66,6 +66,12 @@ def pair_rows(f: int, h: int, lines: Sequence[DiffLine]) -> Iterator[DiffRow]:
     yield from change()
 
 
+def partners(lines: Sequence[DiffLine]) -> dict[int, int]:
+    """Each line of a hunk that another one replaces or is replaced by, as they stand side by side: both ways."""
+    pairs = [(row.a, row.b) for row in pair_rows(0, 0, lines) if row.a != row.b and min(row.a, row.b) >= 0]
+    return dict(pairs) | {b: a for a, b in pairs}
+
+
 def hidden_above(file: FileDiff, hunk: int) -> int:
     """How many unchanged lines lie between this hunk and the one above it, or the start of the file."""
     this = file.hunks[hunk]

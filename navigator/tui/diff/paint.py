@@ -16,8 +16,8 @@ from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, choices
 from navigator.tui.diff.cells import BoxLine, box_lines, display, display_enough, fit_left, wrap
 from navigator.tui.diff.highlight import Spans
-from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words, partner
-from navigator.tui.diff.layout import DiffRow, RowKind, hidden_above
+from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words
+from navigator.tui.diff.layout import DiffRow, RowKind, hidden_above, partners
 from navigator.tui.diff.model import Annotation, Mode
 from navigator.tui.theme import DiffPalette
 from navigator.tui.widgets.cells import clip
@@ -57,12 +57,20 @@ class Scene:
     collapsed: Collection[int] = ()
     chosen: Collection[str] = frozenset()
     _counts: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _partners: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
 
     def counts(self, file: int) -> tuple[int, int]:
         """Lines added and removed in a file, counted once: its header is drawn at every step."""
         if file not in self._counts:
             self._counts[file] = (self.files[file].added, self.files[file].removed)
         return self._counts[file]
+
+    def partner(self, row: DiffRow, index: int) -> int | None:
+        """The line of the row's hunk that line `index` replaces or is replaced by."""
+        key = (row.file, row.hunk)
+        if key not in self._partners:
+            self._partners[key] = partners(self.files[row.file].hunks[row.hunk].lines)
+        return self._partners[key].get(index)
 
     def chosen_in(self, file: int) -> tuple[int, int]:
         """How many of a file's parts are chosen, of how many."""
@@ -313,7 +321,7 @@ class Painter:
 
     def _changed(self, row: DiffRow, index: int) -> Sequence[tuple[int, int]]:
         lines = self.scene.files[row.file].hunks[row.hunk].lines
-        other = partner(lines, index)
+        other = self.scene.partner(row, index)
         if other is None:
             return ()
         added = lines[index].kind == "+"
