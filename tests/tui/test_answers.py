@@ -175,20 +175,6 @@ async def test_nothing_of_a_report_reaches_the_terminal_as_more_than_text(opened
         assert not any(segment.style and segment.style.link for strip in strips for segment in strip)
 
 
-async def test_a_report_scrolls_by_the_keys_of_a_list(opened: Any) -> None:
-    async with opened(size=(80, 24)) as (pilot, _, screen):
-        page = screen.query_one(Page)
-        await until(pilot, lambda: page.max_scroll_y > 5)
-        await pilot.press("j", "j")
-        await until(pilot, lambda: page.scroll_offset.y == 2)
-        await pilot.press("G")
-        await until(pilot, lambda: page.scroll_offset.y == page.max_scroll_y)
-        await pilot.press("ctrl+u", "k")
-        await until(pilot, lambda: 0 < page.scroll_offset.y < page.max_scroll_y)
-        await pilot.press("g")
-        await until(pilot, lambda: page.scroll_offset.y == 0)
-
-
 async def test_a_report_goes_back_with_a_note(opened: Any, answered: StatePaths) -> None:
     async with opened() as (pilot, app, screen):
         await pilot.press("b")

@@ -145,16 +145,6 @@ async def test_what_is_read_fastest_comes_first_and_the_heading_says_so(deck: An
         assert "quickest first" in "".join(text for text, _ in screen._inbox_heading(160))
 
 
-async def test_the_lists_share_the_height(deck: Any) -> None:
-    async with deck(size=(120, 36)) as (pilot, _, screen, _):
-        waiting, work = screen.pane("inbox"), screen.pane("work")
-        await pilot.pause()
-        assert waiting.region.height == 1 + len(waiting.rows)
-        assert work.region.height == 1 + len(work.rows)
-        assert work.region.y == waiting.region.bottom + 1
-        assert screen.pane("ended").region.bottom == screen.query_one("#right").region.bottom
-
-
 @pytest.mark.parametrize(
     ("height", "waiting", "work", "ended", "heights"),
     [
@@ -170,15 +160,6 @@ def test_each_list_has_what_it_needs_or_its_share(
 ) -> None:
     assert pane_heights(height, waiting, work, ended) == heights
     assert sum(heights) + 4 <= height
-
-
-async def test_o_sorts_what_waits_and_remembers(deck: Any) -> None:
-    async with deck() as (pilot, app, screen, _):
-        oldest = keys_of(screen)
-        await pilot.press("o")
-        await pilot.pause()
-        assert keys_of(screen) == list(reversed(oldest))
-        assert app.prefs.get("deck.inbox", "") == "newest"
 
 
 async def test_a_asks_about_exactly_what_is_under_the_cursor(

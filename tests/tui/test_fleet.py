@@ -251,28 +251,6 @@ async def test_a_manual_swap_is_asked_about_and_needs_a_conductor(make_app: AppM
         )
 
 
-async def test_stopping_without_a_conductor_is_refused_in_words(make_app: AppMaker) -> None:
-    async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
-        await pilot.press("X")
-        await until(
-            pilot,
-            lambda: any("No conductor is running." in note.message for note in pilot.app._notifications),
-            what="the toast",
-        )
-
-
-async def test_starting_without_a_strategy_says_what_is_missing(make_app: AppMaker) -> None:
-    async with make_app(settings=settings(CLOSED, CLOSED)).run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
-        await pilot.press("ctrl+n")
-        await until(
-            pilot,
-            lambda: any("There are no settings yet" in note.message for note in pilot.app._notifications),
-            what="the toast",
-        )
-
-
 @looks
 def test_pictures(
     make_app: AppMaker, snap_compare: Callable[..., bool], size: tuple[int, int], theme: str

@@ -21,7 +21,6 @@ from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import OpenProposal
 from navigator.tui.review.context import finding_notes
 from navigator.tui.review.details import DetailsDialog
@@ -586,14 +585,3 @@ async def test_e_opens_a_copy_to_read_at_the_line(
         assert "quantize(CENT)" in (tmp_path / "seen").read_text()
         assert (tmp_path / "words").read_text().startswith("+29 ")
         assert (tmp_path / "mode").read_text().startswith("-r--------")
-
-
-async def test_keys_can_be_moved(reviewing: Reviewing) -> None:
-    keymap = Keymap({"review.search": ("ctrl+o",), "diff.next_hunk": ("ctrl+n",)})
-    async with opened(reviewing, keymap=keymap) as at:
-        await at.press("slash")
-        assert not at.screen.has_class("-search")
-        await at.press("ctrl+o")
-        assert at.screen.has_class("-search")
-        await at.press("escape", "ctrl+n")
-        assert at.screen.diff.location.hunk == "H1"

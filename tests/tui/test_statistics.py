@@ -343,15 +343,6 @@ async def test_a_hostile_night_stays_text(make_app: AppMaker, empty_state: State
         assert not any(is_unsafe(line) for line in lines)
 
 
-async def test_the_marked_tab_is_always_in_sight(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        for page in PAGES:
-            line = screen.query_one(PieceLines).render().plain
-            assert f"▸ {page.title}" in line and line.endswith("all time") and len(line) <= 78
-            await pilot.press("n")
-
-
 async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePaths) -> None:
     app = make_app(empty_state)
     async with app.run_test(size=(120, 40)) as pilot:

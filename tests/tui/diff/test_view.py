@@ -15,7 +15,6 @@ from navigator.tui.theme import THEMES
 from tests.tui.diff.samples import (
     COMMENTS,
     FILES,
-    FINDINGS,
     ViewApp,
     all_text,
     finding,
@@ -374,10 +373,3 @@ async def test_a_tiny_terminal_is_survived() -> None:
             await pilot.resize_terminal(*size)
             await pilot.press("j", "]", "G", "g", "backslash")
         assert view.location == Anchor(TOTALS) or view.location == Anchor()
-
-
-async def test_findings_of_the_sample_are_all_on_some_line() -> None:
-    async with sample_app().run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        assert set(view.expanded) == {note.key for note in (*FINDINGS, *COMMENTS)}
-        assert all(go_to_finding(view, key) for key in view.expanded)
