@@ -12,7 +12,6 @@ from navigator.actions.suggestions import Settle, SuggestionArgs
 from navigator.actions.task_add import AddTasks
 from navigator.actions.tasks import After, AfterArgs, Cancel, PutAway, Retry, TasksArgs
 from navigator.cli import output
-from navigator.cli.context import cache_document, say_cache
 from navigator.cli.here import project_of
 from navigator.cli.lazy import Commands
 from navigator.cli.session import (
@@ -24,7 +23,7 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
-from navigator.journey.variations import MOST, Vary
+from navigator.journey.choosing import MOST
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.models import Suggestion, Task
@@ -79,13 +78,6 @@ def task() -> None:
     default=1,
     help="Write this many proposals for it; they are tested and reviewed together, and you approve one.",
 )
-@click.option(
-    "--vary",
-    type=click.Choice([way.value for way in Vary]),
-    default=Vary.TEMPERATURE.value,
-    show_default=True,
-    help="How the variants differ.",
-)
 @click.option("--from", "source", type=click.Path(path_type=Path), help="Queue many tasks from a TOML file.")
 @output.JSON
 def add(
@@ -97,7 +89,6 @@ def add(
     priority: int,
     after: tuple[str, ...],
     variants: int,
-    vary: str,
     source: Path | None,
     as_json: bool,
 ) -> None:
@@ -118,7 +109,6 @@ def add(
             "files": list(files),
             "after": list(after),
             "variants": variants,
-            "vary": vary,
         }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
     verb = AddTasks()
@@ -149,7 +139,7 @@ def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
 
 
 def _from_file(source: Path) -> list[dict[str, Any]]:
-    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after, variants, vary."""
+    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after, variants."""
     try:
         with source.open("rb") as stream:
             content = stream.read(_LARGEST_FILE + 1)
@@ -245,7 +235,6 @@ def show(identifier: str, as_json: bool) -> None:
         before, behind = store.predecessors(held.id), store.successors(held.id)
         found = store.suggestions(held.id, attempt=held.attempt)
         events = store.task_events(held.id)
-        calls = store.calls(task_id=held.id)
         variants = standings(store, held.variant_of)
     if as_json:
         document = {
@@ -261,7 +250,6 @@ def show(identifier: str, as_json: bool) -> None:
             "events": [event.model_dump(mode="json") for event in events],
             "looks": looks_document(looks),
             "agent": agents_document(turns),
-            "served": cache_document(calls),
         }
         output.print_json(document)
         return
@@ -293,7 +281,6 @@ def show(identifier: str, as_json: bool) -> None:
         output.say(f"  written by {agent_words(turns)}")
         for line in agent_lines(turns):
             output.say(f"    {line}")
-    say_cache(calls)
     for event in events:
         kind, detail = event_words(event)
         cut = detail if len(detail) <= _DETAIL else f"{detail[: _DETAIL - 1]}…"
