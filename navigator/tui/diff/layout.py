@@ -78,11 +78,11 @@ def hidden_above(file: FileDiff, hunk: int) -> int:
     end = 1
     if hunk:
         above = file.hunks[hunk - 1]
-        end = _first_line(above.new_start, above.new_count) + above.new_count
-    return max(0, _first_line(this.new_start, this.new_count) - end)
+        end = _span_start(above.new_start, above.new_count) + above.new_count
+    return max(0, _span_start(this.new_start, this.new_count) - end)
 
 
-def _first_line(start: int, count: int) -> int:
+def _span_start(start: int, count: int) -> int:
     """The first line of a span as git writes it; an empty span's start names the line before it."""
     return start if count else start + 1
 
