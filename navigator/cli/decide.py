@@ -137,23 +137,17 @@ def approve(
 
 
 def _approve_each(verb: Approve, args: ApproveArgs) -> Decided:
-    """One after the other, with how far it is on a terminal."""
+    """One after the other: what follows a refused one is done all the same."""
     with reading() as store:
         each = verb.one_by_one(store, args)
     rows: list[DecisionRow] = []
-    counted = len(each) > 1 and sys.stderr.isatty()
-    for number, one in enumerate(each, 1):
-        name = one.proposals[0].id
-        if counted:
-            click.echo(f"\r\x1b[K{number} of {len(each)}: {name} …", nl=False, err=True)
+    for one in each:
         try:
             rows += act(verb, one).decisions
         except NavigatorError as error:
-            if number == 1:
+            if not rows:
                 raise  # nothing was done
-            rows.append(DecisionRow(id=name, kind=DecisionKind.APPROVE, reason=str(error)))
-    if counted:
-        click.echo("\r\x1b[K", nl=False, err=True)
+            rows.append(DecisionRow(id=one.proposals[0].id, kind=DecisionKind.APPROVE, reason=str(error)))
     return Decided(decisions=tuple(rows))
 
 
