@@ -190,7 +190,8 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
     try:
         answer = await client.request("conduct", {"do": "swap", "role": role.value})
         if answer["already"]:
-            return await _already(paths, role, (await client.request("status"))["strategy"])
+            strategy = (await client.request("status"))["strategy"]
+            return Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
         if answer["in_hand"]:
             output.note(f"waiting for {answer['in_hand']} running tasks")
         waits = [asyncio.create_task(event.wait()) for event in (ended, lost)]
@@ -206,18 +207,6 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
         raise NoConductor("The conductor stopped during the swap.", hint="Run `navigator swap status`.")
     with reading(paths) as store:
         return next(swap for swap in store.swaps(20) if swap.to_role is role)
-
-
-async def _already(paths: StatePaths, role: Role, strategy: str) -> Swap:
-    """Nothing to swap; a server that does not answer all the same is a failure."""
-    from navigator.config.settings import load_settings
-    from navigator.swap import looks
-
-    look = next(look for look in await looks(load_settings(), paths) if look.role is role)
-    made = Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
-    if look.state not in ("silent", "other", "unusable"):
-        return made
-    return made.model_copy(update={"outcome": "failed", "reason": f"{look.problem} {look.remedy}".strip()})
 
 
 async def _swap_alone(deps: Dependencies, role: Role) -> Swap:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from navigator.cli import output
+from navigator.cli.lazy import called_with
 from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
@@ -156,6 +157,8 @@ def _tell_duel(found: Duel) -> None:
         output.say(f"  Unusable: {found.reason}.")
 
 
+_DIFFERENCE = 0.1
+"""The difference that is worth finding; the power is said for it."""
 _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
 
 
@@ -183,13 +186,6 @@ _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
     "--rounds", type=click.IntRange(0, 2), default=2, show_default=True, help="Revisions of a change at most."
 )
 @click.option(
-    "--difference",
-    type=click.FloatRange(0.01, 0.9),
-    default=0.1,
-    show_default=True,
-    help="The difference that is worth finding; the power is said for it.",
-)
-@click.option(
     "--judge",
     "judges",
     multiple=True,
@@ -212,7 +208,6 @@ def compare(
     arms: tuple[str, ...],
     limit: int,
     rounds: int,
-    difference: float,
     judges: tuple[str, ...],
     name: str,
     seconds: float,
@@ -240,15 +235,14 @@ def compare(
         async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Votes | None]:
             try:
                 tasks = await _tasks(deps, journal, projects, files, limit, seconds)
-                can = outlook(len(tasks), difference)
+                can = outlook(len(tasks), _DIFFERENCE)
                 if tasks:
                     output.note(can.words())
                     if can.chance < 0.8:
                         output.note(_more_tasks(journal))
                 if dry_run or not tasks:
                     return tasks, can, None, None
-                words = _command(projects, files, names, limit, rounds, difference, judges, called)
-                done = await noted("compare", deps, journal, tasks, names, rounds, words)
+                done = await noted("compare", deps, journal, tasks, names, rounds)
                 said = None
                 if judges:
                     kept = journal.folder / "votes.jsonl"
@@ -289,15 +283,15 @@ async def noted(
     tasks: list[LabTask],
     names: tuple[str, ...],
     rounds: int,
-    words: list[str],
 ) -> Finished:
-    """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
+    """Run what is left, noted as a run of the lab of this kind; the same command goes on with it."""
     from navigator.lab.comparing.session import compare as run
     from navigator.lab.comparing.session import follow, most_turns, note_result
     from navigator.lab.runs import recording
 
     total = len(tasks) * most_turns(names, rounds)
     about = f"{journal.folder.name}: {', '.join(names)}"
+    words = called_with(click.get_current_context())
     with recording(kind, journal.folder, words, about=about) as record:
         following = asyncio.create_task(follow(record, journal, total))
         try:
@@ -306,25 +300,6 @@ async def noted(
             following.cancel()
         note_result(record, done, total)
     return done
-
-
-def _command(
-    projects: tuple[str, ...],
-    files: tuple[Path, ...],
-    names: tuple[str, ...],
-    limit: int,
-    rounds: int,
-    difference: float,
-    judges: tuple[str, ...],
-    called: str,
-) -> list[str]:
-    """The words after `navigator` that go on with this comparison."""
-    words = ["lab", "compare", *projects, "--name", called, "--tasks", str(limit), "--rounds", str(rounds)]
-    words += ["--difference", str(difference)]
-    words += [word for name in names for word in ("--arm", name)]
-    words += [word for role in judges for word in ("--judge", role)]
-    words += [word for file in files for word in ("--file", str(file))]
-    return words
 
 
 async def _tasks(

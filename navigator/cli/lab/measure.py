@@ -10,6 +10,7 @@ import click
 
 from navigator.cli import output
 from navigator.cli.lab.analyze import tell_speculation
+from navigator.cli.lazy import called_with
 from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation.checks import TableFault, findings
 from navigator.lab.speculation.decide import Drafting, decide
@@ -66,7 +67,7 @@ def runs_file(role: Role) -> Path:
 
 
 @click.command()
-@click.argument("plan", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("plan", type=click.Path(path_type=Path, dir_okay=False, resolve_path=True))
 @click.option(
     "--role",
     type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value]),
@@ -76,7 +77,7 @@ def runs_file(role: Role) -> Path:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False, resolve_path=True),
     metavar="FILE",
     help="Results; by default in the state folder.",
 )
@@ -111,16 +112,7 @@ def measure(
     if dry_run:
         _tell_order(read, finished(results, read), as_json)
         return
-    words = (
-        "lab",
-        "speculation",
-        "measure",
-        str(plan.resolve()),
-        "--role",
-        role,
-        "--out",
-        str(results.resolve()),
-    )
+    words = called_with(click.get_current_context())
     about = f"{read.engine.target} with {', '.join(method.name for method in read.method)}"
     with recording("speculation", results, words, about=about) as record:
         note_progress(record, read, results)
