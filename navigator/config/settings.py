@@ -54,7 +54,7 @@ class ServerSettings(Section):
     api_key_env: str = ""
     """Name of the variable that holds the server's API key; empty: none. SGLang's admin key: that name with `_ADMIN` after it."""
     max_inflight: Positive = 8
-    """Upper limit of requests at a time. There are fewer while the server queues or refuses them, or gains nothing from more."""
+    """Upper limit of requests at a time. There are fewer where the server runs fewer at once, or refuses some."""
     context_tokens: Positive = 131072
     """Longest context in tokens, prompt and answer together; not more than the server was started with."""
     tokenizer: str = ""
@@ -335,13 +335,10 @@ class SwapSettings(Section):
 
 
 class CanarySettings(Section):
-    """The same questions to a loaded server at temperature 0: is it still what it was? (docs/strategies.md)"""
+    """The same questions to a loaded server at temperature 0: does it answer sense? (docs/strategies.md)"""
 
     enabled: bool = True
     """Ask them after each load. A server whose answers are garbage counts as not loaded."""
-    # Faults of a full cache show from about here.
-    # Ask once more in a residency when this share of the server's token memory is in use, where the server tells it.
-    kv_usage: ClassVar[float] = 0.8
 
 
 class BatchSettings(Section):

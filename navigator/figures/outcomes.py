@@ -134,7 +134,6 @@ class ReviewQuality:
         unreviewed: those that could not be read, whole or in part.
         disagreed: of those that could, where the model's own verdict is not the one that its grounded findings give.
         unanchored: findings that quote nothing that was shown, of all findings.
-        reversed: of the reviews of later rounds, those that objected to what the one before had asked for.
         remarks: findings of later rounds that were not asked for and decided nothing.
     """
 
@@ -143,7 +142,6 @@ class ReviewQuality:
     unreviewed: Share
     disagreed: Share
     unanchored: Share
-    reversed: Share
     remarks: int
 
 
@@ -155,7 +153,6 @@ def review_quality(found: ReviewTotals) -> ReviewQuality:
         unreviewed=share(found.unreviewed, found.reviews),
         disagreed=share(found.disagreed, found.stated),
         unanchored=share(found.unanchored, found.findings),
-        reversed=share(found.reversed, found.later),
         remarks=found.remarks,
     )
 

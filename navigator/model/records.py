@@ -244,7 +244,6 @@ class ReviewTotals(Model):
         reviews: all of them; `in_parts` of them, and `unreviewed` that could not be read, also where another one followed.
         stated: could be read and name a verdict of their own; `disagreed` of them another than the derived one.
         findings: all of them; `unanchored` quote nothing that was shown, `remarks` were not asked for.
-        later: of rounds after the first, readable; `reversed` of them ask for the opposite of the one before.
     """
 
     reviews: int = 0
@@ -255,8 +254,6 @@ class ReviewTotals(Model):
     findings: int = 0
     unanchored: int = 0
     remarks: int = 0
-    later: int = 0
-    reversed: int = 0
 
 
 class EditTotals(Model):

@@ -12,8 +12,6 @@ from typing import TypeVar
 from navigator.model.states import (
     PROPOSAL_TRANSITIONS,
     TASK_TRANSITIONS,
-    CanaryMoment,
-    CanaryOutcome,
     Complexity,
     Criterion,
     DecisionKind,
@@ -38,7 +36,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -169,7 +167,6 @@ SCHEMA: tuple[str, ...] = (
         model TEXT NOT NULL DEFAULT '',
         usage TEXT NOT NULL DEFAULT '{{}}',
         at TEXT NOT NULL,
-        reversals TEXT NOT NULL DEFAULT '[]',
         parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1),
         asked INTEGER NOT NULL DEFAULT 0,
         met INTEGER NOT NULL DEFAULT 0,
@@ -249,10 +246,7 @@ SCHEMA: tuple[str, ...] = (
         warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0),
         made_by TEXT NOT NULL DEFAULT 'navigator' CHECK (made_by IN ('navigator', 'outside')),
         -- The conductor's session a swap was made in: a round trip is a pair within one.
-        session INTEGER NOT NULL DEFAULT 0,
-        -- What ran while models were swapped; -1 where it is not known.
-        filled_seconds REAL NOT NULL DEFAULT -1,
-        filled_with TEXT NOT NULL DEFAULT '{{}}'
+        session INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
     f"""CREATE TABLE edit_failures (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -480,23 +474,6 @@ SCHEMA: tuple[str, ...] = (
         ended TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     "CREATE INDEX reviews_price ON reviews (at, price) WHERE price > 0",
-    # What a server answered to the same questions after each load.
-    f"""CREATE TABLE canaries (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        role TEXT NOT NULL {_one_of("role", (Role.GENERATOR, Role.REVIEWER))},
-        moment TEXT NOT NULL {_one_of("moment", CanaryMoment)},
-        model TEXT NOT NULL,
-        profile TEXT NOT NULL,
-        outcome TEXT NOT NULL {_one_of("outcome", CanaryOutcome)},
-        likeness REAL,
-        accept_length REAL,
-        reason TEXT NOT NULL DEFAULT '',
-        answers TEXT NOT NULL DEFAULT '[]',
-        tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
-        seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
-        at TEXT NOT NULL
-    ) STRICT""",
-    "CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference'",
     "CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> ''",
     # What a model asked to be shown before it answered. Words are free text: a new kind of look changes nothing here.
     """CREATE TABLE looks (
@@ -569,7 +546,6 @@ TABLES = (
     "judgements",
     "afterlives",
     "precedents",
-    "canaries",
     "agent_turns",
     "journal",
     "batches",

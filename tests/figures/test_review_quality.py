@@ -16,15 +16,12 @@ def test_each_share_is_of_its_own_whole() -> None:
         findings=4,
         unanchored=1,
         remarks=1,
-        later=2,
-        reversed=1,
     )
     found = review_quality(totals)
     assert (found.readings, found.in_parts, found.remarks) == (5, 1, 1)
     assert (found.unreviewed.k, found.unreviewed.n) == (1, 5)
     assert (found.disagreed.k, found.disagreed.n) == (2, 4)
     assert (found.unanchored.k, found.unanchored.n) == (1, 4)
-    assert (found.reversed.k, found.reversed.n) == (1, 2)
 
 
 def test_nothing_reviewed_has_no_share() -> None:

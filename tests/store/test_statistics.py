@@ -193,7 +193,7 @@ def test_reviews_are_summed_up_by_their_newest(store: Store, task: Task, answer:
     another(
         store, task, answer, UNREADABLE.model_copy(update={"parts": 3, "findings": (finding(),)}), round=1
     )
-    lenient = {"stated_verdict": Verdict.REVISE, "findings": (finding(remark=True),), "reversals": ("a", "b")}
+    lenient = {"stated_verdict": Verdict.REVISE, "findings": (finding(remark=True),)}
     another(store, task, answer, APPROVE.model_copy(update=lenient), round=1)
     another(store, task, answer, APPROVE, round=2)
     another(store, task, answer, APPROVE.model_copy(update={"role": Role.FINAL}))
@@ -206,8 +206,6 @@ def test_reviews_are_summed_up_by_their_newest(store: Store, task: Task, answer:
         findings=4,
         unanchored=1,
         remarks=1,
-        later=2,
-        reversed=1,
     )
     assert store.read.review_totals("9999") == ReviewTotals()
 

@@ -130,7 +130,6 @@ def _quality_tables(quality: ReviewQuality, own: SelfReviews) -> Iterable[Table]
                 ("could not be read", quality.unreviewed),
                 ("stated another verdict", quality.disagreed),
                 ("unanchored findings", quality.unanchored),
-                ("later rounds with a reversal", quality.reversed),
             ),
             f"{plural(quality.readings, 'review')}, {quality.in_parts:,} in parts",
             ((quality.remarks, "remarks of later rounds, not counted"),),

@@ -38,7 +38,7 @@ _UNANCHORED = _FINDINGS.format("coalesce(json_extract(value, '$.anchored'), 0) =
 _REMARKS = _FINDINGS.format("json_extract(value, '$.remark') = 1")
 _WHOLE = "a.parent IS NULL AND a.way <> 'existing'"
 _WRITTEN = "outcome IN ('ok', 'refused', 'tests_failed')"
-_ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed', 'looked', 'too_large')"
+_ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed', 'looked')"
 _REVIEWING = "(purpose >= 'review' AND purpose < 'reviex')"
 _BATCH = (
     f"(CASE role WHEN 'reviewer' THEN {_REVIEWING}"
@@ -137,8 +137,6 @@ class StatisticsReads(VerdictReads):
         (newest,) = self._all(
             "SELECT total(r.verdict <> 'UNREVIEWED' AND r.stated_verdict IS NOT NULL) AS stated,"
             " total(r.verdict <> 'UNREVIEWED' AND coalesce(r.stated_verdict, r.verdict) <> r.verdict) AS disagreed,"
-            " total(r.verdict <> 'UNREVIEWED' AND a.round > 0) AS later,"
-            " total(r.verdict <> 'UNREVIEWED' AND a.round > 0 AND r.reversals <> '[]') AS reversed,"
             f" total(json_array_length(r.findings)) AS findings, total({_UNANCHORED}) AS unanchored, total({_REMARKS}) AS remarks"
             f" FROM proposals a JOIN reviews r ON r.id = {_NEWEST} WHERE {_WHOLE} AND r.at >= ?",
             since,
