@@ -75,7 +75,7 @@ def test_commands_names_and_ids_complete(bench: LandingBench, tmp_path: Path) ->
             timeout=60,
         )
         assert done.stderr == ""
-        return {line.partition(",")[2] for line in done.stdout.splitlines()}
+        return {line.partition(",")[2] for line in done.stdout.split()}
 
     here, nowhere = bench.desk.environment, os.environ | {"NAVIGATOR_STATE": str(tmp_path / "none")}
     assert completed("navigator approve p", here) == set(bench.waiting)

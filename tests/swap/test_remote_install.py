@@ -101,7 +101,6 @@ def test_there_and_back(desk: Desk, box: SshServer, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("--host", "-oProxyCommand=id"), "is no host for ssh"),
-        (("--host", HOST, "--system"), "run `sudo navigator swap install --system` on that machine"),
         (("--host", "nowhere.invalid"), "No connection to nowhere.invalid"),
     ],
 )
