@@ -66,16 +66,3 @@ class LazyGroup(Commands):
         """The table of commands, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
-
-
-def called_with(ctx: click.Context) -> list[str]:
-    """The words after `navigator` that call a command again with the same arguments and options, but for --json."""
-    words = ctx.command_path.split()[1:]
-    for param in ctx.command.params:
-        value = ctx.params[param.name or ""]
-        if param.name == "as_json" or value in (None, False, "", ()):
-            continue
-        for one in value if isinstance(value, tuple) else (value,):
-            words += [param.opts[0]] if isinstance(param, click.Option) else []
-            words += [] if one is True else [str(one)]
-    return words

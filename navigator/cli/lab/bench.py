@@ -28,7 +28,7 @@ _TIERS = ("simple", "medium", "complex")
     "--arm",
     "arms",
     multiple=True,
-    type=click.Choice(list(ARMS)),
+    type=click.Choice([name for name in ARMS if name != "adapters"]),
     help="Repeatable. Default: generator and self-review, which take no swap.",
 )
 @click.option("--name", default="bench", show_default=True, help="Its folder; the same name goes on with it.")
@@ -46,7 +46,7 @@ def bench(arms: tuple[str, ...], name: str, as_json: bool) -> None:
 
         async def whole() -> Finished:
             try:
-                return await _run_bench(deps, journal, names)
+                return await _run_bench(deps, journal, names, name)
             finally:
                 await deps.close()
 
@@ -67,7 +67,7 @@ def bench(arms: tuple[str, ...], name: str, as_json: bool) -> None:
     output.emit(output.table(("arm", "tier", "tests pass"), shown))
 
 
-async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...]) -> Finished:
+async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...], name: str) -> Finished:
     from navigator.lab.comparing.functions import as_task, bench_functions
     from navigator.lab.comparing.journal import Tried
 
@@ -77,4 +77,5 @@ async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...
             if function.key not in known:
                 journal.add(await asyncio.to_thread(as_task, deps, function))
         journal.add(Tried(key=""))
-    return await noted("bench", deps, journal, journal.tasks, names, 1)
+    words = ["lab", "bench", "--name", name, *(word for arm in names for word in ("--arm", arm))]
+    return await noted("bench", deps, journal, journal.tasks, names, 1, None, words)

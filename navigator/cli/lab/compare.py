@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from navigator.cli import output
-from navigator.cli.lazy import called_with
 from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
-from navigator.lab.comparing.journal import ARMS
+from navigator.lab.comparing.journal import ARMS, USUAL
 from navigator.lab.judging import Duel, Item, Judge, Tally, judge_is_usable, read_votes, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
@@ -157,8 +156,6 @@ def _tell_duel(found: Duel) -> None:
         output.say(f"  Unusable: {found.reason}.")
 
 
-_DIFFERENCE = 0.1
-"""The difference that is worth finding; the power is said for it."""
 _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
 
 
@@ -186,6 +183,20 @@ _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
     "--rounds", type=click.IntRange(0, 2), default=2, show_default=True, help="Revisions of a change at most."
 )
 @click.option(
+    "--difference",
+    type=click.FloatRange(0.01, 0.9),
+    default=0.1,
+    show_default=True,
+    help="The difference that is worth finding; the power is said for it.",
+)
+@click.option(
+    "--adapter",
+    "adapters",
+    nargs=2,
+    metavar="WRITER READER",
+    help="For the arm adapters: the names under which the generator's server has them.",
+)
+@click.option(
     "--judge",
     "judges",
     multiple=True,
@@ -208,6 +219,8 @@ def compare(
     arms: tuple[str, ...],
     limit: int,
     rounds: int,
+    difference: float,
+    adapters: tuple[str, str] | None,
     judges: tuple[str, ...],
     name: str,
     seconds: float,
@@ -223,7 +236,11 @@ def compare(
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
 
-    names = arms or tuple(ARMS)
+    names = arms or USUAL
+    if ("adapters" in names) != (adapters is not None):
+        raise UsageError(
+            "The arm adapters and --adapter go together.", hint="E.g. --arm adapters --adapter write read."
+        )
     called = name or "-".join([*projects, *(file.stem for file in files)]) or "all"
     if not _NAME.fullmatch(called):
         raise UsageError(f"{called} is no name for a folder.", hint="Use letters, digits, dots and dashes.")
@@ -235,14 +252,15 @@ def compare(
         async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Votes | None]:
             try:
                 tasks = await _tasks(deps, journal, projects, files, limit, seconds)
-                can = outlook(len(tasks), _DIFFERENCE)
+                can = outlook(len(tasks), difference)
                 if tasks:
                     output.note(can.words())
                     if can.chance < 0.8:
                         output.note(_more_tasks(journal))
                 if dry_run or not tasks:
                     return tasks, can, None, None
-                done = await noted("compare", deps, journal, tasks, names, rounds)
+                words = _command(projects, files, names, limit, rounds, difference, adapters, judges, called)
+                done = await noted("compare", deps, journal, tasks, names, rounds, adapters, words)
                 said = None
                 if judges:
                     kept = journal.folder / "votes.jsonl"
@@ -283,23 +301,46 @@ async def noted(
     tasks: list[LabTask],
     names: tuple[str, ...],
     rounds: int,
+    adapters: tuple[str, str] | None,
+    words: list[str],
 ) -> Finished:
-    """Run what is left, noted as a run of the lab of this kind; the same command goes on with it."""
+    """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
     from navigator.lab.comparing.session import compare as run
     from navigator.lab.comparing.session import follow, most_turns, note_result
     from navigator.lab.runs import recording
 
     total = len(tasks) * most_turns(names, rounds)
     about = f"{journal.folder.name}: {', '.join(names)}"
-    words = called_with(click.get_current_context())
     with recording(kind, journal.folder, words, about=about) as record:
         following = asyncio.create_task(follow(record, journal, total))
         try:
-            done = await run(deps, journal, tasks, list(names), rounds=rounds, report=output.note)
+            done = await run(
+                deps, journal, tasks, list(names), rounds=rounds, adapters=adapters, report=output.note
+            )
         finally:
             following.cancel()
         note_result(record, done, total)
     return done
+
+
+def _command(
+    projects: tuple[str, ...],
+    files: tuple[Path, ...],
+    names: tuple[str, ...],
+    limit: int,
+    rounds: int,
+    difference: float,
+    adapters: tuple[str, str] | None,
+    judges: tuple[str, ...],
+    called: str,
+) -> list[str]:
+    """The words after `navigator` that go on with this comparison."""
+    words = ["lab", "compare", *projects, "--name", called, "--tasks", str(limit), "--rounds", str(rounds)]
+    words += ["--difference", str(difference)]
+    words += [word for name in names for word in ("--arm", name)]
+    words += [word for role in judges for word in ("--judge", role)]
+    words += [word for file in files for word in ("--file", str(file))]
+    return words + (["--adapter", *adapters] if adapters else [])
 
 
 async def _tasks(
