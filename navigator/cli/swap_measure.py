@@ -177,13 +177,13 @@ def _show_swaps(paths: StatePaths, newest: int, round_trips: int, watch: _Watch,
     """The table of the swaps that were made, or its JSON."""
     from navigator.cli.stats import print_table
     from navigator.model.text import SIMULATED
-    from navigator.sheet.statistics.cost import figures_of, swap_document, swap_table
+    from navigator.sheet.statistics.cost import swap_table
 
     resident = None
     with reading(paths) as store:
         made = [swap for swap in store.swaps(watch.made + 10) if swap.id > newest]
         resident, rehearsal = store.meta("resident", str), store.rehearsal
-    found = figures_of(made)
+    found = swap_table(made)
     if as_json:
         output.print_json(
             {
@@ -193,12 +193,12 @@ def _show_swaps(paths: StatePaths, newest: int, round_trips: int, watch: _Watch,
                 "resident": resident or None,
                 "rehearsal": rehearsal,
             }
-            | swap_document(found)
+            | found.data
         )
         return
     if rehearsal:
         output.say(SIMULATED, bold=True)
-    print_table(swap_table(found.directions, found.trips))
+    print_table(found)
     output.say(f"Ended: {watch.reason}. Loaded: {resident or 'nothing'}.")
     if not resident and rehearsal:
         output.note("The rehearsal's server stopped with this command.")

@@ -287,17 +287,16 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert first.review.self_review
     assert second.review.self_review
     assert not room.models.written
-    from navigator.figures.outcomes import outcomes
     from navigator.figures.rates import revise_rate
+    from navigator.sheet.statistics.page import PageQuestion, declared, document
 
     read_back = room.read()
     tables = revise_rate(read_back.verdict_counts())
     assert not tables.rows
     assert tables.excluded == {"self_review": 1}
     room.decide(DecisionKind.REJECT.value, second)
-    counted = outcomes([], room.read().decision_counts())
-    assert counted.rejected_after_approve.n == 0
-    assert counted.not_counted == 1
+    counted = document(declared("outcomes")(room.read(), PageQuestion()))["decisions"]
+    assert (counted["rejected_after_approve"]["n"], counted["not_counted"]) == (0, 1)
     assert room.task(identifier).round == 1
 
 

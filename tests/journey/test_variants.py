@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from navigator.figures.outcomes import variant_shares
 from navigator.figures.rates import revise_rate
 from navigator.journey.variations import APPROACH, Vary, variations
 from navigator.model.errors import UsageError
@@ -16,6 +15,7 @@ from navigator.model.snapshot import AskExam, ReviewTask, SchedulerSnapshot, Swa
 from navigator.model.states import LandingState, Role, TaskState
 from navigator.schedule.next_actions import next_actions
 from navigator.sheet.marks import Kind, batch_choice
+from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.sheet.variants import standings
 from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
 from tests.journey.support import hurry
@@ -125,12 +125,13 @@ def test_the_statistics_say_how_often_each_way_was_chosen(room: Room, models: Mo
     _, second, _ = queue(room)
     room.work()
     room.decide("approve", next(one for one in room.proposals() if one.task_id == second))
-    ways = variant_shares(room.read().variant_counts()).ways
-    assert [(way.name, way.written, way.chosen.k, way.chosen.n, way.approved.k) for way in ways] == [
-        ("as the settings say", 1, 0, 1, 1),
-        ("temperature 0.6", 1, 1, 1, 1),
-        ("temperature 1", 1, 0, 1, 0),
-    ]
+    rows = document(declared("writing")(room.read(), PageQuestion()))["variants"]["rows"]
+    ways = {row["variation"]: (row["chosen"]["k"], row["chosen"]["n"], row["approved"]["k"]) for row in rows}
+    assert ways == {
+        "as the settings say": (0, 1, 1),
+        "temperature 0.6": (1, 1, 1),
+        "temperature 1": (0, 1, 0),
+    }
 
 
 def test_the_same_change_twice_is_put_away_before_its_review(room: Room, models: Models) -> None:

@@ -30,7 +30,7 @@ from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role, Sugge
 from navigator.store.reads.exam import ExamReads, Precedent, PrecedentReads
 from navigator.store.reads.glance import GlanceReads
 from navigator.store.reads.ledger import LedgerReads
-from navigator.store.reads.loop import AgentReads, LookReads, LoopReads
+from navigator.store.reads.loop import AgentReads, LoopReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
@@ -82,7 +82,6 @@ class Reader(
     ExamReads,
     PrecedentReads,
     AgentReads,
-    LookReads,
 ):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 

@@ -24,11 +24,19 @@ from navigator.config.paths import write_new
 from navigator.model.errors import NavigatorError, NotFound
 from navigator.model.text import SIMULATED
 from navigator.sheet.account import account, folded, newest_night
-from navigator.sheet.statistics.comparison import RateComparison, compare_rates, comparison_table
-from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, utc_text
+from navigator.sheet.statistics.page import (
+    PageQuestion,
+    StatisticsPage,
+    Table,
+    as_csv,
+    as_json_lines,
+    document,
+    drawn,
+    figure_rows,
+    utc_text,
+)
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
-from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
-from navigator.sheet.statistics.rows import as_csv, as_json_lines, figure_rows
+from navigator.sheet.statistics.revise_rate import comparison
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
@@ -46,9 +54,6 @@ _PAUSE = 3.0
 """Seconds between two countings of a store that keeps changing."""
 
 
-Named = StatisticsPage[Any]
-
-
 class PageTabs(Widget):
     """The names of the pages, the one that is shown marked; a click goes there."""
 
@@ -59,11 +64,11 @@ class PageTabs(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._pages: Sequence[Named] = ()
+        self._pages: Sequence[StatisticsPage] = ()
         self._shown = 0
         self._note = ""
 
-    def show(self, pages: Sequence[Named], page: int, note: str) -> None:
+    def show(self, pages: Sequence[StatisticsPage], page: int, note: str) -> None:
         """Mark one of some pages; `note` is shown at the right edge."""
         self._pages, self._shown, self._note = pages, page, note
         self.refresh()
@@ -120,13 +125,13 @@ class StatsScreen(NavScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: Named = PAGES[0]
+        self._shown: StatisticsPage = PAGES[0]
         self._by = _GROUPS[0]
         self._days = 0
-        self._counted: dict[str, Any] = {}
+        self._counted: dict[str, tuple[Table, ...]] = {}
         self._night: Table | None = None
         self._pair: tuple[str, str, str] | None = None
-        self._compared: RateComparison | str | None = None
+        self._compared: Table | str | None = None
         self._seq = -1
         self._due = 0.0
         self._counting: Worker[None] | None = None
@@ -137,18 +142,18 @@ class StatsScreen(NavScreen):
         yield Page(self._lines, id="page")
 
     @property
-    def counted(self) -> dict[str, Any]:
+    def counted(self) -> dict[str, tuple[Table, ...]]:
         """What each page counted, by its name; a page that was not counted yet is not in it."""
         return self._counted
 
     @property
-    def pages(self) -> list[Named]:
+    def pages(self) -> list[StatisticsPage]:
         """The summary, and the pages that have something to say."""
         counted = self._counted
         return [
             page
             for page in PAGES
-            if page is PAGES[0] or page.name not in counted or page.tables(counted[page.name])
+            if page is PAGES[0] or page.name not in counted or drawn(counted[page.name])
         ]
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
@@ -206,7 +211,7 @@ class StatsScreen(NavScreen):
         page = self._shown
         if page.name not in self._counted:
             return [[], [("counting …", "muted")]]
-        lines = page_lines(page, self._counted[page.name], width, period=self._period)
+        lines = page_lines(self._counted[page.name], page.missing, width, period=self._period)
         if page is PAGES[0] and self._night is not None:
             lines = [*table_lines(self._night, width), *lines]
         if self.app.snapshot.rehearsal:
@@ -215,7 +220,7 @@ class StatsScreen(NavScreen):
             return lines
         if isinstance(self._compared, str):
             return [[], [(self._compared, "muted")], *lines]
-        return [*table_lines(comparison_table(self._compared), width, period=self._period), *lines]
+        return [*table_lines(self._compared, width, period=self._period), *lines]
 
     def action_to_page(self, page: int) -> None:
         """To one page."""
@@ -243,12 +248,12 @@ class StatsScreen(NavScreen):
         counted = self._counted.get(REVIEWER.name)
         if counted is None:
             return
-        rates = counted[REVISE_RATE.name]
+        rates = document(counted)["revise_rate"]
         if self._compared is not None:
             self._pair = None
         else:
-            names = [row.group for row in rates.grouped.rows]
-            title = f"Mark two to compare, by {rates.by.replace('-', ' ')}"
+            names = [row["group"] for row in rates["rows"]]
+            title = f"Mark two to compare, by {rates['by'].replace('-', ' ')}"
             chosen = await self.app.push_screen_wait(PickDialog(title, names, empty="No verdict yet."))
             if chosen is None:
                 return
@@ -256,8 +261,7 @@ class StatsScreen(NavScreen):
                 other = f"{self.app.keymap.shown('stats.group')} groups by another property."
                 self.app.toast(f"A comparison is of two groups. {other}", "warning")
                 return
-            self._pair = (rates.by, *chosen)
-        # Boschloo's test may take a second.
+            self._pair = (rates["by"], *chosen)
         self._compared = "comparing …" if self._pair else None
         self.action_to_page(self.pages.index(REVIEWER))
         self._count(self._seq)
@@ -295,10 +299,8 @@ class StatsScreen(NavScreen):
             if path.suffix == ".html":
                 text = await self.app.feed.read(self._report)
             else:
-                document = page.document(self._counted[page.name]) | {
-                    "rehearsal": self.app.snapshot.rehearsal
-                }
-                text = contents(page.name, document, self._lines(WIDTH), path.suffix)
+                figures = document(self._counted[page.name]) | {"rehearsal": self.app.snapshot.rehearsal}
+                text = contents(page.name, figures, self._lines(WIDTH), path.suffix)
             write_new(path, text.encode())
         except NavigatorError as error:
             self.app.toast(str(error), "error")
@@ -317,7 +319,7 @@ def _question(by: str, days: int) -> PageQuestion:
     return PageQuestion(by, utc_text(clock.now() - timedelta(days=days)) if days else "")
 
 
-def _read(page: StatisticsPage[Any], question: PageQuestion, reader: Reader) -> Any:
+def _read(page: StatisticsPage, question: PageQuestion, reader: Reader) -> tuple[Table, ...]:
     with reader.snapshot():
         return page.read(reader, question)
 
@@ -330,12 +332,12 @@ def _told(question: PageQuestion, height: int, reader: Reader) -> Table:
 
 def _compare_groups(
     pair: tuple[str, str, str] | None, question: PageQuestion, reader: Reader
-) -> RateComparison | str | None:
+) -> Table | str | None:
     """The comparison of a property's two groups, or why there is none; None where none was asked for."""
     if pair is None or pair[0] != question.by:
         return None
     try:
-        return compare_rates(reader, *pair[1:], by=question.by, since=question.since)
+        return comparison(reader, *pair[1:], by=question.by, since=question.since)
     except NotFound as error:
         return str(error)
 
@@ -352,12 +354,12 @@ def as_text(lines: Sequence[Line]) -> str:
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines).lstrip("\n")
 
 
-def contents(page: str, document: Mapping[str, Any], lines: Sequence[Line], ending: str) -> str:
-    """One page, as its JSON document and as it is drawn, in the format of an ending other than `.html`."""
+def contents(page: str, figures: Mapping[str, Any], lines: Sequence[Line], ending: str) -> str:
+    """One page, as its JSON figures and as it is drawn, in the format of an ending other than `.html`."""
     if ending == ".csv":
-        return as_csv(figure_rows(page, document))
+        return as_csv(figure_rows(page, figures))
     if ending == ".jsonl":
-        return as_json_lines(figure_rows(page, document))
+        return as_json_lines(figure_rows(page, figures))
     if ending == ".json":
-        return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+        return json.dumps(figures, indent=2, ensure_ascii=True) + "\n"
     return as_text(lines)

@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 
 from navigator.config.paths import StatePaths
 from navigator.figures.intervals import Durations, share
-from navigator.sheet.statistics.page import PageQuestion, StatisticsPage
+from navigator.sheet.statistics.page import (
+    COLUMNS,
+    PageQuestion,
+    StatisticsPage,
+    as_csv,
+    as_json_lines,
+    document,
+    figure_rows,
+)
 from navigator.sheet.statistics.pages import PAGES
-from navigator.sheet.statistics.rows import COLUMNS, as_csv, as_json_lines, figure_rows
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from tests.tui import world
@@ -29,8 +36,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return Reader(open_reader(paths.database))
 
 
-def document_of(page: StatisticsPage[Any], reader: Reader) -> dict[str, Any]:
-    return {**page.document(page.read(reader, PageQuestion(by="kind"))), "rehearsal": reader.rehearsal}
+def document_of(page: StatisticsPage, reader: Reader) -> dict[str, Any]:
+    return {**document(page.read(reader, PageQuestion(by="kind"))), "rehearsal": reader.rehearsal}
 
 
 COUNTS = st.builds(lambda k, rest: share(k, k + rest), st.integers(0, 40), st.integers(0, 40))

@@ -1,4 +1,4 @@
-"""The revise rate's page from a store: groups of the writer, marks, the monitor's sentence, and two groups compared."""
+"""The revise rate from a store: by group and week, since a change, and two groups compared."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from navigator.model.errors import NotFound, UsageError
 from navigator.model.models import Proposal, Review
 from navigator.model.states import Verdict
-from navigator.sheet.statistics.comparison import (
-    compare_rates,
-    comparison_document,
-    comparison_table,
-)
-from navigator.sheet.statistics.page import PageQuestion, RatePlot
-from navigator.sheet.statistics.revise_rate import PAGE
+from navigator.sheet.statistics.page import PageQuestion, Table, document
+from navigator.sheet.statistics.revise_rate import comparison, rate_tables
+from navigator.sheet.statistics.summary import better
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 
@@ -47,6 +44,7 @@ def add(store: Store) -> Add:
         prompt: str = "generate@1",
         review_prompt: str = "review@1",
         block_on: str = "grounded",
+        self_review: bool = False,
         **fields: object,
     ) -> None:
         with store.transaction() as tx:
@@ -75,6 +73,7 @@ def add(store: Store) -> Add:
                         model="122B",
                         prompt_version=review_prompt,
                         block_on=block_on,
+                        self_review=self_review,
                         at=at,
                     ),
                 )
@@ -82,64 +81,76 @@ def add(store: Store) -> Add:
     return made
 
 
-def facts(store: Store) -> list[tuple[str, str]]:
-    found = PAGE.read(store.read, PageQuestion())
-    return [fact for fact in PAGE.tables(found)[0].facts if fact[0] == "Since"]
+def tables(store: Store, by: str = "") -> dict[str, Table]:
+    return {table.title: table for table in rate_tables(store.read, PageQuestion(by))}
 
 
-def test_a_fall_since_a_prompt_is_said_with_its_evidence(store: Store, add: Add) -> None:
+def rates(store: Store, by: str = "") -> dict[str, Any]:
+    return document(rate_tables(store.read, PageQuestion(by)))["revise_rate"]  # type: ignore[no-any-return]
+
+
+def test_a_fall_since_a_prompt_is_better(store: Store, add: Add) -> None:
     add(60, HALF)
-    assert facts(store) == []
+    add(4, NEVER, "generate@2")
+    assert better(store.read).sentence == (
+        "Cannot tell yet: there are 4 first verdicts since generate@2 (Nov 3) and 60 before; 30 of each are needed."
+    )
     add(30, NEVER, "generate@2")
-    ((_, said),) = facts(store)
-    assert said == "generate@2 (Nov 3): fell from 50% (n 60) to 0% (n 30), evidence over 1,000:1"
-    (change,) = PAGE.document(PAGE.read(store.read, PageQuestion()))["changes"]
-    assert change["changed"] == {"writer_prompt": "generate@2"}
-    assert change["from"] == {"writer_prompt": "generate@1"}
-    assert (change["before"]["k"], change["before"]["n"], change["after"]["n"]) == (30, 60, 30)
-    assert change["shown"] and change["shown_at"] < 30 and change["evidence"] > 1000
+    found = better(store.read)
+    assert found.known
+    assert found.sentence == "Yes. Revise rate: 50% [38–62] before, 0% [0–10] since generate@2 (Nov 3)."
 
 
-def test_little_since_a_prompt_shows_nothing(store: Store, add: Add) -> None:
+def test_a_rise_is_not_and_only_the_versions_just_before_are_compared(store: Store, add: Add) -> None:
     add(60, HALF)
-    add(4, HALF, "generate@2", review_prompt="review@2")
-    ((_, said),) = facts(store)
-    assert said.startswith("generate@2 and review@2 (Nov 3): 50% (n 60) before, 50% (n 4) since; no change")
-    assert said.endswith(":1, and 20:1 is needed")
+    add(40, NEVER, "generate@2")
+    add(40, HALF, "generate@3")
+    assert better(store.read).sentence.startswith("No. Revise rate: 0% [0–9] before, 50%")
 
 
-def test_a_return_is_called_one_and_counts_only_what_came_after(store: Store, add: Add) -> None:
-    add(40, NEVER)
-    add(20, HALF, "generate@2")
-    add(10, NEVER)
-    ((_, said),) = facts(store)
-    assert said.startswith("the return to generate@1 (Nov 3): 50% (n 20) before, 0% (n 10) since")
+def test_no_difference_is_no_change(store: Store, add: Add) -> None:
+    add(60, HALF)
+    add(60, HALF, "generate@2")
+    found = better(store.read)
+    assert not found.known and found.sentence.startswith("No change of the revise rate is shown")
 
 
-def test_another_rule_for_verdicts_is_a_change_like_another_prompt(store: Store, add: Add) -> None:
-    add(40, HALF)
-    add(20, NEVER, block_on="reproduced")
-    ((_, said),) = facts(store)
-    assert said.startswith("block_on = reproduced (Nov 2): fell from 50% (n 40) to 0% (n 20)")
-    found = PAGE.read(store.read, PageQuestion("block-on"))
-    assert [(row.group, row.n) for row in found.grouped.rows] == [("grounded", 40), ("reproduced", 20)]
-    assert ("Mixture", "mixes 2 settings of block_on, counted together here") in PAGE.tables(found)[0].facts
+def test_another_reviewer_is_another_yardstick(store: Store, add: Add) -> None:
+    add(60, HALF)
+    add(60, NEVER, "generate@2", block_on="reproduced")
+    found = better(store.read)
+    assert not found.known
+    assert found.sentence.startswith("Cannot tell: the reviewer itself changed")
+    assert found.sentence.endswith("since generate@2 and block_on = reproduced (Nov 3).")
 
 
-def test_the_plot_marks_changes_of_both_sides(store: Store, add: Add) -> None:
+def test_without_a_change_the_newest_weeks_are_compared(store: Store, add: Add) -> None:
+    add(3, HALF)
+    assert "in the newest 4 weeks" in better(store.read).sentence
+
+
+def test_self_reviews_have_a_rate_of_their_own_and_the_empty_one_says_why(store: Store, add: Add) -> None:
+    """As under strategy `adapter`, where only the writer's own model reviews."""
+    add(2, HALF, self_review=True)
+    found = tables(store)
+    assert found["REVISE RATE"].rows == ()
+    assert found["REVISE RATE"].empty == "no first-round verdict counts; not counted: 2 self review"
+    (row,) = found["SELF-REVIEWS"].rows
+    assert (row.cells[0], row.cells[2]) == ("50%", "2")
+
+
+def test_weeks_name_what_was_new_in_them(store: Store, add: Add) -> None:
     add(400, HALF)
     add(300, HALF, "generate@2")
     add(300, HALF, "generate@2", review_prompt="review@2", model="80B")
-    found = PAGE.read(store.read, PageQuestion())
-    plot = PAGE.tables(found)[-1].plot
-    assert isinstance(plot, RatePlot)
-    assert [(at[:10], label) for at, label in plot.marks] == [
-        ("2026-11-06", "generate@2"),
-        ("2026-11-09", "writer 80B"),
-        ("2026-11-09", "review@2"),
+    rows = tables(store)["OVER TIME, BY WEEK"].rows
+    assert [(row.label, row.note) for row in rows] == [
+        ("week of Nov 9", "new: writer 80B, review@2"),
+        ("week of Nov 2", "new: generate@2"),
     ]
-    assert sum(row.n for row in found.weeks.rows) == 1000
-    assert [row.group for row in found.weeks.rows] == ["2026-11-02", "2026-11-09"]
+    weeks = rates(store)["weeks"]
+    assert sum(row["n"] for row in weeks) == 1000
+    assert [row["group"] for row in weeks] == ["2026-11-02", "2026-11-09"]
 
 
 @pytest.mark.parametrize(
@@ -159,21 +170,17 @@ def test_the_rate_is_grouped_by_the_writers_side_too(
     add(40, HALF)
     add(20, HALF, "generate@2")
     add(30, HALF, "generate@2", model="80B", way="looking")
-    found = PAGE.read(store.read, PageQuestion(by))
-    assert {row.group: row.n for row in found.grouped.rows} == groups
-    titles = [table.title for table in PAGE.tables(found)]
-    assert (f"BY {by.replace('-', ' ').upper()}" in titles) is (by != "week")
+    assert {row["group"]: row["n"] for row in rates(store, by)["rows"]} == groups
+    assert (f"BY {by.replace('-', ' ').upper()}" in tables(store, by)) is (by != "week")
 
 
 def test_two_prompts_are_compared(store: Store, add: Add) -> None:
     add(60, HALF)
     add(60, NEVER, "generate@2")
-    found = compare_rates(store.read, "generate@1", "generate@2")
-    assert (found.by, found.first.rate, found.second.rate) == ("writer-prompt", 0.5, 0.0)
-    document = comparison_document(found)
-    assert 0.35 < document["low"] < 0.5 == document["difference"] < document["high"]
-    assert document["p"] < 1e-6
-    table = comparison_table(found)
+    table = comparison(store.read, "generate@1", "generate@2")
+    found = table.data
+    assert (found["by"], found["first"]["rate"], found["second"]["rate"]) == ("writer-prompt", 0.5, 0.0)
+    assert 0.35 < found["low"] < 0.5 == found["difference"] < found["high"]
     assert [row.label for row in table.rows] == ["generate@1", "generate@2"]
     assert table.facts[0][1].startswith("+50 points") and "a difference is shown" in table.facts[0][1]
 
@@ -182,19 +189,19 @@ def test_a_comparison_names_what_its_groups_mix(store: Store, add: Add) -> None:
     add(20, HALF)
     add(20, HALF, review_prompt="review@2")
     add(40, HALF, "generate@2")
-    facts = comparison_table(compare_rates(store.read, "generate@1", "generate@2")).facts
-    assert ("Mixture", "generate@1 mixes 2 reviewer prompts") in facts
+    facts = comparison(store.read, "generate@1", "generate@2").facts
+    assert ("Mixture", "generate@1 mixes 2 versions") in facts
     assert "no difference shown" in facts[0][1]
 
 
 def test_names_that_cannot_be_compared_are_refused(store: Store, add: Add) -> None:
     add(3, HALF)
     with pytest.raises(UsageError, match="one group"):
-        compare_rates(store.read, "generate@1", "generate@1")
+        comparison(store.read, "generate@1", "generate@1")
     with pytest.raises(NotFound, match="belongs to 'generate@9'"):
-        compare_rates(store.read, "generate@1", "generate@9")
+        comparison(store.read, "generate@1", "generate@9")
     with pytest.raises(NotFound, match="not values of the same property"):
-        compare_rates(store.read, "generate@1", "thing")
+        comparison(store.read, "generate@1", "thing")
     with pytest.raises(NotFound) as refused:
-        compare_rates(store.read, "thing", "other", "project")
+        comparison(store.read, "thing", "other", "project")
     assert refused.value.hint == "There are: thing."
