@@ -38,7 +38,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -387,9 +387,6 @@ SCHEMA: tuple[str, ...] = (
     ) STRICT""",
     "CREATE INDEX proposals_revisions ON proposals (created, task_id, attempt, round, tests)"
     " WHERE round > 0 AND parent IS NULL",
-    # The same diff reviewed twice: once more as it is, or after a retry.
-    "CREATE INDEX proposals_again ON proposals (task_id) WHERE attempt > 0 AND round = 0",
-    "CREATE INDEX reviews_again ON reviews (proposal_id) WHERE counted = 0",
     # What became of a landed commit in the project's repository, as it was last looked at.
     """CREATE TABLE fates (
         proposal_id INTEGER PRIMARY KEY REFERENCES proposals (id),
@@ -402,7 +399,6 @@ SCHEMA: tuple[str, ...] = (
         reason TEXT NOT NULL DEFAULT '',
         at TEXT NOT NULL
     ) STRICT""",
-    "CREATE INDEX batches_started ON batches (started)",
     # One answer an item, model, version of the prompt, turn and precedents: whatever a crash repeats, nothing counts twice.
     "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, role, model, prompt_version, turn, precedents)",
     "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
