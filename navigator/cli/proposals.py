@@ -29,7 +29,7 @@ from navigator.model.records import JudgementCount
 from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
 from navigator.model.text import safe_line
 from navigator.sheet.base import tips
-from navigator.sheet.effort import about, card_seconds, effort_of
+from navigator.sheet.effort import about, card_seconds, reading_seconds
 from navigator.sheet.marks import Facts, Kind, facts_of, head, labels, marks, waiting_proposals
 from navigator.sheet.waiting import Waiting, mark_document, risk_order, row_head, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
@@ -85,7 +85,7 @@ def proposals(
         said = {"rehearsal": store.rehearsal}
     if sort == "effort":
         items.sort(key=lambda item: (risk_order(item.card)[:2], card_seconds(item.card)))
-        pairs.sort(key=lambda pair: effort_of(pair[0]).seconds)
+        pairs.sort(key=lambda pair: reading_seconds(Facts.of(pair[0])))
     if as_json:
         documents = [_marked(*pair) | said for pair in pairs]
         output.print_json({"proposals": documents, "waiting": [item.document() for item in items]})

@@ -34,7 +34,7 @@ from navigator.store.reads.loop import AgentReads, LoopReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
-from navigator.store.schema import TABLES
+from navigator.store.schema import tables
 
 _CHUNK = 500
 """Ids in one IN list; SQLite's limit of variables is 999 in old builds."""
@@ -306,13 +306,13 @@ class Reader(
         return found
 
     def export_rows(self, table: str) -> Iterator[dict[str, Any]]:
-        """Every row of one of `schema.TABLES` as JSON data, one at a time.
+        """Every row of one of `schema.tables()` as JSON data, one at a time.
 
         Raises:
             NotFound: no such table.
         """
-        if table not in TABLES:
-            raise NotFound(f"There is no table {table!r}.", hint=f"There are: {', '.join(TABLES)}.")
+        if table not in tables():
+            raise NotFound(f"There is no table {table!r}.", hint=f"There are: {', '.join(tables())}.")
         for row in self._connection.execute(f"SELECT * FROM {table} ORDER BY 1"):
             values = dict(row)
             values |= {name: bool(values[name]) for name in _FLAGS if name in values}
