@@ -45,6 +45,25 @@ class Cost:
         """In which a model worked, added up over roles and models."""
         return sum(row.busy_seconds for row in self.models)
 
+    def document(self) -> dict[str, Any]:
+        """As JSON has it: what came out, the sums with their shares of an accepted change, and who spent them."""
+        n = self.made.accepted
+        sums = {
+            "tokens": self.tokens,
+            "model_seconds": self.model_seconds,
+            "swap_seconds": self.swaps.seconds,
+            "final_price": self.made.final_price,
+        }
+        return {
+            **self.made.model_dump(),
+            **{
+                name: {"total": total, "per_accepted": total / n if n else None}
+                for name, total in sums.items()
+            },
+            "work": [row.model_dump(mode="json") for row in self.work],
+            "swaps": self.swaps.model_dump(),
+        }
+
 
 def read_costs(reader: Reader, since: str) -> Cost:
     """What the work from `since` on cost, and what came out of it."""
@@ -67,14 +86,9 @@ def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
         )
         return each, Column("total", lambda total: number(total, digits))
 
-    def spending(total: float) -> dict[str, float | None]:
-        return {"total": total, "per_accepted": total / made.accepted if made.accepted else None}
-
-    whole = {"tokens": spent.tokens, "model_seconds": spent.model_seconds, "swap_seconds": swaps.seconds}
     named = [("tokens, read and written", spent.tokens, 0), ("seconds of the models", spent.model_seconds, 1)]
     named.append(("seconds of swaps", swaps.seconds, 1))
     if made.final_reviews:
-        whole["final_price"] = made.final_price
         named.append((f"price of the final model, n {made.final_reviews:,}", made.final_price, 4))
     few = (f"anecdotal: n below {ANECDOTAL_BELOW}",) if 0 < made.accepted < ANECDOTAL_BELOW else ()
     some = bool(spent.work or swaps.n)
@@ -91,12 +105,7 @@ def cost_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
             *few,
         ),
         name="cost",
-        data={
-            **made.model_dump(),
-            **{name: spending(total) for name, total in whole.items()},
-            "work": [row.model_dump(mode="json") for row in spent.work],
-            "swaps": swaps.model_dump(),
-        },
+        data=spent.document(),
     )
     lost = sum(row.lost for row in spent.work)
     tokens = [
