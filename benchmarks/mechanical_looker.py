@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from navigator.context.build import Context, readable
 from navigator.context.looker import Looker
-from navigator.context.looks import MOST_REQUESTS, Counterparts, LookAnswer
+from navigator.context.looks import MOST_REQUESTS, LookAnswer
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.relevance import GENERATED, TaskTerms, read_task
 from navigator.context.repomap.words import WORD, count_parts, parts
@@ -94,12 +94,11 @@ def blind(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> int:
     """By the task's words and the order in which the first prompt shows files.
 
     First the task's names and rarest words, and what is in the folders of the first files; then the rest of the files that are
-    shown in part, and the files that belong to them by name; then as the task's words say.
+    shown in part; then as the task's words say.
     """
     query = read_task(task, repo.number)
     spread = _spread(repo, query)
     explore = _explorer(repo, task, looker, sight)
-    belongs = Counterparts(file.path for file in repo.files if not file.out)
     folders = list(dict.fromkeys(path.rpartition("/")[0] for path in sight.first if "/" in path))[:_LISTED]
 
     def choose(asked: set[str]) -> list[str]:
@@ -108,16 +107,10 @@ def blind(repo: RepoMap, task: str, looker: Looker, sight: Sight) -> int:
             opening = [*names, *(f"list {folder}" for folder in folders)]
             if opening:
                 return opening[:MOST_REQUESTS]
-        order: dict[str, None] = {}
-        for path in sight.first:
-            beside = [
-                other
-                for other in belongs.of(path)
-                if other.rpartition("/")[0] in folders or sight.has_path(other)
-            ]
-            order |= dict.fromkeys([path, *beside])
         rest = [
-            look for path in order if not looker.seen_whole(path) and (look := f"read {path}") not in asked
+            look
+            for path in sight.first
+            if not looker.seen_whole(path) and (look := f"read {path}") not in asked
         ]
         return rest[:_READ_AT_ONCE] or explore(asked)
 

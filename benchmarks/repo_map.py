@@ -3,7 +3,7 @@
     python benchmarks/repo_map.py [--tiny | --full] /path/to/clone [--rounds N]
 
   reference   `git ls-tree -r` and one `git cat-file --batch` over every file that the map reads
-  cold        nothing known: read, parsed by tree-sitter, kept; then graph, PageRank and the last 1,000 commits
+  cold        nothing known: read, parsed by tree-sitter, kept; then graph and the last 1,000 commits
   warm        every blob known from the cache on disk, everything else recomputed
   next        the same after one commit: a handful of blobs is new
   task        ranking and packing 24,000 tokens for a task, on a warm map
@@ -46,7 +46,7 @@ def timed(what: Callable[[], object]) -> tuple[float, float]:
 
 
 def everything(repo: RepoMap) -> None:
-    assert repo.files and repo.graph and repo.central is not None and repo.history is not None
+    assert repo.files and repo.graph and repo.graph.central is not None and repo.history is not None
 
 
 def reference(git_dir: Path, commit: str) -> None:

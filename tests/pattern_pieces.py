@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 import navigator
-from navigator.model import patterns
+from navigator.checks import policy, removed_tests, syntax
+from navigator.model import patterns, secrets
 
 ROOT = Path(navigator.__file__).parent
 _LITERALS_IN = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub")
@@ -28,10 +29,12 @@ _CATEGORY = {
 
 
 def every_pattern() -> list[patterns.Pattern[Any]]:
-    """All that are at the top of a module, and those that stand in a call of `patterns`; in the order of their texts."""
+    """Those at the top of a module, in tables, and in a call of `patterns`; in the order of their texts."""
     for module in pkgutil.walk_packages(navigator.__path__, "navigator."):
         if not module.name.endswith(("__main__", "bounded.process")):
             importlib.import_module(module.name)
+    for read in (removed_tests._rules, syntax._omissions, policy._special_files, secrets._tokens):
+        read()
     found = {(pattern.pattern, pattern.flags): pattern for pattern in patterns.EVERY}
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

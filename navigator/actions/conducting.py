@@ -22,13 +22,12 @@ Doing = Literal["review", "swap", "measure", "stop"]
 class ConductArgs(Model):
     """What to do: "review" what waits now, "swap" to `role`, "measure" swaps, or "stop".
 
-    `round_trips`: swaps to measure in each direction, 0 to stop measuring. `strategy`: whose past swaps tell how long it takes.
+    `round_trips`: swaps to measure in each direction, 0 to stop measuring.
     """
 
     do: Doing
     role: Literal[Role.GENERATOR, Role.REVIEWER] = Role.REVIEWER
     round_trips: int = Field(default=30, ge=0, le=1000)
-    strategy: str = ""
 
 
 class Conducted(Model):
@@ -111,10 +110,6 @@ def _waiting(reader: Reader) -> int:
     return int(reader.counts()["tasks"][TaskState.AWAITING_REVIEW.value])
 
 
-_SWAPS = 500
-"""Newest swaps that the medians of the estimate are made from."""
-
-
 def busy(waiting: int) -> Conflict:
     """Why swaps are not measured now."""
     tasks = "1 task waits or runs" if waiting == 1 else f"{waiting:,} tasks wait or run"
@@ -124,24 +119,31 @@ def busy(waiting: int) -> Conflict:
     )
 
 
-def _how_long(reader: Reader, args: ConductArgs) -> Question:
-    from navigator.figures.swaps import usual_swap
-    from navigator.schedule.forecast import PUBLISHED
+def swap_words(reader: Reader) -> str:
+    """What it takes to have the reviewer loaded now, in a sentence."""
+    if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
+        return "The reviewer is loaded: no swap."
+    there, back, known = _swap_seconds(reader)
+    return f"It is not loaded: a swap of {there:.1f} s there and {back:.1f} s back ({known})."
 
-    swaps = reader.swaps(_SWAPS)
-    ways = (("generator", "reviewer"), ("reviewer", "generator"))
-    measured = [usual_swap(swaps, origin, to, args.strategy) for origin, to in ways]
-    known = all(measured)
-    there, back = (
-        found.seconds.median if found and found.seconds else published
-        for found, published in zip(measured, (PUBLISHED.swap_in, PUBLISHED.swap_back), strict=True)
-    )
-    source = "measured medians" if known else "published times; not both are measured here yet"
+
+def _swap_seconds(reader: Reader) -> tuple[float, float, str]:
+    """There and back, from this machine's own swaps where there are some, and where the figures are from."""
+    from navigator.config.settings import load_settings
+    from navigator.sheet.measured import measured_figures
+
+    figures, measured = measured_figures(reader, load_settings().swap)
+    known = "measured medians" if {"swap_in", "swap_back"} <= set(measured) else "published times"
+    return figures.swap_in, figures.swap_back, "simulated" if reader.rehearsal else known
+
+
+def _how_long(reader: Reader, args: ConductArgs) -> Question:
+    there, back, known = _swap_seconds(reader)
     minutes = args.round_trips * (there + back) / 60
     return Question(
         f"Swap {plural(args.round_trips, 'time')} each way?",
         (
-            f"This takes about {minutes:.0f} min: {there:.1f} s to the reviewer, {back:.1f} s back ({source}).",
+            f"This takes about {minutes:.0f} min: {there:.1f} s to the reviewer, {back:.1f} s back ({known}).",
             "New work ends it at the next swap. Ctrl-C ends it and loads the model that is loaded now.",
         ),
         "swap",

@@ -8,15 +8,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Question, Subject, Told, Verb, plural
+from navigator.actions.base import Question, Subject, Told, Verb
+from navigator.actions.conducting import swap_words
 from navigator.actions.deciding import Pinned, not_waiting, require_tree
+from navigator.actions.leaving import Leaving, plan_leaving
 from navigator.journey import change
 from navigator.model.errors import ConfigError, Conflict, NavigatorError
 from navigator.model.models import Model
-from navigator.model.states import Escalation, Role, TaskState
+from navigator.model.states import Escalation, TaskState
 
 if TYPE_CHECKING:
-    from navigator.actions.leaving import Leaving
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
 
@@ -31,22 +32,10 @@ class EscalateArgs(Model):
     withdraw: bool = False
 
 
-class EscalatedRow(Model):
-    """What is sent of one proposal where it leaves this machine; zero where it does not. `price`: at most, None: not known."""
-
-    id: str
-    again: bool = False
-    files: tuple[str, ...] = ()
-    characters: int = 0
-    tokens: int = 0
-    redacted: int = 0
-    price: float | None = None
-
-
 class Escalated(Model):
     """One row for each proposal. `running`: a conductor works, and takes it up by itself."""
 
-    proposals: tuple[EscalatedRow, ...] = ()
+    proposals: tuple[Leaving, ...] = ()
     final: bool = False
     withdrawn: bool = False
     running: bool = False
@@ -87,18 +76,14 @@ class Escalate(Verb[EscalateArgs, Escalated]):
             return None
         names = ", ".join(entry.id for entry in args.proposals)
         if not args.final:
-            return Question(
-                f"Have the reviewer read {names} next?", tuple(_swap_lines(reader, args)), "read it"
-            )
+            return Question(f"Have the reviewer read {names} next?", _swap_lines(reader, args), "read it")
         from navigator.config.paths import StatePaths, state_dir
         from navigator.config.settings import load_settings
 
         settings = load_settings()
         require_final(settings.final.configured)
-        from navigator.actions.leaving import LeavingView
-
-        view = LeavingView(StatePaths(state_dir()), settings)
-        found = [view.of(reader, reader.proposal(entry.id)) for entry in args.proposals]
+        shown = [reader.proposal(entry.id) for entry in args.proposals]
+        found = plan_leaving(StatePaths(state_dir()), settings, reader, shown)
         _require_sendable(found)
         lines = [line for one in found for line in one.lines()]
         return Question(f"Send {names} to another machine?", tuple(lines), "send it")
@@ -108,15 +93,12 @@ class Escalate(Verb[EscalateArgs, Escalated]):
         shown = [deps.reader.proposal(entry.id) for entry in args.proposals]
         for proposal, entry in zip(shown, args.proposals, strict=True):
             require_tree(proposal, entry.tree)
-        rows = {one.id: EscalatedRow(id=one.id) for one in shown}
+        rows = {one.id: Leaving(id=one.id) for one in shown}
         if args.final and not args.withdraw:
             require_final(deps.settings.final.configured)
-            from navigator.actions.leaving import LeavingView
-
-            view = LeavingView(deps.paths, deps.settings)
-            found = [await asyncio.to_thread(view.of, deps.reader, proposal) for proposal in shown]
+            found = await asyncio.to_thread(plan_leaving, deps.paths, deps.settings, deps.reader, shown)
             _require_sendable(found)
-            rows = {one.proposal: _escalated_row(one) for one in found}
+            rows = {one.id: one for one in found}
             self.require(deps.reader, args)  # planning took its time
         with deps.store.transaction() as tx:
             for proposal in shown:
@@ -161,23 +143,12 @@ def _require_sendable(found: list[Leaving]) -> None:
     refused = [one for one in found if one.refused]
     if refused:
         raise Conflict(
-            f"{refused[0].proposal} may not leave this machine: {refused[0].refused}",
+            f"{refused[0].id} may not leave this machine: {refused[0].refused}",
             hint="The reviewer here can read it: escalate it without --final.",
         )
 
 
-def _escalated_row(one: Leaving) -> EscalatedRow:
-    return EscalatedRow(
-        id=one.proposal,
-        files=tuple(path for path, _ in one.files),
-        characters=one.characters,
-        tokens=one.tokens,
-        redacted=one.redacted,
-        price=one.most,
-    )
-
-
-def _escalated_words(result: Escalated, row: EscalatedRow) -> str:
+def _escalated_words(result: Escalated, row: Leaving) -> str:
     if result.withdrawn:
         return "is no longer escalated"
     if result.final:
@@ -193,40 +164,11 @@ def _not_withdrawn(on: Subject, held: Escalation) -> NavigatorError | None:
     return Conflict(f"{on.id} is being read already.")
 
 
-def _swap_lines(reader: Reader, args: EscalateArgs) -> list[str]:
-    """What reading them now costs, from this machine's own swaps where there are some."""
-    from navigator.config.settings import load_settings
-    from navigator.schedule.forecast import price
-    from navigator.sheet.measured import measured_figures
-
-    settings = load_settings()
-    figures, measured = measured_figures(reader, settings.swap)
-    count, each = len(args.proposals), figures.review_seconds
-    again = sum(
+def _swap_lines(reader: Reader, args: EscalateArgs) -> tuple[str, ...]:
+    """What reading them now costs."""
+    again = any(
         reader.task(reader.proposal(one.id).task_id).state is TaskState.AWAITING_APPROVAL
         for one in args.proposals
     )
-    lines = (
-        ["It comes back to you with another verdict beside the first, whatever that says."] if again else []
-    )
-    if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
-        return [f"The reviewer is loaded: no swap, about {count * each:.0f} s to read.", *lines]
-    counts = reader.counts()["tasks"]
-    others = int(counts[TaskState.AWAITING_REVIEW.value]) - (count - again)
-    known = (
-        "measured here" if {"swap_in", "swap_back"} <= set(measured) else "not all of it measured here yet"
-    )
-    if reader.rehearsal:
-        known = "simulated, of the rehearsal"
-    waiting = max(0, others) + count
-    cost = price(waiting, settings.batch.target, figures)
-    with_them = (
-        f"{plural(others, 'other proposal')} that wait{'s' if others == 1 else ''}" if others > 0 else ""
-    )
-    return [
-        f"It is not loaded: a swap of {figures.swap_in:.1f} s there and {figures.swap_back:.1f} s back ({known}).",
-        f"Read with it: {with_them}." if with_them else "Nothing else waits that would share the swaps.",
-        f"The swaps cost {cost.now_each or 0:.1f} s for each now, {cost.target_each:.1f} s in a batch of {cost.target}.",
-        f"Nothing is written for about {figures.round_trip + waiting * each:.0f} s.",
-        *lines,
-    ]
+    back = "It comes back to you with another verdict beside the first, whatever that says."
+    return (swap_words(reader), back) if again else (swap_words(reader),)

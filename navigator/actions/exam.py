@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from navigator.actions.base import Question, Told, Verb, controls, plural
+from navigator.actions.conducting import swap_words
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.exam import PreparedProject
 from navigator.model.models import Model
@@ -121,20 +122,8 @@ class RunExam(Verb[ExamRunArgs, ExamAsked]):
     def question(self, reader: Reader, args: ExamRunArgs) -> Question | None:
         if args.writer or reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
             return None
-        from navigator.config.settings import load_settings
-        from navigator.sheet.measured import measured_figures
-
-        figures, measured = measured_figures(reader, load_settings().swap)
-        known = "measured" if {"swap_in", "swap_back"} <= set(measured) else "not all of it measured here yet"
-        return Question(
-            "Load the reviewer for the exam?",
-            (
-                f"It is not loaded: a swap of about {figures.swap_in:.0f} s, and {figures.swap_back:.0f} s "
-                f"back ({known}).",
-                "Without one, items are mixed into its next residency.",
-            ),
-            "load it",
-        )
+        lines = (swap_words(reader), "Without one, items are mixed into its next residency.")
+        return Question("Load the reviewer for the exam?", lines, "load it")
 
     async def perform(self, deps: Dependencies, args: ExamRunArgs) -> ExamAsked:
         self.require(deps.reader, args)

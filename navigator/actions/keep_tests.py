@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING
 
 from navigator.actions.base import Question, Subject, SubjectVerb, Told
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
-from navigator.actions.split import Built, add_part, check_now
+from navigator.actions.split import Built, add_part, check_now, kept_tree, part_told
 from navigator.journey.change import reject
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Decision, Model, Proposal, Reproduction, Task, utc_now
 from navigator.model.states import (
-    CheckOutcome,
     DecisionKind,
-    PolicyAction,
     ReproductionOutcome,
     RevisedOutcome,
-    TaskState,
 )
-from navigator.sheet.parts import part_name
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -122,15 +118,7 @@ class KeepTests(SubjectVerb[KeepTestsArgs, TestsKept]):
 
     def tell(self, result: TestsKept) -> list[Told]:
         part = result.part
-        made = f"{part.parent} with {', '.join(result.tests)}"
-        hint = f"To land it: navigator approve {part.id}"
-        failed = [check.name for check in part.checks if check.outcome is CheckOutcome.FAILED]
-        if result.task.state is TaskState.FAILED:
-            return [Told(part.id, f"{made}; {result.task.reason}", "error")]
-        if result.task.state is TaskState.CHECKING:
-            return [Told(part.id, f"{made}; its checks have not run yet", hint=hint)]
-        words = f"failed checks: {', '.join(failed)}" if failed else "its checks are done"
-        return [Told(part.id, f"{made}; {words}", "error" if failed else "information", hint)]
+        return [part_told(part, result.task, f"{part.parent} with {', '.join(result.tests)}")]
 
 
 def _chosen(reader: Reader, proposal: Proposal, wanted: Sequence[str]) -> list[Reproduction]:
@@ -158,29 +146,17 @@ def _chosen(reader: Reader, proposal: Proposal, wanted: Sequence[str]) -> list[R
 
 def _build(deps: Dependencies, parent: Proposal, tests: Sequence[Reproduction]) -> Built:
     """The proposal's tree with the tests, checked against the policy. Runs in a thread; writes the private repository only."""
-    from navigator.checks.policy import check_policy
     from navigator.git.hunks import Chosen, all_labels
-    from navigator.git.source_protocol import FileChange
+    from navigator.git.private import FileChange
 
-    project = deps.project(parent.project_id)
-    private = deps.private(project)
+    private = deps.private(deps.project(parent.project_id))
     changes = {made.path: FileChange(content=made.text.encode(), mode=None) for made in tests}
     there = private.tree_entries(parent.tree).keys() & changes.keys()
     if there:
         raise Conflict(f"{parent.id} has {min(there)} already.")
     tree = private.write_tree(parent.tree, changes)
-    raw = private.raw_diff(parent.base_commit, tree)
-    policy = check_policy(
-        raw, private.tree_entries(parent.base_commit).keys(), private.read_blob, project=project
-    )
-    refused = [item for item in policy if item.action is PolicyAction.REFUSE]
-    if refused:
-        raise Conflict(
-            f"Policy refuses {refused[0].path}: {refused[0].detail or refused[0].rule}.",
-            hint=f"Approve {parent.id} without the test.",
-        )
-    # Kept before the rows that name it exist: a crash here leaves only an unused name.
-    private.keep(part_name(parent.id, tree), tree, parent.base_commit)
+    what, hint = f"{parent.id} with its tests", f"Approve {parent.id} without the test."
+    policy = kept_tree(deps, parent, parent.base_commit, tree, what, hint)
     files = private.diff(parent.base_commit, parent.tree)
     paths = (*parent.paths, *changes)
     chosen = Chosen(tree, all_labels(files), (), paths)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from navigator.client.tokens import load_counter
 from navigator.config.paths import StatePaths, config_path, resource_dir
 from navigator.config.settings import Settings
 from navigator.context.build import ContextFile
@@ -26,6 +27,8 @@ from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.prompts.material import Material
 from navigator.model.errors import Conflict
 from navigator.model.models import Project, Task
+from navigator.model.secrets import Redactor
+from navigator.model.states import Role
 
 if TYPE_CHECKING:
     from navigator.client.tokens import TokenCounter
@@ -39,7 +42,7 @@ class PreviewDependencies:
     settings: Settings
     keys: KeyRing = field(default_factory=KeyRing)
     maps: MapShelf = field(default_factory=MapShelf)
-
+    redact: Redactor = field(default_factory=Redactor)
     others: PromptLibrary | None = None
 
     @cached_property
@@ -50,9 +53,11 @@ class PreviewDependencies:
     @cached_property
     def counter(self) -> TokenCounter:
         """As the generator counts, or an estimate that says so."""
-        from navigator.client.tokens import load_counter
+        return self.counter_for(Role.GENERATOR)
 
-        return load_counter(self.settings.generator.tokenizer)
+    def counter_for(self, role: Role) -> TokenCounter:
+        """As `role`'s model counts; where it names no tokenizer, as the generator does."""
+        return load_counter(self.settings.server(role).tokenizer or self.settings.generator.tokenizer)
 
 
 @dataclass(frozen=True)

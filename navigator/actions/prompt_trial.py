@@ -1,39 +1,25 @@
-"""A prompt tried on a task: rendered as the conductor would, and, on request, sent once and judged.
-
-Nothing is recorded: no call, no proposal, no review. Otherwise the wording being tuned would count among the answers of
-those in use.
-"""
+"""A prompt tried on a task: rendered as the conductor would, and not sent."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from navigator.actions.preview import Preview, PreviewDependencies, preview
-from navigator.client.tokens import load_counter
-from navigator.edits import parse_answer
+from navigator.actions.preview import PreviewDependencies, preview
 from navigator.git.private import PrivateRepo
-from navigator.journey import review as reviewing
-from navigator.journey.calls import Message, chat_request
-from navigator.journey.drafting import Draft, NoChange, TooLarge, draft
+from navigator.journey.calls import Message
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.journey.prompts.material import findings_block, worth_sending
-from navigator.journey.reviewing.answer import review_schema
-from navigator.journey.reviewing.grounding import UnreadableReview, read_review
-from navigator.journey.reviewing.join import Answered
-from navigator.journey.reviewing.prompt import Parts, ReviewPromptDependencies
-from navigator.journey.subject import Change, read_subject
-from navigator.model.errors import MissingPart, UsageError
+from navigator.journey.review import plan_review, prompt_dependencies
+from navigator.journey.subject import read_subject
+from navigator.model.errors import UsageError
 from navigator.model.models import Proposal, Task
 from navigator.model.states import Role
 
 if TYPE_CHECKING:
-    from navigator.client.body import ChatAnswer
-    from navigator.client.client import ModelClient
     from navigator.config.paths import StatePaths
-    from navigator.config.settings import ServerSettings, Settings
+    from navigator.config.settings import Settings
     from navigator.store.reads.reader import Reader
 
 _REVIEWS = frozenset({"review", "review-again"})
@@ -62,12 +48,9 @@ class Trial:
     exact: bool
     room: int
     too_large: tuple[str, ...] = ()
-    _plan: Parts | None = None
-    _subject: Change | None = None
-    _made: Preview | None = None
 
     def document(self) -> dict[str, Any]:
-        """As `navigator prompts try --json` prints it, the answer apart."""
+        """As `navigator prompts try --json` prints it."""
         return {
             "task": self.task.id,
             "prompt": self.prompt.name,
@@ -160,13 +143,8 @@ def _review_trial(
     project = store.project(task.project_id)
     private = PrivateRepo.open(paths.private, project)
     subject = read_subject(private, project, task, proposal, earlier)
-    server = settings.server(role)
-    counter = load_counter(server.tokenizer or settings.generator.tokenizer)
-    room = server.context_tokens - reviewing.answer_room(server)[0]
-    deps = ReviewPromptDependencies(
-        library, PreviewDependencies(settings).keys, counter.count, counter.exact, room
-    )
-    plan = reviewing.plan_review(subject, deps)
+    deps = prompt_dependencies(PreviewDependencies(settings, others=library), role)
+    plan = plan_review(subject, deps)
     return Trial(
         task,
         prompt,
@@ -174,11 +152,9 @@ def _review_trial(
         role,
         tuple(reading.messages for reading in plan.readings),
         tuple(reading.tokens for reading in plan.readings),
-        counter.exact,
-        room,
+        deps.exact,
+        deps.room,
         plan.too_large,
-        _plan=plan,
-        _subject=subject,
     )
 
 
@@ -210,7 +186,6 @@ def _writer_trial(
         (sum(counter.count(message["content"]) for message in messages),),
         counter.exact,
         prompted.room,
-        _made=made,
     )
 
 
@@ -224,109 +199,3 @@ def _revision(store: Reader, library: PromptLibrary, task: Task, place: str, key
             _, user, _ = library.render(place, findings=findings_block("findings", findings, key))
             return [{"role": "assistant", "content": answer.text}, {"role": "user", "content": user}]
     raise UsageError(f"{task.id} has no review with findings.", hint="Try it on a task that has one.")
-
-
-async def send(
-    paths: StatePaths, settings: Settings, trial: Trial, *, time_scale: float = 1.0
-) -> dict[str, Any]:
-    """Ask the server of the trial's role, if its model is there, and say what would become of the answer.
-
-    Raises:
-        MissingPart: another model holds the GPU, or none.
-        ServingError: the server did not answer.
-    """
-    from navigator.swap import make_strategy
-
-    if trial.role is Role.FINAL:
-        return await _sent(settings, settings.final, trial)
-    strategy = make_strategy(settings, paths, time_scale=time_scale)
-    async with strategy.connected():
-        resident = await strategy.resident()
-        if not strategy.both_resident and resident is not trial.role:
-            held = resident.value if resident else "nothing"
-            raise MissingPart(
-                f"{held} is resident, but the prompt is for the {trial.role.value}.",
-                hint=f"Run `navigator swap to {trial.role.value}`, then try again.",
-            )
-        return await _sent(settings, strategy.server(trial.role), trial)
-
-
-async def _sent(settings: Settings, server: ServerSettings, trial: Trial) -> dict[str, Any]:
-    from navigator.client.client import ModelClient
-
-    async with ModelClient(server) as client:
-        if trial._plan is not None:
-            return await _reviewed(client, settings, trial)
-        answer = await _ask_model(client, settings, trial, 0, None)
-    return {**_answers_json([answer]), "becomes": await asyncio.to_thread(_became, trial, answer.text)}
-
-
-async def _ask_model(
-    client: ModelClient, settings: Settings, trial: Trial, number: int, schema: dict[str, Any] | None
-) -> ChatAnswer:
-    server = settings.server(trial.role)
-    most = reviewing.answer_room(server)[0] if schema else server.max_tokens
-    return await client.chat(chat_request(server, trial.conversations[number], most, schema))
-
-
-def _answers_json(answers: Sequence[ChatAnswer]) -> dict[str, Any]:
-    usages = [answer.usage.model_dump(mode="json") for answer in answers]
-    return {
-        "model": answers[-1].model if answers else "",
-        "answers": [answer.text or answer.reasoning for answer in answers],
-        "usage": usages,
-    }
-
-
-async def _reviewed(client: ModelClient, settings: Settings, trial: Trial) -> dict[str, Any]:
-    """Every part read once, without a retry: a trial shows what came."""
-    plan, subject = trial._plan, trial._subject
-    assert plan is not None
-    assert subject is not None
-    answers: list[ChatAnswer] = []
-    answered: list[Answered] = []
-    for number, reading in enumerate(plan.readings):
-        schema = review_schema(reading.labels, again=len(subject.earlier), asked=reading.asked)
-        answer = await _ask_model(client, settings, trial, number, schema)
-        answers.append(answer)
-        try:
-            raw = read_review(answer.text, answer.reasoning, reading.asked)
-            answered.append(Answered(reading, raw))
-        except UnreadableReview as error:
-            answered.append(Answered(reading, None, str(error)))
-    answered += [Answered(None, None, why) for why in plan.too_large]
-    model = answers[-1].model if answers else ""
-    review = reviewing.conclude(subject, plan, answered, answers, model=model, role=trial.role)
-    return {
-        **_answers_json(answers),
-        "becomes": {"what": review.verdict.value, "review": review.model_dump(mode="json")},
-    }
-
-
-def _became(trial: Trial, text: str) -> dict[str, Any]:
-    """What the conductor would make of a writer's answer. The tree goes into the private repository, which collects it."""
-    if trial.place == "report":
-        return {"what": "report", "words": len(text.split())}
-    assert trial._made is not None
-    material = trial._made.material
-    prompted = material.prompted
-    parsed = parse_answer(text, marker=prompted.marker)
-    if prompted.looks and parsed.asks_to_look:
-        return {"what": "look", "asks": list(parsed.looks)}
-    outcome = draft(
-        text,
-        material.source,
-        marker=prompted.marker,
-        kind=trial.task.kind,
-        shown=prompted.context.shown_whole,
-        divisible=prompted.looks > 0,
-    )
-    if isinstance(outcome, Draft):
-        edits = [edit.model_dump(mode="json") for edit in outcome.edits]
-        policy = [item.model_dump(mode="json") for item in outcome.policy]
-        return {"what": "proposal", "tree": outcome.tree, "edits": edits, "policy": policy}
-    if isinstance(outcome, NoChange):
-        return {"what": "no change", "reason": outcome.reason}
-    if isinstance(outcome, TooLarge):
-        return {"what": "too large", "reason": outcome.reason}
-    return {"what": "does not apply", "problems": list(outcome.problems)}

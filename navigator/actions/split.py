@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from navigator.git.hunks import Chosen
     from navigator.git.private import PrivateRepo
     from navigator.journey.dependencies import Dependencies
-    from navigator.model.models import Project
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -167,16 +166,7 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
 
     def tell(self, result: SplitDone) -> list[Told]:
         part, rest = result.part, result.rest
-        made = f"made from {', '.join(part.hunks)} of {part.parent}; "
-        hint = f"To land it: navigator approve {part.id}"
-        if result.task.state is TaskState.CHECKING:
-            told = [Told(part.id, f"{made}its checks have not run yet", hint=hint)]
-        elif result.task.state is TaskState.FAILED:
-            told = [Told(part.id, f"{made}{result.task.reason}", "error")]
-        else:
-            failed = [check.name for check in part.checks if check.outcome is CheckOutcome.FAILED]
-            words = f"failed checks: {', '.join(failed)}" if failed else "its checks are done"
-            told = [Told(part.id, made + words, "error" if failed else "information", hint)]
+        told = [part_told(part, result.task, f"made from {', '.join(part.hunks)} of {part.parent}")]
         left = ", ".join(rest.hunks)
         if rest.state is TaskState.REJECTED:
             return [*told, Told(rest.task, f"{left} dropped")]
@@ -185,38 +175,61 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         return [*told, Told(rest.task, f"rewrites {left} on top of {part.id}")]
 
 
-def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest: bool) -> Built:
-    """Make the part's tree and check it against the policy. Runs in a thread; writes into the private repository only."""
+def part_told(part: Proposal, task: Task, made: str) -> Told:
+    """What became of a part: `made` from what, and how far its checks are."""
+    hint = f"To land it: navigator approve {part.id}"
+    if task.state is TaskState.CHECKING:
+        return Told(part.id, f"{made}; its checks have not run yet", hint=hint)
+    if task.state is TaskState.FAILED:
+        return Told(part.id, f"{made}; {task.reason}", "error")
+    failed = [check.name for check in part.checks if check.outcome is CheckOutcome.FAILED]
+    words = f"failed checks: {', '.join(failed)}" if failed else "its checks are done"
+    return Told(part.id, f"{made}; {words}", "error" if failed else "information", hint)
+
+
+def kept_tree(
+    deps: Dependencies, parent: Proposal, base: str, tree: str, what: str, hint: str
+) -> tuple[PolicyItem, ...]:
+    """What the policy asks of a part's tree, which the private repository keeps from now on.
+
+    Kept before the rows that name it exist: a crash here leaves only an unused name.
+
+    Raises:
+        Conflict: the policy refuses it; `what` it is, in words.
+    """
     from navigator.checks.policy import check_policy
-    from navigator.git.hunks import build_part, commit_part
 
     project = deps.project(parent.project_id)
     private = deps.private(project)
-    chosen = build_part(private, parent.base_commit, parent.tree, hunks)
-    raw = private.raw_diff(parent.base_commit, chosen.tree)
-    base_paths = private.tree_entries(parent.base_commit).keys()
-    policy = check_policy(raw, base_paths, private.read_blob, project=project)
+    paths = private.tree_entries(base).keys()
+    policy = check_policy(private.raw_diff(base, tree), paths, private.read_blob, project=project)
     refused = [item for item in policy if item.action is PolicyAction.REFUSE]
     if refused:
-        raise Conflict(
-            f"{', '.join(chosen.labels)} of {parent.id} is refused by policy: "
-            f"{refused[0].path} {refused[0].detail or refused[0].rule}.",
-            hint="Choose other hunks.",
-        )
-    # Kept before the rows that name them exist: a crash here leaves only an unused name.
-    private.keep(part_name(parent.id, chosen.tree), chosen.tree, parent.base_commit)
+        why = refused[0].detail or refused[0].rule
+        raise Conflict(f"{what} is refused by policy: {refused[0].path} {why}.", hint=hint)
+    private.keep(part_name(parent.id, tree), tree, base)
+    return policy
+
+
+def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest: bool) -> Built:
+    """Make the part's tree and check it against the policy. Runs in a thread; writes into the private repository only."""
+    from navigator.git.hunks import build_part, commit_part
+
+    private = deps.private(deps.project(parent.project_id))
+    chosen = build_part(private, parent.base_commit, parent.tree, hunks)
+    what = f"{', '.join(chosen.labels)} of {parent.id}"
+    policy = kept_tree(deps, parent, parent.base_commit, chosen.tree, what, "Choose other hunks.")
     base = ""
     if not drop_rest:
         message = f"Part of {parent.id}: {', '.join(chosen.labels)}\n"
         base = commit_part(private, chosen.tree, parent.base_commit, message)
     files = private.diff(parent.base_commit, parent.tree)
     made = Built(chosen, files, private.diff(parent.base_commit, chosen.tree), policy, base)
-    return made if drop_rest else _with_rest(private, project, parent, made)
+    return made if drop_rest else _with_rest(deps, private, parent, made)
 
 
-def _with_rest(private: PrivateRepo, project: Project, parent: Proposal, made: Built) -> Built:
+def _with_rest(deps: Dependencies, private: PrivateRepo, parent: Proposal, made: Built) -> Built:
     """The same with what was not chosen."""
-    from navigator.checks.policy import check_policy
     from navigator.git.hunks import ChoiceRefused, build_part
 
     base = parent.base_commit
@@ -231,11 +244,9 @@ def _with_rest(private: PrivateRepo, project: Project, parent: Proposal, made: B
         paths = tuple(dict.fromkeys(change.path for change in raw))
         rest = replace(made.chosen, tree=parent.tree, paths=paths)
     rest = replace(rest, labels=made.chosen.rest, rest=made.chosen.labels)
-    raw = private.raw_diff(base, rest.tree)
-    policy = check_policy(raw, private.tree_entries(base).keys(), private.read_blob, project=project)
-    private.keep(part_name(parent.id, rest.tree), rest.tree, base)
+    policy = kept_tree(deps, parent, base, rest.tree, f"The rest of {parent.id}", "Choose other hunks.")
     files = private.diff(base, rest.tree)
-    return replace(made, rest=rest, rest_base=base, rest_files=files, rest_policy=tuple(policy))
+    return replace(made, rest=rest, rest_base=base, rest_files=files, rest_policy=policy)
 
 
 def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str = "", title: str = "") -> Proposal:

@@ -27,10 +27,9 @@ from navigator.config.guarded import (
 )
 from navigator.edits.overlay import MAX_RESULT
 from navigator.git.diffs import path_bytes, path_text
-from navigator.git.private import TreeEntry
+from navigator.git.private import FileChange, TreeEntry
 from navigator.git.runner import Git, Person, person_environment
 from navigator.git.source import TreeSource
-from navigator.git.source_protocol import FileChange
 from navigator.model.text import safe_line
 from navigator.sandbox.tree import write_out
 

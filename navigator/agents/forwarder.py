@@ -339,8 +339,8 @@ class UsageReader:
         if self._parser is None or self._broken:
             return
         try:
-            for event in self._parser.feed(chunk):
-                self._assembly.event(event.data)
+            for data in self._parser.feed(chunk):
+                self._assembly.event(data)
         except (ServingError, SSEOverflow):
             self._broken = True
 

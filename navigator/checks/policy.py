@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
 from navigator.checks.change import content_items
-from navigator.config.paths import table
 from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.runner import GitError
 from navigator.git.scope import in_scope, is_secret
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.models import PolicyItem, Project
 from navigator.model.states import PolicyAction
 from navigator.model.text import INVISIBLE, safe_line
@@ -39,10 +39,10 @@ def _confirm(rule: str, path: str, detail: str) -> PolicyItem:
     return PolicyItem(rule=rule, path=path, action=_CONFIRM, detail=detail)
 
 
-def _like_git_folder(part: str) -> bool:
+def is_git_folder(part: str) -> bool:
     """Whether some file system takes this name for `.git`: characters that HFS+ ignores (CVE-2014-9390), NTFS short
     names, streams, trailing dots."""
-    name = INVISIBLE.sub("", part).casefold()
+    name = INVISIBLE.sub("", unicodedata.normalize("NFKC", part)).casefold()
     name = name.split(":", 1)[0].rstrip(" .")
     return name == ".git" or patterns.fullmatch(r"\.?git~[0-9]+", name) is not None
 
@@ -63,7 +63,7 @@ def _name_problem(path: str) -> tuple[str, str] | None:
     for part in path.split("/"):
         if part in {"", ".", ".."}:
             return "outside", "leads out of the project, or through an empty name"
-        if _like_git_folder(part):
+        if is_git_folder(part):
             return "git_folder", f"{part!r} is git's own folder, or would be on another file system"
         if _WINDOWS_DEVICE.match(part) or part.endswith((" ", ".")) or ":" in part:
             return "reserved_name", f"{part!r} cannot exist on every file system that git serves"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import PurePosixPath
 
 from navigator.checks.syntax import parse_python
 from navigator.model import patterns
-from navigator.model.json_text import read_json
+from navigator.model.json_text import read_json, table
 
 MOST_BYTES = 1_000_000
 
@@ -47,17 +48,9 @@ class Tests:
         self.bodies[body] += 1
 
 
-_TEST_FILE = patterns.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__|testing|e2e)/|(?:^|/)(?:test_[^/]*|[^/]*_tests?|conftest)\.py$"
-    r"|\.(?:test|spec|cy)\.[cm]?[jt]sx?$|_test\.(?:go|dart|exs?|cc|cpp|c)$|(?:^|/)[^/]*(?:Tests?|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$"
-    r"|(?:_spec|_test)\.rb$|\.bats$|(?:^|/)test[^/]*\.(?:c|cc|cpp|rs)$",
-    patterns.IGNORECASE,
-)
-
-
 def is_test_file(path: str) -> bool:
     """Whether a path is by its name one of tests."""
-    return _TEST_FILE.search(path) is not None
+    return _rules().files.search(path) is not None
 
 
 def removed_tests(files: Sequence[FileText]) -> dict[str, str]:
@@ -119,10 +112,10 @@ def _find_tests(path: str, text: str | None) -> Tests:
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in {".py", ".pyi"}:
         return _python_tests(path, text) if is_test_file(path) else Tests()
-    rules = _RULES.get(suffix)
-    if rules is None or not (is_test_file(path) or suffix == ".rs"):
+    language = _rules().languages.get(suffix)
+    if language is None or not (is_test_file(path) or suffix == ".rs"):
         return Tests()
-    return _by_patterns(text, rules)
+    return _by_patterns(text, language)
 
 
 # Python, by its syntax
@@ -130,25 +123,18 @@ def _find_tests(path: str, text: str | None) -> Tests:
 _ASSERTS = patterns.compile(
     r"assert|(?:raises|warns|deprecated_call|fail|should|expect|verify|check_call|approx)$|^(?:raises|warns)"
 )
-_OFF_PYTHON = patterns.compile(
-    r"\b(?:pytest\.)?mark\.(?:skip|skipif|xfail)\b|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\bunittest\.skip\w*|\bskipTest\s*\("
-    r"|@skip\w*\b|\bexpectedFailure\b|\b__test__\s*=\s*False|\bcollect_ignore\w*\b|@(?:unittest\.)?skip\b"
-)
 
 
 def _python_tests(path: str, text: str) -> Tests:
-    found = Tests(off=Counter(match[0].strip("( ") for match in _OFF_PYTHON.finditer(_without_strings(text))))
+    python = _rules().languages[".py"]
+    code = patterns.sub(r"(?m)^[ \t]*#.*$", "", text)  # strings stay, since few of them look like a call
+    found = Tests(off=Counter(match[0].strip("( ") for match in python.off.finditer(code)))
     try:
         tree = parse_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _by_patterns(text, _RULES[".py"])
+        return _by_patterns(text, python)
     _walk_python(tree.body, "", found)
     return found
-
-
-def _without_strings(text: str) -> str:
-    """Comments are no code; strings stay, since few of them look like a call."""
-    return patterns.sub(r"(?m)^[ \t]*#.*$", "", text)
 
 
 def _walk_python(body: Sequence[ast.stmt], above: str, found: Tests) -> None:
@@ -208,14 +194,6 @@ def _shape(body: Sequence[ast.stmt]) -> str:
 # Other languages, by patterns on text without comments
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    test: patterns.Pattern[str]
-    asserts: patterns.Pattern[str]
-    off: patterns.Pattern[str]
-    comments: Callable[[str], str]
-
-
 def _c_comments(text: str) -> str:
     """Without `/* … */` and `// …`; in one pass, whatever is left open."""
     parts: list[str] = []
@@ -227,131 +205,53 @@ def _c_comments(text: str) -> str:
     return _LINE_COMMENTS.sub(" ", " ".join([*parts, text[at:]]))
 
 
+_LINE_COMMENTS = patterns.compile(r"(?m)(?<![:\"'`/])//[^\n]*")
 _HASH_LINES = patterns.compile(r"(?m)^[ \t]*#(?:[^\[\n][^\n]*|$)")
 
 
-def _hash_comments(text: str) -> str:
-    return _HASH_LINES.sub("", text)
+@dataclass(frozen=True, slots=True)
+class _Language:
+    test: patterns.Pattern[str]
+    asserts: patterns.Pattern[str]
+    off: patterns.Pattern[str]
+    c_comments: bool
 
 
-_LINE_COMMENTS = patterns.compile(r"(?m)(?<![:\"'`/])//[^\n]*")
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """`tests.toml`. `manifests`: file name -> the headers of its sections about tests, and lines about tests in any other."""
 
-_JS = _Rules(
-    patterns.compile(
-        r"\b(?:x?it|x?test|specify|Deno\.test)(?:\.\w+)*(?:\([^()\n]{0,300}\))?\s*\(\s*(?:'(?P<name>[^'\n]{0,200})'|\"(?P<name2>[^\"\n]{0,200})\"|`(?P<name3>[^`\n]{0,200})`)"
-    ),
-    patterns.compile(
-        r"\b(?:expect|assert(?:\.\w+)*|should|t\.(?:is|true|false|deepEqual|throws|not|like|regex|assert)\w*)\s*\("
-    ),
-    patterns.compile(
-        r"\b(?:it|test|describe|context|suite)\.(?:skip|todo|only|failing|fixme)\b|\bx(?:it|test|describe)\b|\bf(?:it|describe)\b"
-        r"|\bskip\s*:\s*(?:true|['\"])|\bt\.skip\("
-    ),
-    _c_comments,
-)
-_JVM = _Rules(
-    patterns.compile(
-        r"@(?:Test|ParameterizedTest|RepeatedTest|Theory)\b(?:\([^)]{0,300}\))?(?:\s{0,80}@\w+(?:\([^)]{0,300}\))?){0,3}\s*"
-        r"(?:(?:public|private|protected|internal|open|override|suspend|static|final|void|fun)\s+){0,6}(?P<name>`[^`]+`|\w+)\s*\("
-    ),
-    patterns.compile(r"\b(?:assert\w*|verify|should\w*|expect\w*|fail)\s*[({]"),
-    patterns.compile(r"@(?:Disabled|Ignore)\w*\b|\bassume\w*\("),
-    _c_comments,
-)
-_CSHARP = _Rules(
-    patterns.compile(
-        r"\[(?:Fact|Theory|Test|TestCase|TestMethod)\b[^\]]{0,300}\](?:\s{0,80}\[[^\]]{0,300}\]){0,3}\s{0,80}(?:[\w<>\[\]?]{1,80}\s{1,80}){1,8}?(?P<name>\w{1,200})\s{0,80}\(",
-        patterns.ASCII,
-    ),
-    patterns.compile(r"\b(?:Assert\.\w+|\w+\.Should\w*|Verify)\s*[(<]"),
-    patterns.compile(r"\[Ignore\b|\bSkip\s*=|\[Explicit\b"),
-    _c_comments,
-)
-_CPP = _Rules(
-    patterns.compile(
-        r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|SECTION|BOOST_AUTO_TEST_CASE|START_TEST)\s{0,80}\(\s{0,80}(?P<name>[^)\n]{1,300})\)"
-        r"|\bvoid\s+(?P<name2>test_\w+)\s*\("
-    ),
-    patterns.compile(
-        r"\b(?:EXPECT_|ASSERT_|REQUIRE|CHECK|BOOST_(?:CHECK|REQUIRE|TEST)|assert|ck_assert|TEST_ASSERT)\w*\s*\("
-    ),
-    patterns.compile(r"\bGTEST_SKIP\b|\bDISABLED_\w+|\[\.\]|\[!hide\]|#if\s+0\b"),
-    _c_comments,
-)
-_RUBY = _Rules(
-    patterns.compile(
-        r"(?m)^[ \t]*(?:it|specify|test|scenario|example)[ \t]{0,40}\(?[ \t]{0,40}(?:'(?P<name>[^'\n]*)'|\"(?P<name2>[^\"\n]*)\")"
-        r"|^[ \t]*def[ \t]+(?P<name3>test_\w+)"
-    ),
-    patterns.compile(r"\b(?:expect|assert\w*|refute\w*|should\w*|must_\w+|wont_\w+)\b"),
-    patterns.compile(r"\b(?:xit|xdescribe|xcontext|pending|skip|fit|fdescribe)\b"),
-    _hash_comments,
-)
-_RULES: dict[str, _Rules] = {
-    ".py": _Rules(
-        patterns.compile(r"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(?P<name>test\w*)\s*\("),
-        patterns.compile(r"\bassert\b|\.assert\w+\(|\braises\("),
-        _OFF_PYTHON,
-        _hash_comments,
-    ),
-    ".go": _Rules(
-        patterns.compile(
-            r"(?m)^func\s+(?P<name>(?:Test|Benchmark|Fuzz|Example)\w*)\s*\(|\bt\.Run\(\s*\"(?P<name2>[^\"]+)\""
-        ),
-        patterns.compile(
-            r"\b[tb]\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require)\.\w+\(|\bExpect\("
-        ),
-        patterns.compile(r"\b[tb]\.(?:Skip|Skipf|SkipNow)\(|//go:build\s+ignore"),
-        _c_comments,
-    ),
-    ".rs": _Rules(
-        patterns.compile(
-            r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|proptest)\b[^\]]{0,300}\](?:\s{0,80}#\[[^\]]{0,300}\]){0,3}\s*(?:pub\s+)?(?:async\s+)?"
-            r"fn\s+(?P<name>\w+)"
-        ),
-        patterns.compile(
-            r"\b(?:assert\w*|prop_assert\w*|debug_assert\w*|panic|matches)!\s*[(\[{]|#\[should_panic"
-        ),
-        patterns.compile(r"#\[ignore\b|#\[cfg\(any\(\)\)\]"),
-        _c_comments,
-    ),
-    ".ex": _Rules(
-        patterns.compile(r"\btest\s+\"(?P<name>[^\"]+)\""),
-        patterns.compile(r"\b(?:assert|refute)\w*\b"),
-        patterns.compile(r"@tag\s+:?skip"),
-        _hash_comments,
-    ),
-    ".php": _Rules(
-        patterns.compile(r"\bfunction\s+(?P<name>test\w+)\s*\("),
-        patterns.compile(r"->assert\w+\(|::assert\w+\(|->expect\w+\(|\bexpect\("),
-        patterns.compile(r"markTest(?:Skipped|Incomplete)"),
-        _c_comments,
-    ),
-    ".swift": _Rules(
-        patterns.compile(
-            r"\bfunc\s+(?P<name>test\w+)\s*\(|@Test(?:\([^)]{0,300}\))?\s*func\s+(?P<name2>\w+)"
-        ),
-        patterns.compile(r"\bXCT\w+\(|#expect\(|#require\("),
-        patterns.compile(r"\bXCTSkip\w*|\.disabled\("),
-        _c_comments,
-    ),
-    ".bats": _Rules(
-        patterns.compile(r"(?m)^@test\s+(?:'(?P<name>[^'\n]*)'|\"(?P<name2>[^\"\n]*)\")"),
-        patterns.compile(r"(?m)^[ \t]*(?:\[|assert\w*|refute\w*)"),
-        patterns.compile(r"(?m)^[ \t]*skip\b"),
-        _hash_comments,
-    ),
-    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"), _JS),
-    **dict.fromkeys((".java", ".kt", ".kts", ".scala", ".groovy"), _JVM),
-    ".cs": _CSHARP,
-    **dict.fromkeys((".c", ".cc", ".cpp", ".cxx", ".h", ".hpp"), _CPP),
-    ".rb": _RUBY,
-}
-_RULES[".exs"] = _RULES[".ex"]
+    files: patterns.Pattern[str]
+    settings: patterns.Pattern[str]
+    manifests: dict[str, dict[str, patterns.Pattern[str]]]
+    languages: dict[str, _Language]
 
 
-def _by_patterns(text: str, rules: _Rules) -> Tests:
-    code = rules.comments(text)
+@cache
+def _rules() -> _Rules:
+    read = table(__package__, "tests.toml")
+    return _Rules(
+        patterns.compile(read["files"]),
+        patterns.compile(read["settings"]),
+        {
+            name: {key: patterns.compile(text) for key, text in entry.items()}
+            for name, entry in read["manifest"].items()
+        },
+        {
+            suffix: _Language(
+                patterns.compile(entry["test"]),
+                patterns.compile(entry["asserts"]),
+                patterns.compile(entry["off"]),
+                entry["comments"] == "c",
+            )
+            for entry in read["language"]
+            for suffix in entry["suffixes"]
+        },
+    )
+
+
+def _by_patterns(text: str, rules: _Language) -> Tests:
+    code = _c_comments(text) if rules.c_comments else _HASH_LINES.sub("", text)
     found = Tests(off=Counter(" ".join(match[0].split()).strip("( ") for match in rules.off.finditer(code)))
     places = [
         (
@@ -371,27 +271,13 @@ def _by_patterns(text: str, rules: _Rules) -> Tests:
 
 # How tests are run
 
-_SETTINGS = patterns.compile(
-    r"(?:^|/)(?:pytest\.ini|tox\.ini|\.coveragerc|noxfile\.py|jest\.config\.\w+|vitest\.(?:config|workspace)\.\w+|\.mocharc\.\w+"
-    r"|karma\.conf\.\w+|phpunit\.xml(?:\.dist)?|\.rspec|nextest\.toml|playwright\.config\.\w+|cypress\.config\.\w+)$"
-)
-_SECTIONS = {
-    "pyproject.toml": (patterns.compile(r"\[tool\.(?:pytest|coverage|tox|nox|hatch\.envs)"), None),
-    "setup.cfg": (patterns.compile(r"\[tool:pytest\]"), None),
-    "Cargo.toml": (
-        patterns.compile(r"\[\[(?:test|bench)\]\]"),
-        patterns.compile(r"[ \t]*(?:autotests|test|harness)[ \t]*="),
-    ),
-}
-"""File name -> the headers of its sections about tests, and the lines about tests in any other section."""
-
 _PACKAGE_KEYS = ("jest", "mocha", "ava", "vitest")
 _PACKAGE_SCRIPT = patterns.compile(r"(?:pre|post)?test(?::[\w:-]+)?")
 
 
 def changed_settings(file: FileText) -> str:
     """In words, that a file says how the project's tests are run and is changed there; "" where it is not."""
-    if _SETTINGS.search(file.path):
+    if _rules().settings.search(file.path):
         return "decides how the tests are run" if file.old != file.new else ""
     if file.old is None:
         return ""
@@ -404,14 +290,14 @@ def _about_tests(path: str, text: str) -> object:
     name = PurePosixPath(path).name
     if name == "package.json":
         return _package_tests(text)
-    if name not in _SECTIONS:
+    about = _rules().manifests.get(name)
+    if about is None:
         return None
-    header, anywhere = _SECTIONS[name]
     kept, inside = [], False
     for line in text.split("\n"):
         if line.startswith("["):
-            inside = header.match(line) is not None
-        if line.strip() and (inside or (anywhere is not None and anywhere.match(line))):
+            inside = about["header"].match(line) is not None
+        if line.strip() and (inside or ("anywhere" in about and about["anywhere"].match(line))):
             kept.append(line.rstrip())
     return kept
 

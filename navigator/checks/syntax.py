@@ -12,11 +12,12 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import PurePosixPath
 from xml.parsers import expat
 
 from navigator.model import patterns
-from navigator.model.json_text import TooDeep, read_json, read_toml
+from navigator.model.json_text import TooDeep, read_json, read_toml, table
 from navigator.process.bounded.run import WorkerLost, run_bounded
 
 _MAX_BYTES = 5_000_000
@@ -187,44 +188,17 @@ def _utf8(content: bytes) -> str | None:
         return None
 
 
-_LEADER = r"(?:#+|//+!?|/\*+|\*|<!--|--|;+|%+|\{/\*|\{#|\(\*|\"\"\"|'''|REM\b)"
-_DOTS = r"(?:\.{3,}|\u2026)"
-_CODE = (
-    r"(?:code|file|files|functions?|methods?|class(?:es)?|implementations?|contents?|imports?|logic|lines?|tests?|body"
-    r"|module|script|definitions?|fields?|props?|properties|routes|handlers?|cases|styles|rules|config(?:uration)?"
-    r"|sections?|document|stuff)"
-)
-_WHICH = r"(?:rest|remainder|remaining|existing|previous|original|other|unchanged|same)"
-_STANDS = (
-    r"(?:(?:remains?|stays?|is|are|continues?)\s+(?:\w+\s+)?"
-    r"(?:unchanged|the same|same|here|omitted|elided|as (?:is|before|above))"
-    r"|unchanged|remains?|stays?|omitted|elided|goes here|go here|here|as before|as is|as above|same as before|for brevity"
-    r"|not shown|continues?(?: here)?)"
-)
-_WITH_DOTS = patterns.compile(
-    rf"\b{_WHICH}\b(?:\s+\w+){{0,3}}?\s+{_CODE}\b|\b(?:rest|remainder)\s+of\b|\b{_CODE}\s+{_STANDS}\b"
-    rf"|\b(?:same as before|as before|unchanged|no changes?|omitted|for brevity|remains? the same)\b|^\W*{_WHICH}\W*$",
-    patterns.IGNORECASE,
-)
-_WITHOUT_DOTS = patterns.compile(
-    rf"(?:keep\s+)?(?:the\s+|all\s+|your\s+)*"
-    rf"(?:(?:rest|remainder)\s+of\s+(?:(?:the|this|your|that)\s+)?(?:\w+\s+)?{_CODE}(?:\s+{_STANDS})?"
-    rf"|(?:rest|remainder)\s+{_STANDS}"
-    rf"|{_WHICH}\s+(?:\w+\s+)?{_CODE}\s+{_STANDS}"
-    rf"|{_CODE}\s+(?:omitted|elided|unchanged|remains? (?:unchanged|the same))"
-    rf"|no\s+changes?\s+(?:here|below|above|needed here|to the rest.*)"
-    rf"|same\s+as\s+before|(?:everything|all) else\s+{_STANDS})[\s.)\]]*",
-    patterns.IGNORECASE,
-)
-_COMMENT = patterns.compile(_LEADER, patterns.IGNORECASE)
 _CLOSERS = ("*/}", "*/", "-->", "#}", "*)", '"""', "'''")
-_BARE = patterns.compile(rf"{_DOTS}|[\[(<]")
-_HAS_DOTS = patterns.compile(_DOTS)
-# JavaScript spreads (`...rest,`): dots that touch a word, in code, unless dots follow the words too.
-_SPREAD, _DOTS_LAST = patterns.compile(rf"{_DOTS}\w"), patterns.compile(rf"{_DOTS}[\s)\]>]*$")
-_ONLY_DOTS = patterns.compile(
-    rf"(?:{_LEADER}\s*)?{_DOTS}(?:\s*(?:\*/\}}?|-->|#\}}|\*\)))?", patterns.IGNORECASE
-)
+
+
+@cache
+def _omissions() -> dict[str, patterns.Pattern[str]]:
+    """The patterns of `omissions.toml` by name, with its words in them."""
+    read = table(__package__, "omissions.toml")
+    found = read["patterns"]
+    for name, word in read["words"].items():
+        found = {key: text.replace(f"%{name}%", word) for key, text in found.items()}
+    return {key: patterns.compile(text, patterns.IGNORECASE) for key, text in found.items()}
 
 
 def omission_in(old: str, new: str) -> str | None:
@@ -259,15 +233,18 @@ def _filled_lines(text: str) -> int:
 def _is_placeholder(line: str, *, shorter: bool) -> bool:
     if len(line) > 300 or not line.strip():
         return False
-    if _ONLY_DOTS.fullmatch(line.strip()):
-        return shorter and (line.strip() not in {"...", "\u2026"} or not line[0].isspace())
     said = line.strip()
-    if comment := _COMMENT.match(said):
+    known = _omissions()
+    if known["only_dots"].fullmatch(said):
+        return shorter and (said not in {"...", "\u2026"} or not line[0].isspace())
+    if comment := known["comment"].match(said):
         said = said[comment.end() :]
         closer = next((closer for closer in _CLOSERS if said.endswith(closer)), "")
         said = said.removesuffix(closer).strip()
-    elif _BARE.match(said) is None or (_SPREAD.search(line) and not _DOTS_LAST.search(line)):
+    elif known["bare"].match(said) is None or (
+        known["spread"].search(line) and not known["dots_last"].search(line)
+    ):
         return False
-    if _HAS_DOTS.search(said):
-        return _WITH_DOTS.search(_HAS_DOTS.sub(" ", said).strip(" ()[]<>.")) is not None
-    return _WITHOUT_DOTS.fullmatch(said.strip(" ()[]<>.")) is not None
+    if known["dots"].search(said):
+        return known["with_dots"].search(known["dots"].sub(" ", said).strip(" ()[]<>.")) is not None
+    return known["without_dots"].fullmatch(said.strip(" ()[]<>.")) is not None

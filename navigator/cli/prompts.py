@@ -14,7 +14,7 @@ from navigator.config.paths import config_path, resource_dir
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.model.errors import ConfigError, Conflict
 from navigator.model.states import Role
-from navigator.model.text import safe_line, safe_text
+from navigator.model.text import safe_text
 
 if TYPE_CHECKING:
     from navigator.actions.prompt_trial import Trial
@@ -133,19 +133,12 @@ def _compare_packaged(name: str) -> None:
     default=None,
     help="Role to render the prompt for.",
 )
-@click.option("--send", is_flag=True, help="Send the prompt to the role's server, if its model is resident.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_json: bool) -> None:
-    """Render a task's prompt with a template and count its tokens; with --send, send it and show the checked answer.
-
-    Nothing is recorded, and no statistic counts it.
-    """
-    import asyncio
-
-    from navigator.actions.prompt_trial import send as send_trial
+def try_one(ids: tuple[str, ...], name: str, role: str | None, as_json: bool) -> None:
+    """Render a task's prompt with a template and count its tokens. Nothing is sent."""
     from navigator.actions.prompt_trial import try_prompt
     from navigator.cli.session import reading, state_paths
-    from navigator.config.settings import load_settings, time_scale
+    from navigator.config.settings import load_settings
 
     paths, settings, library = state_paths(), load_settings(), _own()
     wanted = Role(role) if role else None
@@ -154,53 +147,21 @@ def try_one(ids: tuple[str, ...], name: str, role: str | None, send: bool, as_js
         with reading(paths) as store:
             trial = try_prompt(paths, settings, store, library, identifier, name=name, role=wanted)
         if not as_json:
-            _show_trial(trial, whole=not send)
-        came = None
-        if send:
-            came = asyncio.run(send_trial(paths, settings, trial, time_scale=time_scale(None)))
-            if not as_json:
-                _say_answer(came)
-        documents.append({**trial.document(), "sent": send, **(came or {})})
+            _show_trial(trial)
+        documents.append(trial.document())
     if as_json:
-        output.print_json({"trials": documents, "recorded": False})
+        output.print_json({"trials": documents})
 
 
-def _show_trial(trial: Trial, *, whole: bool) -> None:
+def _show_trial(trial: Trial) -> None:
     instead = "" if trial.place == trial.prompt.name else f" instead of {trial.place}"
     output.say(f"{trial.task.id}  {trial.prompt.version}{instead}, for the {trial.role.value}", bold=True)
     how = "counted" if trial.exact else "estimated"
     for number, (messages, tokens) in enumerate(zip(trial.conversations, trial.tokens, strict=True), 1):
         part = f"part {number} of {len(trial.conversations)}: " if len(trial.conversations) > 1 else ""
         output.say(f"  {part}{tokens:,} tokens ({how}); the server has room for {trial.room:,}.")
-        if not whole:
-            continue
         for message in messages:
             output.say(f"\n── {message['role']} ──", fg="cyan")
             output.emit(safe_text(message["content"]))
     for words in trial.too_large:
         output.say(f"  Too large: {words}.", fg="red")
-
-
-def _say_answer(came: dict[str, Any]) -> None:
-    for answer in came["answers"]:
-        output.say(f"\n── {safe_line(came['model'])} ──", fg="cyan")
-        output.emit(safe_text(answer))
-    becomes = came["becomes"]
-    output.say(f"\nWould become: {becomes['what']}", bold=True)
-    for edit in becomes.get("edits", ()):
-        output.say(f"  {safe_line(edit['path'])}  ({edit['rung']})")
-    for words in (*becomes.get("problems", ()), becomes.get("reason", "")):
-        if words:
-            output.say(f"  {safe_line(words)}")
-    review = becomes.get("review")
-    if review:
-        if review["verdict"] == "UNREVIEWED":
-            output.say(f"  {safe_line(review['summary'])}")
-        for finding in review["findings"]:
-            where = (
-                f"{finding['path']}:{finding['line']}" if finding["anchored"] else "unanchored, not counted"
-            )
-            output.say(
-                f"  {finding['severity']} · {finding['kind']} · {safe_line(where)}: {safe_line(finding['message'])}"
-            )
-    output.note("Nothing was recorded.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -23,34 +22,15 @@ if TYPE_CHECKING:
     from navigator.setup.render import Servers
     from navigator.setup.sglang_flags import FlagSource
 
-_FILTERS_LOGS = 253
-"""The systemd from which on a unit can keep lines out of the journal."""
-
 _ROLE = click.Choice([Role.GENERATOR.value, Role.REVIEWER.value])
 
 
 @click.command("install")
 @click.option("--profile", "profile_name", help="A packaged pair of models, or the path of a .toml file.")
-@click.option(
-    "--user", "scope", flag_value="user", default="user", help="For your own systemd (the default)."
-)
-@click.option("--system", "scope", flag_value="system", help="For the system's systemd; needs root.")
-@click.option(
-    "--host", help="Install on another machine, by ssh: a name that ssh knows, or user@host (with --user)."
-)
-@click.option(
-    "--service-user", help="User the servers run as (--system); by default the user who called sudo."
-)
+@click.option("--host", help="Install on another machine, by ssh: a name that ssh knows, or user@host.")
 @click.option("--sglang", help="SGLang's virtual environment, or its python.")
-@click.option("--for-version", help="Render for this version without an installed SGLang.")
 @click.option("--model", "models", multiple=True, metavar="ROLE=PATH", help="Folder of a role's model.")
-@click.option(
-    "--speculate", "speculate", multiple=True, type=_ROLE, help="Use speculative decoding for this role."
-)
 @click.option("--sleep", "asleep", is_flag=True, help="Set up servers that both stay up (strategy sleep).")
-@click.option(
-    "--no-keys", is_flag=True, help="Set up servers without API keys: any local program can use them."
-)
 @click.option(
     "--overwrite", is_flag=True, help="Also overwrite files that were changed, or not written by Navigator."
 )
@@ -59,51 +39,43 @@ _ROLE = click.Choice([Role.GENERATOR.value, Role.REVIEWER.value])
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
-@click.option("--root", type=click.Path(path_type=Path), default=Path("/"), hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def install(
     profile_name: str | None,
-    scope: str,
     host: str | None,
-    service_user: str | None,
     sglang: str | None,
-    for_version: str | None,
     models: tuple[str, ...],
-    speculate: tuple[str, ...],
     asleep: bool,
-    no_keys: bool,
     overwrite: bool,
     uninstall: bool,
     yes: bool,
     dry_run: bool,
-    root: Path,
     as_json: bool,
 ) -> None:
     """Write the model servers' units, their keys and swap.conf, after showing them and asking."""
-    places = _unit_places(scope, service_user, root, dry_run, host)
+    from navigator.setup.places import user_places
+
+    places = user_places() if host is None else _places_on(host)
     if uninstall:
         _uninstall(places, yes=yes, dry_run=dry_run, as_json=as_json)
         return
     from navigator.config.paths import resource_dir
     from navigator.setup.files import action_for, refuse_others
-    from navigator.setup.install import systemd_version
+    from navigator.setup.install import carry_out, reload_systemd
     from navigator.setup.profiles import load_profile
-    from navigator.setup.render import Servers, render
+    from navigator.setup.render import Servers, render, settings_snippet
 
     data = resource_dir("swap")
     profile = load_profile(profile_name or _fitting_profile(data / "profiles", places), data / "profiles")
-    source, python = _sglang(data / "flags", sglang, for_version, places)
+    source = _flag_source(data / "flags" / "list_flags.py", sglang, places)
     wanted = Servers(
         profile,
         places,
-        python,
+        source.installed.python,
         source.table(),
         data / "units",
         models=_models(models),
-        speculation=frozenset(map(Role, speculate)),
         asleep=asleep,
-        keys=not no_keys,
-        filtered_log=places.scope == "system" and systemd_version(places.on) >= _FILTERS_LOGS,
     )
     left_out = _checked(wanted, source)
     files = render(wanted)
@@ -114,11 +86,13 @@ def install(
         if not overwrite:
             refuse_others(changes)
         _confirm(f"Write {plural(len(changes), 'file')}?", yes)
-        _write_units(places, changes, document)
+        carry_out(changes)
+        document |= {"written": True, "reload": reload_systemd(places)}
+    snippet = settings_snippet(wanted)
     if as_json:
-        output.print_json({**document, "settings": _snippet(wanted)})
+        output.print_json({**document, "settings": snippet})
     else:
-        _say_next(wanted, document)
+        _say_next(wanted, document, snippet)
     if document["reload"]:
         sys.exit(1)
 
@@ -131,12 +105,10 @@ def _plan_json(
 
     return {
         "host": wanted.places.on.host,
-        "scope": wanted.places.scope,
         "profile": wanted.profile.name,
         "sglang": {
             "version": wanted.known.version,
             "python": str(wanted.python),
-            "checked_by": wanted.known.origin,
             "left_out": left_out,
         },
         "files": [
@@ -148,33 +120,12 @@ def _plan_json(
     }
 
 
-def _unit_places(scope: str, service_user: str | None, root: Path, dry_run: bool, host: str | None) -> Places:
-    from navigator.setup.places import system_places, user_places
-
-    if host is not None:
-        return _places_on(host, scope, service_user)
-    if scope == "user":
-        if service_user:
-            raise UsageError(
-                "--service-user needs --system.", hint="Your own systemd runs the servers as you."
-            )
-        return user_places()
-    if os.geteuid() != 0 and not dry_run:
-        raise UsageError("Only root can write the system's units.", hint="Run it with sudo, or use --user.")
-    return system_places(service_user or os.environ.get("SUDO_USER", "") or "root", root)
-
-
-def _places_on(host: str, scope: str, service_user: str | None) -> Places:
+def _places_on(host: str) -> Places:
     from navigator.config.settings import SystemdSettings
     from navigator.setup.places import places_on
     from navigator.swap.remote.machine import There
     from navigator.swap.remote.ssh import SshConnection
 
-    if scope != "user" or service_user:
-        raise UsageError(
-            "--host installs for the systemd of the user that ssh logs in as.",
-            hint="For the system's units run `sudo navigator swap install --system` on that machine.",
-        )
     try:
         SystemdSettings(host=host)
     except ValueError:
@@ -202,32 +153,23 @@ def _fitting_profile(folder: Path, places: Places) -> str:
     return max(fitting, key=lambda each: each.gpu_mib).name
 
 
-def _sglang(tables: Path, named: str | None, version: str | None, places: Places) -> tuple[FlagSource, Path]:
-    """Where the flags come from, and the python that the units will run."""
+def _flag_source(program: Path, named: str | None, places: Places) -> FlagSource:
+    """The SGLang that the units will run, which says what its flags are."""
     import platformdirs
 
-    from navigator.setup.sglang_flags import FlagSource, find_sglang, packaged_versions
+    from navigator.setup.sglang_flags import FlagSource, find_sglang
 
-    cache = platformdirs.user_cache_path("navigator")
-    if version is not None:
-        home = places.scripts.parents[2] if places.scripts else Path.home()
-        python = Path(named or "~/sglang/.venv")
-        python = home / Path(*python.parts[1:]) if python.parts[0] == "~" else python.absolute()
-        python = python if python.name.startswith("python") else python / "bin" / "python"
-        output.note(f"Rendered for SGLang {version} at {python} from the packaged list of its flags.")
-        return FlagSource(tables, cache, version=version), python
     found = find_sglang(named, places.on)
     if found is None:
-        versions = " or ".join(packaged_versions(tables))
         raise MissingPart(
             f"No SGLang was found{f' on {places.on.host}' if places.on.host else ''}, so its flags are unknown.",
             hint=(
                 "Install it from Navigator's checkout with `pip install '.[serve]'` in an environment of its own and give that"
-                f" with --sglang PATH, or use --for-version {versions}."
+                " with --sglang PATH."
             ),
         )
     output.note(f"Asking SGLang {found.version} at {found.python} for its flags …")
-    return FlagSource(tables, cache, installed=found), found.python
+    return FlagSource(found, program, platformdirs.user_cache_path("navigator"))
 
 
 def _models(given: Iterable[str]) -> dict[Role, str]:
@@ -268,13 +210,9 @@ def _without_config(words: tuple[str, ...]) -> list[str]:
 def _show_changes(wanted: Servers, changes: list[PlannedFile], left_out: list[str], *, quiet: bool) -> None:
     from navigator.setup.files import shown_diff
 
-    asked = "its own parser" if wanted.known.origin == "parser" else "the packaged list"
-    output.note(f"Every flag was checked against SGLang {wanted.known.version} ({asked}).")
+    output.note(f"Every flag was checked by the parser of SGLang {wanted.known.version}.")
     if left_out:
         output.note(f"Left out, because this version does not have them: {', '.join(left_out)}.")
-    here = not wanted.places.on.host
-    if here and wanted.python.name.startswith("python") and not wanted.python.exists():
-        output.note(f"{wanted.python} does not exist: the units cannot start before it does.")
     if quiet:
         return
     for planned in changes:
@@ -293,38 +231,22 @@ def _confirm(question: str, yes: bool) -> None:
     click.confirm(question, abort=True, err=True)
 
 
-def _write_units(places: Places, changes: list[PlannedFile], document: dict[str, Any]) -> None:
-    from navigator.setup.install import carry_out, reload_systemd
-
-    carry_out(changes)
-    document["written"] = True
-    if places.units.is_relative_to("/etc") or places.scope == "user":
-        document["reload"] = reload_systemd(places)
-
-
-def _snippet(wanted: Servers) -> str:
-    from navigator.setup.render import settings_snippet
-
-    return settings_snippet(wanted)
-
-
-def _say_next(wanted: Servers, document: dict[str, Any]) -> None:
+def _say_next(wanted: Servers, document: dict[str, Any], snippet: str) -> None:
     from navigator.config.paths import config_path
 
     if document["reload"]:
         output.note(f"Written, but systemd did not reload: {document['reload']}.")
         output.note(f"Run it later: {' '.join([*wanted.places.systemctl, 'daemon-reload'])}")
-    output.note(f"Add to {config_path()}:\n\n{_snippet(wanted)}")
+    output.note(f"Add to {config_path()}:\n\n{snippet}")
     if document["dry_run"]:
         output.note("Nothing was written.")
         return
-    if wanted.keys:
-        output.note(
-            f"Navigator reads the key from a variable: run `set -a; . {wanted.places.keys_env}`, or start its unit."
-        )
+    output.note(
+        f"Navigator reads the key from a variable: run `set -a; . {wanted.places.keys_env}`, or start its unit."
+    )
     if host := wanted.places.on.host:
         output.note(f"To keep the servers running without a login there: ssh {host} loginctl enable-linger")
-    elif wanted.places.scope == "user" and shutil.which("loginctl"):
+    elif shutil.which("loginctl"):
         output.note("To keep the servers running after you log out: loginctl enable-linger")
     output.note("Next: navigator swap to generator")
 
@@ -343,11 +265,10 @@ def _uninstall(places: Places, *, yes: bool, dry_run: bool, as_json: bool) -> No
     if planned and not dry_run:
         _confirm("Remove these files?", yes)
         planned = [each for each in take_back(places) if each.action != "absent"]
-        if places.units.is_relative_to("/etc") or places.scope == "user":
-            failed = reload_systemd(places)
+        failed = reload_systemd(places)
     if as_json:
         files = [{"path": str(e.path), "action": e.action, "reason": e.reason} for e in planned]
-        output.print_json({"scope": places.scope, "files": files, "dry_run": dry_run, "reload": failed})
+        output.print_json({"files": files, "dry_run": dry_run, "reload": failed})
     elif failed:
         output.note(f"systemd did not reload: {failed}.")
     if failed or any(each.action == "kept" for each in planned):

@@ -52,7 +52,7 @@ def measure(round_trips: int, yes: bool, time_scale: float | None, as_json: bool
     if strategy.both_resident:
         raise Conflict(f'Strategy "{strategy.name}" keeps both models loaded: there is no swap to measure.')
     verb = Conduct()
-    args = ConductArgs(do="measure", round_trips=round_trips, strategy=strategy.recorded)
+    args = ConductArgs(do="measure", round_trips=round_trips)
     with reading(paths) as store:
         verb.require(store, args)
         newest = max((swap.id for swap in store.swaps(1)), default=0)

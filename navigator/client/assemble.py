@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from navigator.client.errors import (
@@ -375,27 +373,10 @@ class RetryPolicy:
         return max(jittered, retry_after + self.rng.uniform(0, backoff / 4))
 
 
-def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Seconds from a Retry-After header: a number, or an HTTP date (RFC 9110, section 10.2.3).
-
-    Returns:
-        At least 0; None where the header is absent or not to be understood.
-    """
-    if not value:
-        return None
-    text = value.strip()
+def parse_retry_after(value: str | None) -> float | None:
+    """Seconds from a Retry-After header that is a number; None where it is absent or a date."""
     try:
-        seconds = float(text)
+        seconds = float(value or "")
     except ValueError:
-        return _until(text, now or datetime.now(UTC))
+        return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _until(text: str, now: datetime) -> float | None:
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - now).total_seconds())

@@ -244,7 +244,6 @@ class Load:
     running: int
     waiting: int
     token_usage: float | None = None
-    tokens_per_second: float | None = None
     room: int | None = None
     queue_told: bool = True
 
@@ -261,7 +260,6 @@ class ModelInfo:
     kind: ServerKind
     names: tuple[str, ...] = ()
     path: str = ""
-    context_tokens: int | None = None
 
 
 # How many requests a role may have in flight: max_inflight, fewer while the server asks for patience.
@@ -269,13 +267,6 @@ class ModelInfo:
 # Additive increase, multiplicative decrease, as TCP does it: a refusal halves the limit, each success adds a
 # part of one. Refusals of requests that were already under way when the limit was last halved do not halve it
 # again, since they tell nothing new.
-
-
-@dataclass(slots=True)
-class Slot:
-    """One request's right to be in flight; `epoch` is how often the limit had been halved when it began."""
-
-    epoch: int
 
 
 class Limiter:
@@ -310,11 +301,11 @@ class Limiter:
         return sum(not future.done() for future in self._waiting)
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[Slot]:
-        """Wait for a place, hold it, give it back whatever happens."""
+    async def slot(self) -> AsyncIterator[int]:
+        """Wait for a place, hold it, give it back whatever happens: how often the limit had been halved when it was taken."""
         await self._enter()
         try:
-            yield Slot(self._epoch)
+            yield self._epoch
         finally:
             self._in_flight -= 1
             self._wake()
@@ -324,9 +315,9 @@ class Limiter:
         self._width = min(float(self.max_inflight), self._width + 1.0 / self._width)
         self._wake()
 
-    def overloaded(self, slot: Slot) -> None:
+    def overloaded(self, epoch: int) -> None:
         """A request was refused for load: halve, unless the limit was halved since it began."""
-        if slot.epoch != self._epoch:
+        if epoch != self._epoch:
             return
         self._epoch += 1
         self._width = max(1.0, self._width / 2)

@@ -225,7 +225,8 @@ class ModelClient:
         """What the server says it serves; raises as `models`."""
         kind = await self.kind()
         listed = await self._listed()
-        return probe.describe_models(kind, listed, await self._weights_path() if kind == "sglang" else "")
+        path = await self._weights_path() if kind == "sglang" else ""
+        return ModelInfo(kind, tuple(entry["id"] for entry in listed), path)
 
     async def require_model(self) -> ModelInfo:
         """`model_info`, if the wanted model is among what is served.
@@ -378,8 +379,8 @@ class ModelClient:
             before = assembly.chars
             fresh = 0
             try:
-                for event in parser.feed(chunk):
-                    self._take(assembly, event.data)
+                for data in parser.feed(chunk):
+                    self._take(assembly, data)
                     fresh += 1
             except SSEOverflow as error:
                 raise BadAnswer(f"The server sent {error}.") from None
@@ -392,8 +393,8 @@ class ModelClient:
             if fresh and assembly.started:
                 reschedule(min(clock() + self.timeouts.between_tokens, deadline))
         last = parser.close()
-        if last is not None and last.data.strip() == DONE:
-            self._take(assembly, last.data)
+        if last is not None and last.strip() == DONE:
+            self._take(assembly, last)
             return
         if not events and "event-stream" not in kind:
             raise BadAnswer(f"{self._transport.address} answered with neither an event stream nor JSON.")
@@ -416,9 +417,11 @@ class ModelClient:
         known = assembly.model
         # Some servers repeat the key that they were sent. It goes before anything is cut or kept.
         assembly.event(self._transport.clean(data)) if isinstance(data, str) else assembly.chunk(data)
-        if assembly.model == known or self._numbered:
-            return
-        if not same_model(self.settings.model, assembly.model):
+        if (
+            assembly.model != known
+            and not self._numbered
+            and not same_model(self.settings.model, assembly.model)
+        ):
             raise self._wrong_model(assembly.model)
 
     def _wrong_model(self, answered: str) -> WrongModel:
@@ -489,7 +492,8 @@ class ModelClient:
 
     async def _weights_path(self) -> str:
         status, payload = await self._ask("/model_info")
-        return probe.weights_path(payload) if status == 200 else ""
+        path = payload.get("model_path") if status == 200 and isinstance(payload, dict) else None
+        return path if isinstance(path, str) else ""
 
     async def _ask(self, path: str) -> tuple[int, Any]:
         return await self._transport.get(f"{self._transport.root}{path}", self.timeouts.probe)

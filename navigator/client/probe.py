@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from navigator.client.body import Load, ModelInfo, ServerKind
+from navigator.client.body import Load, ServerKind
 
 Ask = Callable[[str], Awaitable[tuple[int, Any]]]
 """GET a path below the server's root: the status, and the JSON body or None."""
@@ -41,26 +41,6 @@ def kind_by_owner(models: list[dict[str, Any]]) -> ServerKind | None:
         if isinstance(owner, str) and owner.casefold() in _OWNERS:
             return _OWNERS[owner.casefold()]
     return None
-
-
-def weights_path(payload: Any) -> str:
-    """`model_path` of SGLang's `/model_info`, or ""."""
-    path = payload.get("model_path") if isinstance(payload, dict) else None
-    return path if isinstance(path, str) else ""
-
-
-def describe_models(kind: ServerKind, models: list[dict[str, Any]], path: str) -> ModelInfo:
-    """What the lists say, as one value. The context is the first listed model's."""
-    context = None
-    for entry in models[:1]:
-        meta = entry.get("meta")
-        candidates = [
-            entry.get("max_model_len"),
-            entry.get("context_length"),
-            meta.get("n_ctx_train") if isinstance(meta, dict) else None,
-        ]
-        context = next((value for value in candidates if _is_count(value)), None)
-    return ModelInfo(kind, tuple(entry["id"] for entry in models), path, context)
 
 
 async def read_load(kind: ServerKind, ask: Ask, model: str = "") -> Load | None:
@@ -96,12 +76,10 @@ def _loads(payload: Any) -> Load | None:
     if not rows:
         return None
     usages = [float(row["token_usage"]) for row in rows if _is_amount(row.get("token_usage"))]
-    speeds = [float(row["gen_throughput"]) for row in rows if _is_amount(row.get("gen_throughput"))]
     return Load(
         running=sum(_int(row.get("num_running_reqs")) for row in rows),
         waiting=sum(_int(row.get("num_waiting_reqs")) + _grammar(row) for row in rows),
         token_usage=max(usages) if usages else None,
-        tokens_per_second=sum(speeds) if speeds else None,
         room=sum(_int(row.get("max_running_requests")) for row in rows) or None,
     )
 

@@ -8,7 +8,6 @@ Beyond the standard, lines and events are bounded, so that a broken or hostile s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from navigator.model import patterns
 
@@ -20,17 +19,8 @@ class SSEOverflow(ValueError):
     """A line or an event is longer than the parser was told to hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class SSEEvent:
-    """One event. `event` is "message" where the server names none; `id` is the last id seen, or ""."""
-
-    data: str
-    event: str = "message"
-    id: str = ""
-
-
 class SSEParser:
-    """Turns byte chunks into events; where the chunks are cut makes no difference.
+    """Turns byte chunks into the data of events; where the chunks are cut makes no difference.
 
     Args:
         max_line: most bytes of one line, its ending not counted.
@@ -45,11 +35,9 @@ class SSEParser:
         self._first_line = True
         self._data: list[str] = []
         self._data_bytes = 0
-        self._event = ""
-        self._id = ""
 
-    def feed(self, chunk: bytes) -> Iterator[SSEEvent]:
-        """Yield every event that `chunk` completes. The iterator has to be run to its end.
+    def feed(self, chunk: bytes) -> Iterator[str]:
+        """Yield the data of every event that `chunk` completes. The iterator has to be run to its end.
 
         Raises:
             SSEOverflow: a bound is passed; events before that point were yielded.
@@ -72,8 +60,8 @@ class SSEParser:
         self._partial += chunk[position:]
         self._check_line(len(self._partial))
 
-    def close(self) -> SSEEvent | None:
-        """The event whose lines all arrived but whose blank line did not, if there is one.
+    def close(self) -> str | None:
+        """The data of the event whose lines all arrived but whose blank line did not, if there is one.
 
         The standard discards it; some servers close right after `data: [DONE]`, so the caller may look. A
         line cut in its middle is never part of it.
@@ -93,7 +81,7 @@ class SSEParser:
         if size > self._max_line:
             raise SSEOverflow(f"a line of more than {self._max_line} bytes")
 
-    def _line(self, line: bytes) -> SSEEvent | None:
+    def _line(self, line: bytes) -> str | None:
         if self._first_line:
             self._first_line = False
             line = line.removeprefix(_BOM)
@@ -106,16 +94,9 @@ class SSEParser:
             if self._data_bytes > self._max_event:
                 raise SSEOverflow(f"an event of more than {self._max_event} bytes")
             self._data.append(value.decode("utf-8", "replace"))
-        elif name == b"event":
-            self._event = value.decode("utf-8", "replace")
-        elif name == b"id" and b"\0" not in value:
-            self._id = value.decode("utf-8", "replace")
-        # Comments (an empty name), `retry` and unknown fields carry nothing for us.
+        # Comments (an empty name) and all other fields carry nothing for us.
         return None
 
-    def _dispatch(self) -> SSEEvent | None:
-        data, kind = self._data, self._event
-        self._data, self._event, self._data_bytes = [], "", 0
-        if not data:
-            return None
-        return SSEEvent("\n".join(data), kind or "message", self._id)
+    def _dispatch(self) -> str | None:
+        data, self._data, self._data_bytes = self._data, [], 0
+        return "\n".join(data) if data else None

@@ -16,7 +16,7 @@ import threading
 import unicodedata
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import ConfigError
 from navigator.model.json_text import read_json
@@ -36,69 +36,45 @@ class UnsupportedTokenizer(ValueError):
     """The file is a tokenizer, but not a byte-level BPE that could be counted exactly."""
 
 
-class TokenCounter(Protocol):
-    """Counts tokens. `exact` says whether by the model's own tokenizer; `why` says why not, else it is empty."""
+class TokenCounter:
+    """Counts by a `tokenizer.json`, which is read at the first use; estimates without one, or where it is of another sort.
+
+    Args:
+        path: the file, if there is one.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._why: str | None = None if path else "no tokenizer folder is named in the settings"
+        self._exact: BpeCounter | None = None
 
     @property
     def exact(self) -> bool:
-        """Whether `count` is the tokenizer's own number."""
+        """Whether `count` is the tokenizer's own number. Reads the file at the first use."""
+        return not self.why
 
     @property
     def why(self) -> str:
         """Why the count is an estimate; "" where it is exact."""
+        with self._lock:
+            if self._why is None:
+                assert self._path is not None
+                try:
+                    self._exact, self._why = _load(self._path), ""
+                except UnsupportedTokenizer as error:
+                    self._why = f"{self._path.name}: {error}"
+            return self._why
 
     def count(self, text: str) -> int:
-        """Tokens of `text`, at least 0."""
-
-
-class EstimatedCounter:
-    """Counts by length alone."""
-
-    exact = False
-
-    def __init__(self, why: str = "no tokenizer folder is named in the settings") -> None:
-        self.why = why
-
-    def count(self, text: str) -> int:
-        """UTF-8 bytes divided by `BYTES_PER_TOKEN`, rounded up."""
-        return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
-
-
-class FileCounter:
-    """Counts by a `tokenizer.json`, which is read at the first use; estimates where it is of another sort.
-
-    Args:
-        path: the file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._loaded: BpeCounter | EstimatedCounter | None = None
-
-    @property
-    def exact(self) -> bool:
-        """Whether the file could be turned into an exact counter. Reads it at the first use."""
-        return self._counter().exact
-
-    @property
-    def why(self) -> str:
-        """Why not, or ""."""
-        return self._counter().why
-
-    def count(self, text: str) -> int:
-        """Tokens of `text`.
+        """Tokens of `text`; estimated, its UTF-8 bytes divided by `BYTES_PER_TOKEN`, rounded up.
 
         Raises:
             ConfigError: the file cannot be read or is no tokenizer.
         """
-        return self._counter().count(text)
-
-    def _counter(self) -> BpeCounter | EstimatedCounter:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _load(self._path)
-            return self._loaded
+        if self.exact and self._exact is not None:
+            return self._exact.count(text)
+        return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
 
 
 class BpeCounter:
@@ -108,31 +84,17 @@ class BpeCounter:
         UnsupportedTokenizer: it is not a byte-level BPE of the sort that can be counted exactly.
     """
 
-    exact = True
-    why = ""
-
     def __init__(self, spec: dict[str, Any]) -> None:
         self._nfc = _wants_nfc(spec.get("normalizer"))
         pattern, self._space_in_front = _split_pattern(spec.get("pre_tokenizer"))
         ranks = _ranks(spec.get("model"))
         added = _plain_added_tokens(spec.get("added_tokens"))
         self._added = frozenset(added)
-        self._ids = _ids(spec, ranks, added)
         self._encoding = _encoding(pattern, ranks, added)
 
     def count(self, text: str) -> int:
         """Tokens of `text`."""
         return self._count(self._prepared(text))
-
-    def encode(self, text: str) -> list[int]:
-        """The ids that the model reads for `text`, special tokens' text taken as the text it is.
-
-        Raises:
-            ValueError: an enormous run of one kind of character, which the pattern gives up on.
-        """
-        prepared = self._prepared(text)
-        ranks = self._encoding.encode(prepared, allowed_special=set(self._added), disallowed_special=())
-        return [self._ids[rank] for rank in ranks]
 
     def _prepared(self, text: str) -> str:
         # Lone surrogates are no text; they count as the replacement character a server would make of them.
@@ -163,7 +125,7 @@ def load_counter(tokenizer_dir: str) -> TokenCounter:
         ConfigError: the folder holds no such file.
     """
     if not tokenizer_dir:
-        return EstimatedCounter()
+        return TokenCounter()
     path = Path(tokenizer_dir).expanduser() / "tokenizer.json"
     if not path.is_file():
         raise ConfigError(
@@ -174,11 +136,11 @@ def load_counter(tokenizer_dir: str) -> TokenCounter:
 
 
 @lru_cache(maxsize=8)
-def _file_counter(path: Path) -> FileCounter:
-    return FileCounter(path)
+def _file_counter(path: Path) -> TokenCounter:
+    return TokenCounter(path)
 
 
-def _load(path: Path) -> BpeCounter | EstimatedCounter:
+def _load(path: Path) -> BpeCounter:
     hint = "Let `tokenizer` name the folder of the model that is served, or empty it."
     try:
         if path.stat().st_size > _MAX_FILE:
@@ -190,10 +152,7 @@ def _load(path: Path) -> BpeCounter | EstimatedCounter:
         raise ConfigError(f"{path} is not JSON.", hint=hint) from None
     if not isinstance(spec, dict):
         raise ConfigError(f"{path} is not a tokenizer.", hint=hint)
-    try:
-        return BpeCounter(spec)
-    except UnsupportedTokenizer as error:
-        return EstimatedCounter(f"{path.name}: {error}")
+    return BpeCounter(spec)
 
 
 def _encoding(pattern: str, ranks: dict[bytes, int], added: list[str]) -> tiktoken.Encoding:
@@ -273,17 +232,6 @@ def _plain_added_tokens(added: Any) -> list[str]:
         return []
     tokens = [entry for entry in added if isinstance(entry, dict) and entry.get("special") is not True]
     return list(dict.fromkeys(entry["content"] for entry in tokens if isinstance(entry.get("content"), str)))
-
-
-def _ids(spec: dict[str, Any], ranks: dict[bytes, int], added: list[str]) -> dict[int, int]:
-    """The vocabulary's id of each rank, and of each added token; -1 where the file gives none."""
-    vocabulary = spec["model"].get("vocab") or {}
-    letters = {byte: letter for letter, byte in _byte_letters().items()}
-    ids = {
-        rank: vocabulary.get("".join(letters[byte] for byte in token), -1) for token, rank in ranks.items()
-    }
-    entries = {entry.get("content"): entry.get("id", -1) for entry in spec.get("added_tokens") or []}
-    return ids | {len(ranks) + index: entries[token] for index, token in enumerate(added)}
 
 
 def _byte_letters() -> dict[str, int]:

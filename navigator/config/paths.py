@@ -7,13 +7,9 @@ import os
 import stat
 import tempfile
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from navigator.model.errors import ConfigError, MissingPart
-from navigator.model.json_text import read_toml
 
 CONFIG_VARIABLE = "NAVIGATOR_CONFIG"
 STATE_VARIABLE = "NAVIGATOR_STATE"
@@ -89,14 +85,12 @@ def write_private(path: Path, data: bytes) -> None:
     write_whole(path, data, 0o600)
 
 
-def write_whole(path: Path, data: bytes, mode: int, owner: tuple[int, int] | None = None) -> None:
-    """Put `data` at `path`, whole or not at all (written beside it, then renamed), with its mode and owner from the start."""
+def write_whole(path: Path, data: bytes, mode: int) -> None:
+    """Put `data` at `path`, whole or not at all (written beside it, then renamed), with its mode from the start."""
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             os.fchmod(stream.fileno(), mode)
-            if owner is not None:
-                os.fchown(stream.fileno(), *owner)
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
@@ -163,28 +157,23 @@ class StatePaths:
     def socket(self) -> Path:
         """The conductor's Unix socket.
 
-        A path that the kernel would refuse as too long gives way to a short one in a 0700 folder of this
-        user, which is then written down in the state folder, so that every client finds the same one
-        whatever its environment.
+        A path that the kernel would refuse as too long gives way to one in a 0700 folder of this user below /tmp, which
+        every client finds whatever its environment.
 
         Raises:
-            ConfigError: no short folder could be made.
+            ConfigError: that folder is somebody else's, or cannot be made.
         """
         plain = self.root / "conductor.sock"
         if len(os.fsencode(plain)) <= SOCKET_PATH_LIMIT:
             return plain
-        recorded = self._recorded_socket()
-        if recorded is not None:
-            return recorded
-        short = self._short_folder() / "conductor.sock"
-        try:
-            write_private(self._socket_record, os.fsencode(short))
-        except OSError as error:
+        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
+        short = Path("/tmp") / f"{_APP}-{os.geteuid()}-{digest}"
+        if not _is_private(private_folder(short)):
             raise ConfigError(
-                f"The socket's place cannot be noted in {self.root}: {error.strerror}.",
-                hint=f"Free some space there, or choose a shorter {STATE_VARIABLE}.",
-            ) from error
-        return short
+                f"{short}, for the socket of {self.root}, is not a folder of yours alone.",
+                hint=f"Remove it, or choose a shorter {STATE_VARIABLE}.",
+            )
+        return short / "conductor.sock"
 
     def ensure(self) -> StatePaths:
         """Make the folder and its inner folders, each 0700, and return self.
@@ -206,40 +195,6 @@ class StatePaths:
                     hint=f"Point {STATE_VARIABLE} at a folder that you can write.",
                 ) from error
         return self
-
-    @property
-    def _socket_record(self) -> Path:
-        return self.root / "conductor.sock.path"
-
-    def _recorded_socket(self) -> Path | None:
-        """The short path written down earlier, if its folder is still ours alone (a reboot empties /tmp)."""
-        try:
-            path = Path(os.fsdecode(self._socket_record.read_bytes()))
-        except OSError:
-            return None
-        if _is_private(path.parent) and len(os.fsencode(path)) <= SOCKET_PATH_LIMIT:
-            return path
-        return None
-
-    def _short_folder(self) -> Path:
-        runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
-        folder = Path(runtime) / f"{_APP}-{digest}"
-        fits = len(os.fsencode(folder / "conductor.sock")) <= SOCKET_PATH_LIMIT
-        if runtime and fits and _is_private(Path(runtime)):
-            return private_folder(folder)
-        for parent in (tempfile.gettempdir(), "/tmp"):
-            try:
-                made = Path(tempfile.mkdtemp(prefix=f"{_APP}-", dir=parent))
-            except OSError:
-                continue
-            if len(os.fsencode(made / "conductor.sock")) <= SOCKET_PATH_LIMIT:
-                return made
-            made.rmdir()
-        raise ConfigError(
-            f"No folder with a path short enough for a socket could be made for {self.root}.",
-            hint=f"Choose a shorter {STATE_VARIABLE}.",
-        )
 
 
 def _is_private(folder: Path) -> bool:
@@ -271,9 +226,3 @@ def resource_dir(name: str) -> Path:
         f"The folder {name}/ is missing from this installation of Navigator.",
         hint="Reinstall the package navigator-cascade.",
     )
-
-
-@cache
-def table(package: str, name: str) -> dict[str, Any]:
-    """The TOML file `name` in the folder of `package`, read once."""
-    return read_toml((files(package) / name).read_text(encoding="utf-8"))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from navigator.model import patterns
 from navigator.model.errors import ConfigError
 from navigator.model.json_text import read_toml
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 _HEADER = patterns.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"'\s-]+?)\s*\]\]?\s*(?:#.*)?")
 _KEY = patterns.compile(r"\s*([A-Za-z0-9_.\"'-]+)\s*=")
@@ -41,11 +43,17 @@ def read_model(file: Path, model: type[Model]) -> Model:
         raw = read_toml(text)
     except ValueError as error:
         raise ConfigError(f"{file} is not valid TOML: {error}.", hint=_CHECK_HINT) from error
-    _refuse_unknown(file, text, raw, model, ())
+    for name, field in model.model_fields.items():
+        if field.exclude and name in raw:
+            raise _unknown_key(file, text, (name,), model)
     try:
         return model.model_validate(_with_tuples(raw))
     except ValidationError as error:
-        raise ConfigError(_explain(file, text, error), hint=_CHECK_HINT) from error
+        problems = error.errors(include_url=False, include_input=False)
+        unknown = next((one["loc"] for one in problems if one["type"] == "extra_forbidden"), None)
+        if unknown is not None:
+            raise _unknown_key(file, text, unknown, model) from error
+        raise ConfigError(_explain(file, text, problems), hint=_CHECK_HINT) from error
 
 
 def inner_model(annotation: object) -> type[BaseModel] | None:
@@ -100,37 +108,22 @@ def _with_tuples(value: Any) -> Any:
     return value
 
 
-def _refuse_unknown(
-    file: Path, text: str, table: Mapping[str, Any], model: type[BaseModel], place: Location
-) -> None:
+def _unknown_key(file: Path, text: str, location: Location, model: type[BaseModel]) -> ConfigError:
+    for part in location[:-1]:
+        if isinstance(part, str):
+            model = inner_model(model.model_fields[part].annotation) or model
     known = [name for name, field in model.model_fields.items() if not field.exclude]
-    for key, value in table.items():
-        if key not in known:
-            raise _unknown_key(file, text, (*place, key), known)
-        inner = inner_model(model.model_fields[key].annotation)
-        if inner is None:
-            continue
-        tables = [((*place, key), value)]
-        if isinstance(value, list):
-            tables = [((*place, key, number), item) for number, item in enumerate(value)]
-        for where, item in tables:
-            if isinstance(item, dict):
-                _refuse_unknown(file, text, item, inner, where)
-
-
-def _unknown_key(file: Path, text: str, location: Location, known: list[str]) -> ConfigError:
-    name = str(location[-1])
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}."
     return ConfigError(
         f"{_file_and_line(file, text, location)}: unknown key {_dotted(location)!r}.", hint=hint
     )
 
 
-def _explain(file: Path, text: str, error: ValidationError) -> str:
+def _explain(file: Path, text: str, problems: list[ErrorDetails]) -> str:
     """One line per mistake, without the values: one of them may be a secret."""
     lines = []
-    for item in error.errors(include_url=False, include_input=False):
+    for item in problems:
         location: Location = item["loc"]
         message = item["msg"].removeprefix("Value error, ")
         key = f"{_dotted(location)}: " if location else ""

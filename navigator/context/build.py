@@ -234,7 +234,9 @@ def _shared_context(repo: RepoMap, project: Project, budget: int, count: Count) 
     conventions = _conventions(repo.source, project, int(budget * CONVENTIONS_SHARE), count, left_out)
     shown = [file.path for file in repo.files if not file.out or file.out == "not text"]
     tree, tree_tokens = _tree(shown, int(budget * TREE_SHARE), count)
-    central = [repo.files[n] for n in sorted(range(len(repo.files)), key=lambda n: (-repo.central[n], n))]
+    central = [
+        repo.files[n] for n in sorted(range(len(repo.files)), key=lambda n: (-repo.graph.central[n], n))
+    ]
     drawn, map_tokens = outline(central[:_MOST_RANKED], int(budget * MAP_SHARE), count)
     return _Shared(conventions, tree, tree_tokens, drawn, map_tokens, tuple(left_out))
 

@@ -12,7 +12,6 @@ from navigator.context.build import Context, readable
 from navigator.context.looks import (
     DELIMITERS,
     MOST_REQUESTS,
-    Counterparts,
     Lines,
     LookAnswer,
     LookPiece,
@@ -35,7 +34,6 @@ from navigator.git.scope import fits
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.states import LookKind, LookOutcome
-from navigator.model.text import safe_line
 from navigator.process.bounded.run import WorkerLost, run_bounded
 
 LEAST_ROOM = 150
@@ -88,7 +86,6 @@ class Looker:
         self.allow(budget)
         self.shown = ShownSoFar()
         self._asked: set[LookRequest] = set()
-        self._told: set[str] = set()
         for file in (*context.files, *context.excerpts, *filter(None, (context.conventions,))):
             self.shown.add(file.path, file.first, file.first + len(lines_of(file.text)) - 1)
 
@@ -153,8 +150,6 @@ class Looker:
             for path, first, last in piece.lines:
                 self.shown.add(path, first, last)
         paths = tuple(dict.fromkeys(path for piece in pieces for path, _, _ in piece.lines))
-        if request.kind in (LookKind.READ, LookKind.DEFINITION):
-            note = "; ".join(filter(None, (note, self._see_also(paths))))
         return LookAnswer(
             str(request),
             request.kind.value,
@@ -164,17 +159,6 @@ class Looker:
             paths,
             sum(self._count(piece.text) + DELIMITERS for piece in pieces),
         )
-
-    @cached_property
-    def _counterparts(self) -> Counterparts:
-        return Counterparts(file.path for file in self._repo.files if not file.out)
-
-    def _see_also(self, paths: Sequence[str]) -> str:
-        """The tests of these files, or what they test: each is said once."""
-        others = [other for path in paths for other in self._counterparts.of(path)]
-        fresh = [other for other in others if other not in self.shown and other not in self._told]
-        self._told.update(fresh)
-        return f"see also {safe_line(', '.join(fresh))}" if fresh else ""
 
     @cached_property
     def _rank(self) -> dict[str, int]:

@@ -16,14 +16,15 @@ from navigator.edits.paths import (
     BlockRefused,
     EditProblem,
     doubtful_new_path,
-    plural,
     quote,
     unsafe_path,
 )
 from navigator.edits.textfile import TextFile, align
-from navigator.git.source_protocol import FileChange, FileSource
+from navigator.git.private import FileChange
+from navigator.git.source import TreeSource
 from navigator.model.models import AppliedEdit
-from navigator.model.states import EditCode, Rung
+from navigator.model.states import Rung
+from navigator.model.text import plural
 
 MAX_BLOCK = 1_000_000
 """Characters one block may hold."""
@@ -48,7 +49,7 @@ class Applied:
     problems: tuple[EditProblem, ...] = ()
 
 
-def apply_answer(answer: ParsedAnswer, source: FileSource, shown: Collection[str] | None = None) -> Applied:
+def apply_answer(answer: ParsedAnswer, source: TreeSource, shown: Collection[str] | None = None) -> Applied:
     """Apply every block to the text as the blocks before it left it; nothing is written anywhere.
 
     Args:
@@ -64,7 +65,7 @@ def apply_answer(answer: ParsedAnswer, source: FileSource, shown: Collection[str
 
 
 class _Application:
-    def __init__(self, answer: ParsedAnswer, source: FileSource, shown: Collection[str] | None) -> None:
+    def __init__(self, answer: ParsedAnswer, source: TreeSource, shown: Collection[str] | None) -> None:
         self.answer = answer
         self.source = source
         self.shown = shown
@@ -102,11 +103,7 @@ class _Application:
 
     def _nothing_to_apply(self) -> None:
         if self.answer.no_change is None:
-            message = (
-                "The answer holds no edit block. Write the path alone on a line and a block below it, or one line "
-                "NO_CHANGE: with the reason."
-            )
-            self._problem(BlockRefused(EditCode.MARKER, message), "", 0)
+            self._problem(BlockRefused("nothing"), "", 0)
 
     # One block ---------------------------------------------------------------------------------------------
 
@@ -114,15 +111,10 @@ class _Application:
         self._require_path(block.path)
         size = sum(map(len, block.body)) + len(block.body)
         if size > MAX_BLOCK:
-            raise BlockRefused(
-                EditCode.MARKER,
-                f"The block holds {size} characters; the most is {MAX_BLOCK}. Write several smaller blocks.",
-            )
+            raise BlockRefused("large_block", size=size, most=MAX_BLOCK)
         entry = self.tree.entry(block.path)
         if entry.refusal:
-            raise BlockRefused(
-                EditCode.UNKNOWN_PATH, f"{quote(block.path)} cannot be edited. {entry.refusal}"
-            )
+            raise BlockRefused("not_edited", path=quote(block.path), why=entry.refusal)
         if block.kind is BlockKind.DELETE:
             self._delete(block, entry)
         elif block.kind is BlockKind.RENAME:
@@ -135,24 +127,18 @@ class _Application:
     def _require_path(self, path: str) -> None:
         reason = unsafe_path(path) or self.tree.blocked(path)
         if reason:
-            raise BlockRefused(
-                EditCode.UNKNOWN_PATH, messages.unknown_path(path, self.tree.paths(), reason=reason)
-            )
+            raise BlockRefused("path", said=messages.unknown_path(path, self.tree.paths(), reason=reason))
 
     def _require_file(self, entry: Entry) -> TextFile:
         if entry.text is None:
-            raise BlockRefused(
-                EditCode.UNKNOWN_PATH,
-                messages.unknown_path(entry.path, self.tree.paths(), gone=entry.gone),
-            )
+            said = messages.unknown_path(entry.path, self.tree.paths(), gone=entry.gone)
+            raise BlockRefused("path", said=said)
         return entry.text
 
     def _require_room(self, path: str) -> None:
         reason = doubtful_new_path(path) or self.tree.no_room(path)
         if reason:
-            raise BlockRefused(
-                EditCode.UNKNOWN_PATH, messages.unknown_path(path, self.tree.paths(), reason=reason)
-            )
+            raise BlockRefused("path", said=messages.unknown_path(path, self.tree.paths(), reason=reason))
 
     def _set(self, entry: Entry, text: TextFile, block: Block, rung: Rung) -> None:
         entry.text = text
@@ -171,16 +157,14 @@ class _Application:
         text = self._require_file(entry)
         target = block.target
         if target == block.path:
-            raise BlockRefused(EditCode.NO_OP, "The new path is the old one. Drop this block.")
+            raise BlockRefused("same_path")
         try:
             self._require_path(target)
         except BlockRefused as refused:
-            raise BlockRefused(refused.code, f"The new path {quote(target)}: {refused.message}") from None
+            raise BlockRefused("new_path", path=quote(target), said=refused.message) from None
         there = self.tree.entry(target)
         if there.text is not None or there.refusal:
-            raise BlockRefused(
-                EditCode.ALREADY_EXISTS, f"{quote(target)} already exists; choose another new path."
-            )
+            raise BlockRefused("new_path_exists", path=quote(target))
         entry.text = None
         try:
             self._require_room(target)
@@ -199,16 +183,12 @@ class _Application:
             self._require_room(block.path)
             old = TextFile()
         if self._unseen(entry):
-            raise BlockRefused(
-                EditCode.OMISSION,
-                "You were not shown all of this file: written whole, it would lose what you did not see. Change what you "
-                "saw with SEARCH and REPLACE blocks.",
-            )
+            raise BlockRefused("unseen")
         gates.refuse_fenced(block.path, block.body)
         gates.check_new_text(block, old, old.lines, block.body)
         text = whole_text(old, block.body)
         if entry.text is not None and text.encode() == old.encode():
-            raise BlockRefused(EditCode.NO_OP, "The content is the file's own. Drop this block.")
+            raise BlockRefused("same_content")
         self._set(entry, text, block, Rung.WHOLE_FILE)
 
     def _unseen(self, entry: Entry) -> bool:
@@ -223,30 +203,23 @@ class _Application:
     def _search(self, block: Block, entry: Entry) -> None:
         dividers = block.dividers()
         if len(dividers) > _MAX_DIVIDERS:
-            raise BlockRefused(
-                EditCode.MARKER,
-                f"The block holds {len(dividers)} divider lines. Write it with nine-character markers.",
-            )
+            raise BlockRefused("dividers", count=len(dividers))
         if (entry.text is None or entry.text.blank) and not _has_words(block.body[: dividers[0]]):
             self._create(block, entry, block.body[dividers[0] + 1 :])
             return
         text = self._require_file(entry)
         if (twin := self.done.get((block.path, block.body))) is not None:
-            raise BlockRefused(
-                EditCode.ALREADY_APPLIED, f"Block {twin} makes the same change already. Drop this block."
-            )
+            raise BlockRefused("twin", number=twin)
         search, replace, match = self._resolve(block, entry, text, dividers)
         if search == replace:
-            raise BlockRefused(
-                EditCode.NO_OP, "SEARCH and REPLACE are the same. Drop this block, or write the change."
-            )
+            raise BlockRefused("same_text")
         if len(match.starts) > 1:
-            raise BlockRefused(EditCode.AMBIGUOUS, messages.ambiguous(entry, match))
+            raise messages.ambiguous(entry, match)
         gates.refuse_standing(entry, text.lines, match, search, replace)
         gates.check_new_text(block, text, search, replace)
         pieces = replacement(text.lines, match, search, replace)
         if pieces is None:
-            raise BlockRefused(EditCode.NO_MATCH, messages.indent_too_small(entry, match))
+            raise messages.indent_too_small(entry, match)
         self._set(entry, text.splice(match.starts[0], len(search), pieces), block, match.rung)
         self.done[block.path, block.body] = block.number
 
@@ -259,7 +232,7 @@ class _Application:
         gates.check_new_text(block, old or TextFile(), (), content)
         text = whole_text(old or TextFile(), content)
         if old is not None and text.encode() == old.encode():
-            raise BlockRefused(EditCode.NO_OP, "The file is empty already. Drop this block.")
+            raise BlockRefused("empty_already")
         self._set(entry, text, block, Rung.NEW_FILE)
 
     def _resolve(
@@ -268,9 +241,7 @@ class _Application:
         """The divider whose upper part is in the file, and where it is."""
         parts = [(block.body[:at], block.body[at + 1 :]) for at in dividers]
         if len(parts) == 1 and _has_words(parts[0][0]) and parts[0][0] == parts[0][1]:
-            raise BlockRefused(
-                EditCode.NO_OP, "SEARCH and REPLACE are the same. Drop this block, or write the change."
-            )
+            raise BlockRefused("same_text")
         found = [
             (upper, lower, match)
             for upper, lower in parts
@@ -279,32 +250,20 @@ class _Application:
         if len(found) == 1:
             return found[0]
         if found:
-            raise BlockRefused(
-                EditCode.MARKER,
-                f"The block holds {len(dividers)} divider lines, and the lines above more than one of them are in the "
-                "file. Write this block with nine-character markers.",
-            )
+            raise BlockRefused("which_divider", count=len(dividers))
         if not _has_words(parts[0][0]):
             self._refuse_existing(entry, text, parts[0][1])
         gates.refuse_applied(entry, text.lines, parts)
         self.no_matches += 1
-        raise BlockRefused(
-            EditCode.NO_MATCH,
-            messages.no_match(entry, text.lines, parts[0][0], brief=self.no_matches > _FULL_NO_MATCHES),
-        )
+        brief = self.no_matches > _FULL_NO_MATCHES
+        raise BlockRefused("no_match", said=messages.no_match(entry, text.lines, parts[0][0], brief=brief))
 
     def _refuse_existing(self, entry: Entry, text: TextFile, content: Sequence[str]) -> NoReturn:
         """An empty SEARCH, or one of blank lines, where the file has content."""
         if whole_text(text, content).encode() == text.encode():
-            raise BlockRefused(
-                EditCode.ALREADY_APPLIED, "The file already has this content. Drop this block."
-            )
+            raise BlockRefused("has_content")
         made = f" Block {entry.blocks[-1]} wrote it." if entry.blocks else ""
-        raise BlockRefused(
-            EditCode.ALREADY_EXISTS,
-            f"SEARCH holds no text, which makes a new file, but the file exists with {plural(len(text.lines), 'line')}.{made} "
-            "Put the lines to change into SEARCH, or write the whole file with WHOLE.",
-        )
+        raise BlockRefused("exists", lines=plural(len(text.lines), "line"), made=made)
 
     # The result ---------------------------------------------------------------------------------------------
 
@@ -353,20 +312,13 @@ def _change_of(entry: Entry, grammars: GrammarGate) -> FileChange | None:
             return FileChange(None)
         if entry.moved:
             return None
-        raise BlockRefused(
-            EditCode.NO_OP, "The answer makes this file and deletes it again. Drop both blocks."
-        )
+        raise BlockRefused("made_and_deleted")
     data = entry.text.encode()
     if data == entry.base:
-        raise BlockRefused(
-            EditCode.NO_OP, "The blocks for this file cancel each other out. Drop them, or write the change."
-        )
+        raise BlockRefused("cancelled_out")
     if len(data) > MAX_RESULT:
-        raise BlockRefused(
-            EditCode.ENCODING,
-            f"The file would have {len(data)} bytes; the most that is written is {MAX_RESULT}.",
-        )
+        raise BlockRefused("large_file", size=len(data), most=MAX_RESULT)
     said = grammars.syntax_fault(entry.path, entry.origin, data)
     if said is not None:
-        raise BlockRefused(EditCode.SYNTAX, messages.syntax(entry.text, said, entry.blocks))
+        raise messages.syntax(entry.text, said, entry.blocks)
     return FileChange(data, entry.mode)

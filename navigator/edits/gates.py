@@ -14,7 +14,6 @@ from navigator.edits.parser import Block, BlockKind, is_conflict, is_divider, is
 from navigator.edits.paths import BlockRefused, quote
 from navigator.edits.textfile import TextFile
 from navigator.model import patterns
-from navigator.model.states import EditCode
 
 _PROSE = frozenset(
     {".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".textile", ".org", ".qmd", ".rmd", ""}
@@ -39,11 +38,7 @@ def check_new_text(block: Block, file: TextFile, old: Sequence[str], new: Sequen
     _refuse_markers(block, old, new)
     omitted = omission_in("\n".join(old), "\n".join(new))
     if omitted is not None:
-        raise BlockRefused(
-            EditCode.OMISSION,
-            f"The new text holds {quote(omitted)}, which would be in the file instead of the lines it speaks of. "
-            "Write every line, or a smaller block round the lines that change.",
-        )
+        raise BlockRefused("omission", line=quote(omitted))
     _refuse_unwritable(block, file, old, new)
 
 
@@ -53,11 +48,7 @@ def refuse_fenced(path: str, content: Sequence[str]) -> None:
     if len(filled) < 2 or PurePosixPath(path).suffix.lower() in _PROSE:
         return
     if is_fence(filled[0]) and filled[-1].strip() in {"```", "~~~", "````"}:
-        raise BlockRefused(
-            EditCode.MARKER,
-            f"The content begins with {quote(filled[0])} and ends with {quote(filled[-1])}: those lines would be in the "
-            "file. Put code fences round the block, not into it.",
-        )
+        raise BlockRefused("fenced", first=quote(filled[0]), last=quote(filled[-1]))
 
 
 def refuse_standing(
@@ -79,11 +70,7 @@ def refuse_standing(
             or tuple(lines[end : end + len(after)]) != after
         ):
             continue
-        raise BlockRefused(
-            EditCode.ALREADY_APPLIED,
-            f"The REPLACE text is at line {start - at + 1} already. Drop this block. To add the same lines a second "
-            f"time, put those that are there into SEARCH too.{counting(entry)}",
-        )
+        raise BlockRefused("standing", line=start - at + 1, counting=counting(entry))
 
 
 def refuse_applied(
@@ -112,27 +99,18 @@ def refuse_applied(
         )
         if near is not None and near.percent >= _SURE_PERCENT and not meets:
             continue
-        raise BlockRefused(
-            EditCode.ALREADY_APPLIED,
-            f"The SEARCH lines are not in the file, and the REPLACE text is at line {starts[0] + 1} already. Drop this "
-            f"block; if it is meant for another place, correct SEARCH.{counting(entry)}",
-        )
+        raise BlockRefused("applied", line=starts[0] + 1, counting=counting(entry))
 
 
 def _refuse_markers(block: Block, old: Sequence[str], new: Sequence[str]) -> None:
     known = set(old)
-    way_out = ""
-    found: str | None = None
-    if block.marker == 7:
-        # Nine-character markers say that seven-character lines are content.
-        found = next((line for line in new if is_conflict(line) and line not in known), None)
-        way_out = " If the file has to hold such a line, write the block with nine-character markers."
+    # Nine-character markers say that seven-character lines are content.
+    seven = block.marker == 7
+    found = next((line for line in new if seven and is_conflict(line) and line not in known), None)
     if found is None and block.kind is BlockKind.SEARCH:
         found = _stray_divider(block, known, new)
     if found is not None:
-        raise BlockRefused(
-            EditCode.MARKER, f"The marker line {quote(found)} is left in the new text.{way_out}"
-        )
+        raise BlockRefused("conflict_left" if seven else "marker_left", line=quote(found))
 
 
 def _stray_divider(block: Block, known: set[str], new: Sequence[str]) -> str | None:
@@ -150,9 +128,7 @@ def _stray_divider(block: Block, known: set[str], new: Sequence[str]) -> str | N
 
 def _refuse_unwritable(block: Block, file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:
     if any("\0" in line for line in new):
-        raise BlockRefused(
-            EditCode.ENCODING, "The new text holds a NUL character, which makes a file binary."
-        )
+        raise BlockRefused("nul")
     known = set(old)
     bad = file.unwritable([line for line in new if line not in known])
     if bad is None:
@@ -161,7 +137,5 @@ def _refuse_unwritable(block: Block, file: TextFile, old: Sequence[str], new: Se
     name = unicodedata.name(character, "no character of its own")
     encoding = "Latin-1" if file.codec == "latin-1" else "UTF-8"
     raise BlockRefused(
-        EditCode.ENCODING,
-        f"The file is {encoding} and cannot hold {quote(character)} (U+{ord(character):04X}, {name}). Write another "
-        "character, or an escape sequence of the language.",
+        "unwritable", encoding=encoding, character=quote(character), code=ord(character), name=name
     )

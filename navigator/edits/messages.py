@@ -10,9 +10,10 @@ from difflib import SequenceMatcher
 
 from navigator.edits.ladder import SearchMatch
 from navigator.edits.overlay import Entry
-from navigator.edits.paths import did_you_mean, listed, numbered_lines, plural, quote
+from navigator.edits.paths import BlockRefused, did_you_mean, listed, numbered_lines, quote
 from navigator.edits.textfile import TextFile
 from navigator.model.states import Rung
+from navigator.model.text import plural
 
 _ON_RUNG = {
     Rung.EXACT: "",
@@ -24,19 +25,17 @@ _ON_RUNG = {
 
 def counting(entry: Entry) -> str:
     """Says which state of the file line numbers are about, where blocks have already changed it."""
-    if not entry.blocks:
-        return ""
-    noun = "block" if len(entry.blocks) == 1 else "blocks"
-    return f" Lines are counted after {noun} {listed(entry.blocks)}."
+    return f" Lines are counted after {_blocks(entry.blocks)}." if entry.blocks else ""
 
 
-def ambiguous(entry: Entry, match: SearchMatch) -> str:
+def _blocks(numbers: Sequence[int]) -> str:
+    return f"{'block' if len(numbers) == 1 else 'blocks'} {listed(numbers)}"
+
+
+def ambiguous(entry: Entry, match: SearchMatch) -> BlockRefused:
     """SEARCH occurs more than once: the line numbers."""
-    return (
-        f"The SEARCH lines occur more than once{_ON_RUNG[match.rung]}: at lines "
-        f"{listed([start + 1 for start in match.starts])}. Add the lines before or after them to SEARCH, so that they "
-        f"occur only once.{counting(entry)}"
-    )
+    lines = listed([start + 1 for start in match.starts])
+    return BlockRefused("ambiguous", rung=_ON_RUNG[match.rung], lines=lines, counting=counting(entry))
 
 
 def no_match(entry: Entry, lines: Sequence[str], search: Sequence[str], *, brief: bool) -> str:
@@ -60,19 +59,15 @@ def no_match(entry: Entry, lines: Sequence[str], search: Sequence[str], *, brief
             "the path is right."
         )
     if entry.failed:
-        noun = "Block" if len(entry.failed) == 1 else "Blocks"
-        text += f" {noun} {listed(entry.failed)} for this file did not apply either; that may be why."
+        text += f" {_blocks(entry.failed).capitalize()} for this file did not apply either; that may be why."
     return text + counting(entry)
 
 
-def indent_too_small(entry: Entry, match: SearchMatch) -> str:
+def indent_too_small(entry: Entry, match: SearchMatch) -> BlockRefused:
     """SEARCH matches only with another indent, and REPLACE cannot be shifted by it."""
-    prefix = match.shift.prefix if match.shift is not None else ""
-    return (
-        f"The SEARCH lines are at line {match.starts[0] + 1} with a smaller indent: SEARCH has {quote(prefix)} too much, "
-        "and not every REPLACE line begins with that. Copy the indent of the file in both parts."
-        f"{counting(entry)}"
-    )
+    prefix = quote(match.shift.prefix if match.shift is not None else "")
+    line = match.starts[0] + 1
+    return BlockRefused("small_indent", line=line, prefix=prefix, counting=counting(entry))
 
 
 def unknown_path(path: str, known: Collection[str], *, gone: str = "", reason: str = "") -> str:
@@ -89,13 +84,12 @@ def unknown_path(path: str, known: Collection[str], *, gone: str = "", reason: s
     )
 
 
-def syntax(text: TextFile, said: str, blocks: Sequence[int]) -> str:
+def syntax(text: TextFile, said: str, blocks: Sequence[int]) -> BlockRefused:
     """The result does not parse: the place, and the lines round it."""
     line = int(said.split(":", 1)[0])
     first = max(1, line - 3)
     shown = text.lines[first - 1 : line + 2]
-    noun = "block" if len(blocks) == 1 else "blocks"
-    return f"After {noun} {listed(blocks)} the file does not parse: {said}\n{numbered_lines(shown, first)}"
+    return BlockRefused("syntax", blocks=_blocks(blocks), said=said, lines=numbered_lines(shown, first))
 
 
 # What a failed SEARCH comes nearest to. Read by the error message only: nothing is ever applied by similarity.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from navigator.edits.paths import quote
 from navigator.edits.textfile import BinaryContent, TextFile
-from navigator.git.source_protocol import FileSource
+from navigator.git.source import TreeSource
 
 MAX_RESULT = 5_000_000
 """Bytes a file may have before and after an edit."""
@@ -47,7 +47,7 @@ class Entry:
 class Overlay:
     """Reads the base lazily and holds what the blocks made of it."""
 
-    def __init__(self, source: FileSource) -> None:
+    def __init__(self, source: TreeSource) -> None:
         self._source = source
         self.entries: dict[str, Entry] = {}
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
-from navigator.edits.paths import EditProblem, clean_path_line, quote
+from navigator.edits.paths import BlockRefused, EditProblem, clean_path_line, quote
 from navigator.model import patterns
-from navigator.model.states import EditCode
 
 # The marker lines of edit blocks: which lines are markers, and which only look like them.
 
@@ -199,21 +198,14 @@ class _Parser:
             elif look_marker(line) == "<":
                 i = self._look(i)
             elif closer(line) is not None:
-                self._problem(
-                    EditCode.MARKER,
-                    "",
-                    f"Line {i + 1} of the answer, {quote(line)}, closes a block that no opener began. Write every "
-                    "block whole: path, opener, lines, closer. If the lines of the file hold markers themselves, "
-                    "write the block with nine-character markers.",
-                    block=0,
-                )
+                self._problem("", BlockRefused("stray_closer", number=i + 1, line=quote(line)), block=0)
                 self._take(i, i + 1)
                 i += 1
             else:
                 i += 1
         no_change, too_large, prose = self._outside()
         if no_change == "" and not self.blocks and not self.problems:
-            self._problem(EditCode.MARKER, "", "NO_CHANGE needs its reason on the same line.", block=0)
+            self._problem("", BlockRefused("no_reason"), block=0)
         problems = tuple(replace(problem, of=self.count) for problem in self.problems)
         if self.blocks or problems:
             no_change = too_large = None
@@ -221,8 +213,9 @@ class _Parser:
             tuple(self.blocks), no_change, prose, problems, self.count, tuple(self.looks), too_large
         )
 
-    def _problem(self, code: EditCode, path: str, message: str, *, block: int | None = None) -> None:
-        self.problems.append(EditProblem(code, path, self.count if block is None else block, 0, message))
+    def _problem(self, path: str, why: BlockRefused, *, block: int | None = None) -> None:
+        number = self.count if block is None else block
+        self.problems.append(EditProblem(why.code, path, number, 0, why.message))
 
     def _take(self, start: int, stop: int) -> None:
         """Count lines as a block's own, with the fence after it; no later path is sought in them."""
@@ -285,103 +278,52 @@ class _Parser:
         return i + 1 + len(body) + closed
 
     def _unclosed(self, i: int, end: int, path: str, kind: BlockKind, length: int) -> None:
-        expected = f"{'>' * length} {CLOSING_WORD[kind]}"
+        expected = quote(f"{'>' * length} {CLOSING_WORD[kind]}")
         where = (
             "The answer ends"
             if end == len(self.lines)
             else f"The next block begins (line {end + 1} of the answer)"
         )
         near = next((k for k in range(i + 1, end) if near_closer(self.lines[k])), None)
-        hint = (
-            f" Line {near + 1}, {quote(self.lines[near])}, is no closer: it has to be exactly {quote(expected)}, "
-            "alone and from the first column."
-            if near is not None
-            else " If the lines of the file hold markers themselves, write the block with nine-character markers."
-        )
-        self._problem(
-            EditCode.MARKER,
-            path,
-            f"{where} before this block is closed with {quote(expected)}.{hint}",
-        )
+        why = BlockRefused("unclosed", where=where, closer=expected)
+        if near is not None:
+            line = quote(self.lines[near])
+            why = BlockRefused("no_closer", where=where, closer=expected, number=near + 1, line=line)
+        self._problem(path, why)
 
     def _add(self, i: int, end: int, path: str, kind: BlockKind, length: int, *, closed_by: bool) -> None:
         """Take a closed block in, or say what is wrong with it."""
         body = tuple(self.lines[i + 1 : end])
-        if not closed_by:
-            self._problem(
-                EditCode.MARKER,
-                path,
-                f"A block that opens with {kind.value} closes with {quote('>' * length + ' ' + CLOSING_WORD[kind])}; "
-                f"found {quote(self.lines[end])}.",
-            )
-            return
-        if self.marker == 9 and length != 9:
-            self._problem(
-                EditCode.MARKER,
-                path,
-                "The files shown hold seven-character marker lines themselves, so every marker of every block has "
-                f"to have nine characters: {quote('<' * 9 + ' ' + kind.value)}.",
-            )
-            return
-        if not path:
-            self._no_path()
-            return
         block = Block(kind, path, self.count, i + 1, length, body)
-        if kind is BlockKind.SEARCH and not block.dividers():
-            self._no_divider(block)
+        filled = [line for line in body if line.strip() and not is_fence(line)]
+        if not closed_by:
+            closing = quote(f"{'>' * length} {CLOSING_WORD[kind]}")
+            found = quote(self.lines[end])
+            why = BlockRefused("other_closer", opener=kind.value, closer=closing, line=found)
+        elif self.marker == 9 and length != 9:
+            why = BlockRefused("nine_characters", opener=quote(f"{'<' * 9} {kind.value}"))
+        elif not path:
+            before = f" The line above it closes block {self.count - 1}."
+            why = BlockRefused("no_path", previous=before if self.count > 1 and self.floor else "")
+        elif kind is BlockKind.SEARCH and not block.dividers():
+            why = _no_divider(block)
+        elif kind is BlockKind.DELETE and filled:
+            why = BlockRefused("delete_with_lines")
+        elif kind is BlockKind.RENAME and len(filled) != 1:
+            why = BlockRefused("rename_without_path")
+        else:
+            target = clean_path_line(filled[0]) if kind is BlockKind.RENAME else ""
+            self.blocks.append(replace(block, target=target))
             return
-        if kind is BlockKind.DELETE and any(line.strip() and not is_fence(line) for line in body):
-            self._problem(EditCode.MARKER, path, "A DELETE block holds no lines between opener and closer.")
-            return
-        if kind is BlockKind.RENAME:
-            targets = [line for line in body if line.strip() and not is_fence(line)]
-            if len(targets) != 1:
-                self._problem(
-                    EditCode.MARKER,
-                    path,
-                    "A RENAME block holds one line: the new path. Changes to its lines go into a block of their own "
-                    "under the new path.",
-                )
-                return
-            block = replace(block, target=clean_path_line(targets[0]))
-        self.blocks.append(block)
-
-    def _no_path(self) -> None:
-        previous = (
-            f" The line above it closes block {self.count - 1}." if self.count > 1 and self.floor else ""
-        )
-        self._problem(
-            EditCode.UNKNOWN_PATH,
-            "",
-            f"This block has no path line.{previous} Write the file's path alone on the line above every opener, "
-            "also when several blocks are for the same file.",
-        )
-
-    def _no_divider(self, block: Block) -> None:
-        expected = quote("=" * block.marker)
-        near = next(
-            (line for line in block.body if len(line.strip()) >= 3 and set(line.strip()) == {"="}), None
-        )
-        hint = f" {quote(near)} is none: it has another length or is indented." if near is not None else ""
-        self._problem(
-            EditCode.MARKER,
-            block.path,
-            f"There is no divider line {expected} ({_NUMBER_WORDS[block.marker]} characters, alone, from the first "
-            f"column) between the SEARCH lines and the REPLACE lines.{hint}",
-        )
+        self._problem(path, why)
 
     def _near_miss(self, i: int) -> int:
         """A line that means to open a block and does not: one problem, and on past what would be its closer."""
         self.count += 1
         path = self._path_above(i)
         length = 9 if self.marker == 9 else 7
-        self._problem(
-            EditCode.MARKER,
-            path,
-            f"Line {i + 1} of the answer, {quote(self.lines[i])}, is no opener. A marker is alone on its line, "
-            f"from the first column, with exactly {_NUMBER_WORDS[length]} characters, one space and its word in "
-            f"capitals: {quote('<' * length + ' SEARCH')}.",
-        )
+        words = {"length": _NUMBER_WORDS[length], "opener": quote(f"{'<' * length} SEARCH")}
+        self._problem(path, BlockRefused("no_opener", number=i + 1, line=quote(self.lines[i]), **words))
         end = i + 1
         while end < len(self.lines) and not near_closer(self.lines[end]):
             if opener(self.lines[end]) is not None or near_opener(self.lines[end]):
@@ -411,3 +353,13 @@ class _Parser:
             reasons[match[1]] = reason
         text = patterns.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
         return reasons.get("NO_CHANGE"), reasons.get("TOO_LARGE"), text
+
+
+def _no_divider(block: Block) -> BlockRefused:
+    near = next((line for line in block.body if len(line.strip()) >= 3 and set(line.strip()) == {"="}), None)
+    return BlockRefused(
+        "no_divider",
+        divider=quote("=" * block.marker),
+        length=_NUMBER_WORDS[block.marker],
+        near=f" {quote(near)} is none: it has another length or is indented." if near is not None else "",
+    )

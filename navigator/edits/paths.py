@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import difflib
 import json
-import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from navigator.checks.policy import is_git_folder
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.states import EditCode
 from navigator.model.text import INVISIBLE, is_unsafe, safe_line
 
 _AROUND = " \t\r\f\v\u00a0#*`'\"\u2018\u2019\u201c\u201d"
-_NTFS_SHORT = patterns.compile(r"git~[0-9]+")
 _DRIVE = patterns.compile(r"[A-Za-z]:(?:[\\/]|$)")
 _LISTED = patterns.compile(r"(?:[-+>]|[0-9]+[.)])\s")
 _MAX_NAME = 255
@@ -28,14 +28,6 @@ def clean_path_line(line: str) -> str:
     while path.startswith("./"):
         path = path[2:]
     return path
-
-
-def _is_dot_git(name: str) -> bool:
-    """Whether a file system may take the name for `.git` (NTFS: short name, streams, trailing
-    dots; HFS+ ignores some characters, CVE-2014-9390)."""
-    plain = INVISIBLE.sub("", unicodedata.normalize("NFKC", name))
-    plain = plain.split(":")[0].rstrip(" .").casefold()
-    return plain == ".git" or _NTFS_SHORT.fullmatch(plain) is not None
 
 
 def unsafe_path(path: str) -> str | None:
@@ -55,7 +47,7 @@ def unsafe_path(path: str) -> str | None:
         return (
             "The path has an empty part; write it from the repository's root, without // or a / at its end."
         )
-    if any(_is_dot_git(name) for name in names):
+    if any(is_git_folder(name) for name in names):
         return "Nothing may be written inside .git."
     if len(path.encode()) > _MAX_PATH or any(len(name.encode()) > _MAX_NAME for name in names):
         return "The path is too long for a file system."
@@ -141,12 +133,13 @@ class EditProblem:
 
 
 class BlockRefused(Exception):
-    """One block cannot be applied; never leaves this package."""
+    """One block cannot be applied; never leaves this package. `reason` is a key of `problems.toml`."""
 
-    def __init__(self, code: EditCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+    def __init__(self, reason: str, **words: object) -> None:
+        entry = table(__package__, "problems.toml")[reason]
+        self.code = EditCode(entry["code"])
+        self.message: str = entry["text"].format(**words)
+        super().__init__(self.message)
 
 
 def shorten(text: str, limit: int) -> str:
@@ -170,8 +163,3 @@ def listed(numbers: Sequence[int], *, most: int = 8) -> str:
     if len(numbers) > most:
         return f"{', '.join(words)} and more"
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 line`, `3 lines`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -12,8 +12,7 @@ from importlib import resources
 from navigator.exam.making import keep_name
 from navigator.git.facts import WORKTREE, read_base
 from navigator.git.hunks import commit_part
-from navigator.git.private import PrivateRepo
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange, PrivateRepo
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamItem, PreparedProject, SourceCount

@@ -20,8 +20,7 @@ from navigator.exam.mining import (
     taken_back,
     why_withheld,
 )
-from navigator.git.private import PrivateRepo
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange, PrivateRepo
 from navigator.journey.dependencies import Dependencies
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError

@@ -14,10 +14,9 @@ from navigator.checks.removed_tests import is_test_file
 from navigator.exam.faults import Fault, mutants
 from navigator.git.diffs import path_text
 from navigator.git.facts import RepoFacts
-from navigator.git.private import PrivateRepo, TreeEntry
+from navigator.git.private import FileChange, PrivateRepo, TreeEntry
 from navigator.git.runner import Git, GitError, Person, person_environment
 from navigator.git.source import TreeSource
-from navigator.git.source_protocol import FileChange
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
 from navigator.model.models import Project

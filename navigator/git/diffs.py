@@ -42,27 +42,22 @@ class TreeDiff:
     files: tuple[FileDiff, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """One raw record as git wrote it; `old` and `new` differ only where it found a rename."""
+_Lines = tuple[tuple[LineKind, bytes, bool], ...]
+"""A hunk's lines before their encoding is known: (sign, content, no newline after it)."""
 
-    old_mode: str
-    new_mode: str
-    old_sha: str
-    new_sha: str
-    status: str
-    old: str
-    new: str
+_Hunks = list[tuple[tuple[int, int, int, int], bytes, _Lines]]
+"""What the patch holds on one file: for each hunk its counts, its section heading and its lines."""
 
-    def plain(self) -> Iterator[RawChange]:
-        """The record without renames: a removal and an addition instead."""
-        if self.status not in "RC":
-            yield RawChange(self.old_mode, self.new_mode, self.old_sha, self.new_sha, self.status, self.new)
-            return
-        nothing = "0" * len(self.old_sha)
-        if self.status == "R":
-            yield RawChange(self.old_mode, ABSENT, self.old_sha, nothing, "D", self.old)
-        yield RawChange(ABSENT, self.new_mode, nothing, self.new_sha, "A", self.new)
+
+def _without_rename(old: str, change: RawChange) -> Iterator[RawChange]:
+    """A raw record without renames: a removal and an addition instead."""
+    if change.status not in "RC":
+        yield change
+        return
+    nothing = "0" * len(change.old_sha)
+    if change.status == "R":
+        yield RawChange(change.old_mode, ABSENT, change.old_sha, nothing, "D", old)
+    yield RawChange(ABSENT, change.new_mode, nothing, change.new_sha, "A", change.path)
 
 
 def path_text(path: bytes) -> str:
@@ -93,35 +88,31 @@ def parse_comparison(output: bytes) -> TreeDiff:
     sections = _sections(patch)
     files: list[FileDiff] = []
     label = 0
-    for record in records:
+    for old, change in records:
         # A type change (file to symlink) is written as a removal and an addition.
-        parts = [next(sections, None) for _ in range(2 if record.status == "T" else 1)]
-        binary = any(part.binary for part in parts if part is not None)
+        parts = [part for _ in range(2 if change.status == "T" else 1) if (part := next(sections, None))]
         hunks: list[Hunk] = []
-        for part in parts:
-            for hunk in part.hunks() if part is not None else ():
-                label += 1
-                hunks.append(hunk.build(f"H{label}"))
+        for _, found in parts:
+            hunks += _built(found, label + len(hunks))
+        label += len(hunks)
         files.append(
             FileDiff(
-                status=record.status,
-                old_path="" if record.status == "A" else record.old,
-                new_path="" if record.status == "D" else record.new,
-                old_mode="" if record.old_mode == ABSENT else record.old_mode,
-                new_mode="" if record.new_mode == ABSENT else record.new_mode,
-                binary=binary,
+                status=change.status,
+                old_path="" if change.status == "A" else old,
+                new_path="" if change.status == "D" else change.path,
+                old_mode="" if change.old_mode == ABSENT else change.old_mode,
+                new_mode="" if change.new_mode == ABSENT else change.new_mode,
+                binary=any(binary for binary, _ in parts),
                 hunks=tuple(hunks),
             )
         )
-    plain = sorted(
-        (change for record in records for change in record.plain()), key=lambda c: path_bytes(c.path)
-    )
-    return TreeDiff(tuple(plain), tuple(files))
+    plain = [one for record in records for one in _without_rename(*record)]
+    return TreeDiff(tuple(sorted(plain, key=lambda one: path_bytes(one.path))), tuple(files))
 
 
-def _parse_raw(output: bytes) -> tuple[list[_Record], bytes]:
-    """Split the raw records, each ended by NUL, from the patch that follows a lone NUL."""
-    records: list[_Record] = []
+def _parse_raw(output: bytes) -> tuple[list[tuple[str, RawChange]], bytes]:
+    """Split the raw records, each with the path before a rename, from the patch that follows a lone NUL."""
+    records: list[tuple[str, RawChange]] = []
     at = 0
 
     def field() -> bytes:
@@ -141,31 +132,29 @@ def _parse_raw(output: bytes) -> tuple[list[_Record], bytes]:
         status = words[4][:1]
         old = path_text(field())
         new = path_text(field()) if status in "RC" else old
-        records.append(_Record(words[0], words[1], words[2], words[3], status, old, new))
+        records.append((old, RawChange(words[0], words[1], words[2], words[3], status, new)))
     if output[at : at + 1] == b"\0":
         at += 1
     return records, output[at:]
 
 
-@dataclass(frozen=True, slots=True)
-class _HunkBytes:
-    """A hunk before its file's encoding is known: (sign, content, no newline after it) a line."""
-
-    counts: tuple[int, int, int, int]
-    section: bytes
-    lines: tuple[tuple[LineKind, bytes, bool], ...]
-    encoding: str
-
-    def build(self, label: str) -> Hunk:
-        old, old_count, new, new_count = self.counts
+def _built(found: _Hunks, label: int) -> Iterator[Hunk]:
+    """The hunks of one file, labelled from `label` + 1, all in the one encoding that fits every line that is shown."""
+    everything = b"\n".join(content for _, _, lines in found for _, content, _ in lines)
+    try:
+        everything.decode("utf-8")
+        encoding = "utf-8"
+    except UnicodeDecodeError:
+        encoding = "latin-1"
+    for number, (counts, section, contents) in enumerate(found, label + 1):
         lines: list[DiffLine] = []
-        at_old, at_new = old, new
-        for sign, content, bare in self.lines:
+        at_old, at_new = counts[0], counts[2]
+        for sign, content, bare in contents:
             on_old, on_new = sign != "+", sign != "-"
             lines.append(
                 DiffLine(
                     kind=sign,
-                    text=content.decode(self.encoding, "replace"),
+                    text=content.decode(encoding, "replace"),
                     old=at_old if on_old else None,
                     new=at_new if on_new else None,
                     no_newline=bare,
@@ -174,31 +163,11 @@ class _HunkBytes:
             at_old += on_old
             at_new += on_new
         # git cuts the section after 80 bytes, which may be within a character.
-        section = self.section.decode(self.encoding, "ignore").strip()
-        return Hunk(label, old, old_count, new, new_count, section, tuple(lines))
+        yield Hunk(f"H{number}", *counts, section.decode(encoding, "ignore").strip(), tuple(lines))
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """What the patch holds on one file."""
-
-    binary: bool
-    found: tuple[tuple[tuple[int, int, int, int], bytes, tuple[tuple[LineKind, bytes, bool], ...]], ...]
-
-    def hunks(self) -> Iterator[_HunkBytes]:
-        """The hunks, all in the one encoding that fits every line of the file that is shown."""
-        everything = b"\n".join(content for _, _, lines in self.found for _, content, _ in lines)
-        try:
-            everything.decode("utf-8")
-            encoding = "utf-8"
-        except UnicodeDecodeError:
-            encoding = "latin-1"
-        for counts, section, lines in self.found:
-            yield _HunkBytes(counts, section, lines, encoding)
-
-
-def _sections(patch: bytes) -> Iterator[_Section]:
-    """The patch cut at its file headers."""
+def _sections(patch: bytes) -> Iterator[tuple[bool, _Hunks]]:
+    """The patch cut at its file headers: whether each file is binary, and its hunks."""
     lines = patch.split(b"\n")
     at, end = 0, len(lines)
     while at < end:
@@ -209,7 +178,7 @@ def _sections(patch: bytes) -> Iterator[_Section]:
             continue
         at += 1
         binary = False
-        found: list[tuple[tuple[int, int, int, int], bytes, tuple[tuple[LineKind, bytes, bool], ...]]] = []
+        found: _Hunks = []
         while at < end and not lines[at].startswith(b"diff --git "):
             binary = binary or lines[at].startswith((b"Binary files ", b"GIT binary patch"))
             match = _HUNK.fullmatch(lines[at])
@@ -224,12 +193,10 @@ def _sections(patch: bytes) -> Iterator[_Section]:
             )
             body, at = _body(lines, at, counts[1], counts[3])
             found.append((counts, match[5], body))
-        yield _Section(binary, tuple(found))
+        yield binary, found
 
 
-def _body(
-    lines: list[bytes], at: int, old_left: int, new_left: int
-) -> tuple[tuple[tuple[LineKind, bytes, bool], ...], int]:
+def _body(lines: list[bytes], at: int, old_left: int, new_left: int) -> tuple[_Lines, int]:
     """Read one hunk's lines from `lines[at:]` by its counts; returns them and the index after them."""
     body: list[tuple[LineKind, bytes, bool]] = []
     while at < len(lines) and (old_left > 0 or new_left > 0 or lines[at].startswith(b"\\ ")):

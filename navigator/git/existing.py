@@ -6,15 +6,14 @@ commit says of itself is its author's word: it is filtered and bounded here, and
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from navigator.git.diffs import RawChange, path_text
 from navigator.git.facts import RepoFacts, resolve_base
+from navigator.git.log import LogEntry, read_log
 from navigator.git.private import PrivateRepo
-from navigator.git.runner import person_environment
 from navigator.git.snapshot import MAKER, take_snapshot
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError, UsageError
@@ -31,9 +30,6 @@ _MESSAGES = 12_000
 """Characters of all messages of a range."""
 
 _TITLE = 72
-_WHEN = "2000-01-01T00:00:00+0000"
-"""Always the same, so that the same work is the same commit."""
-
 _RANGE = patterns.compile(r"(?P<from>.*?)(?P<dots>\.{2,3})(?P<to>.*)", patterns.DOTALL)
 
 _BY_FORM = Redactor()
@@ -87,19 +83,6 @@ class Listed:
 
     changes: tuple[Existing, ...]
     merges: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Commit:
-    sha: str
-    parents: tuple[str, ...]
-    author: str
-    subject: str
-    body: str
-
-    @property
-    def message(self) -> str:
-        return f"{self.subject}\n\n{self.body}".strip()
 
 
 def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: WantedReview, base: str = "") -> Listed:
@@ -216,44 +199,22 @@ def _branches(facts: RepoFacts) -> str:
     )
 
 
-def _read_commits(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> list[_Commit]:
+def _read_commits(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = True) -> list[LogEntry]:
     """Commits with their messages, newest first. Ids that name no commit are left out where nothing is walked."""
     if not revisions:
         return []
-    mark = secrets.token_hex(16)
     # With an order or a count after `--no-walk`, git walks after all.
     walking = ("--topo-order", f"--max-count={MOST_COMMITS + 1}")
     words = walking if walk else ("--no-walk=unsorted", "--ignore-missing")
-    found = facts.git().run(
-        "log",
-        "-z",
-        *words,
-        "--no-patch",
-        "--no-show-signature",
-        "--no-notes",
-        "--no-color",
-        "--no-decorate",
-        "--no-mailmap",
-        "--encoding=UTF-8",
-        f"--format=tformat:{mark}%x00%H%x00%P%x00%an%x00%s%x00%b",
-        "--stdin",
-        input=_stdin_lines(revisions),
-    )
-    commits = []
-    for record in found.stdout.split(mark.encode("ascii"))[1:]:
-        sha, parents, author, subject, body = (
-            field.decode("utf-8", "replace") for field in record.split(b"\0")[1:6]
+    return [
+        replace(
+            commit,
+            author=_BY_FORM(safe_line(commit.author).strip())[:100],
+            subject=_BY_FORM(safe_line(commit.subject).strip())[:300],
+            body=_bounded(_BY_FORM(safe_text(commit.body).strip()), _MESSAGE),
         )
-        commits.append(
-            _Commit(
-                sha,
-                tuple(parents.split()),
-                _BY_FORM(safe_line(author).strip())[:100],
-                _BY_FORM(safe_line(subject).strip())[:300],
-                _bounded(_BY_FORM(safe_text(body).strip()), _MESSAGE),
-            )
-        )
-    return commits
+        for commit in read_log(facts.git(), *words, "--stdin", given=_stdin_lines(revisions))
+    ]
 
 
 def _one_commit(private: PrivateRepo, facts: RepoFacts, sha: str) -> Existing:
@@ -261,7 +222,7 @@ def _one_commit(private: PrivateRepo, facts: RepoFacts, sha: str) -> Existing:
     return _single(private, _read_commits(facts, [sha], walk=False)[0])
 
 
-def _single(private: PrivateRepo, commit: _Commit) -> Existing:
+def _single(private: PrivateRepo, commit: LogEntry) -> Existing:
     base = commit.parents[0] if commit.parents else _empty(private)
     text = _message_text(f"Commit {commit.sha[:12]} by {commit.author}. Its message:", [commit])
     return Existing(commit.sha[:12], base, commit.sha, _titled(commit.subject), text, commit.author)
@@ -311,7 +272,7 @@ def _staged(private: PrivateRepo, facts: RepoFacts) -> Existing:
         raise NothingToReview(f"Nothing is staged in {facts.path}.", hint="`git add` stages changes.")
     private.pin_base(facts.head_commit)
     tree = private.place(facts.head_commit, changes)
-    head = _make_commit(private, tree, facts.head_commit, "What is staged\n")
+    head = private.git.commit(tree, facts.head_commit, "What is staged\n", MAKER)
     return _uncommitted(private, facts.head_commit, head, "staged", [change.path for change in changes])
 
 
@@ -338,19 +299,10 @@ def _uncommitted(
 def _empty(private: PrivateRepo) -> str:
     """A commit without files: what a root commit is compared with."""
     tree = private.git.run("mktree", input=b"", env=private.apart()).text
-    return _make_commit(private, tree, "", "Nothing\n")
+    return private.git.commit(tree, "", "Nothing\n", MAKER)
 
 
-def _make_commit(private: PrivateRepo, tree: str, parent: str, message: str) -> str:
-    dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
-    on = ("-p", parent) if parent else ()
-    return private.git.run(
-        "commit-tree", tree, *on, "-F", "-",
-        input=message.encode("ascii"), env=person_environment(MAKER, MAKER) | dates,
-    ).text  # fmt: skip
-
-
-def _message_text(lead: str, commits: Sequence[_Commit]) -> str:
+def _message_text(lead: str, commits: Sequence[LogEntry]) -> str:
     """What the authors say, as the task that the reviewer compares the change with."""
     parts = [commit.message for commit in commits]
     return f"{lead}\n\n{_bounded((chr(10) * 2).join(parts), _MESSAGES)}"

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from navigator.git.diffs import ABSENT, RawChange
-from navigator.git.private import PathRefused, PrivateRepo
-from navigator.git.runner import GitError, Person, person_environment
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange, PathRefused, PrivateRepo
+from navigator.git.runner import GitError, Person
 from navigator.model.diff import FileDiff, Hunk, choices
 from navigator.model.errors import UsageError
 
 _MAKER = Person("Navigator", "part@navigator.invalid")
-_WHEN = "2000-01-01T00:00:00+0000"
-"""Always the same, so that the same part of the same base is the same commit."""
 
 
 class ChoiceRefused(UsageError):
@@ -164,16 +161,6 @@ def _split_lines(content: bytes) -> list[bytes]:
 
 def commit_part(private: PrivateRepo, tree: str, base: str, message: str) -> str:
     """A part's tree as a commit on its base, in the private repository: what the rest is written on. Pinned."""
-    dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
-    commit = private.git.run(
-        "commit-tree",
-        tree,
-        "-p",
-        base,
-        "-F",
-        "-",
-        input=message.encode("utf-8"),
-        env=person_environment(_MAKER, _MAKER) | dates,
-    ).text
+    commit = private.git.commit(tree, base, message, _MAKER)
     private.pin_base(commit)
     return commit

@@ -31,7 +31,6 @@ from navigator.git.diffs import (
 from navigator.git.facts import AbsentBlobs, RepoFacts, read_facts
 from navigator.git.private_layout import create, own_objects, replace_file
 from navigator.git.runner import Git, GitError
-from navigator.git.source_protocol import FileChange
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
@@ -62,6 +61,19 @@ class PathRefused(NavigatorError):
     """A path that no tree can hold: git refuses it, or it collides with a file or folder."""
 
     code: ClassVar[str] = "path_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What becomes of one path.
+
+    Attributes:
+        content: the file's new bytes; None when the path is deleted.
+        mode: git's mode for it; None leaves the choice to the writer (the base's mode, else `100644`).
+    """
+
+    content: bytes | None
+    mode: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,20 +291,8 @@ class PrivateRepo:
             if known is not None:
                 result[sha] = known
         missing = [sha for sha in wanted if sha not in result]
-        if not missing:
-            return result
-        out = self.git.run(
-            "cat-file", "--batch", input="".join(f"{sha}\n" for sha in missing).encode()
-        ).stdout
-        at = 0
-        for sha in missing:
-            end = out.index(b"\n", at)
-            words = out[at:end].split()
-            if len(words) != 3 or words[1] != b"blob":
-                raise GitError(f"Object {sha} cannot be read as a file.", hint="Is the repository complete?")
-            size = int(words[2])
-            result[sha] = self._blobs.put(sha, out[end + 1 : end + 1 + size])
-            at = end + 1 + size + 1
+        for sha, content in self.git.contents(missing).items():
+            result[sha] = self._blobs.put(sha, content)
         return result
 
     def write_tree(self, base_treeish: str, changes: Mapping[str, FileChange]) -> str:

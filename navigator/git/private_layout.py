@@ -8,28 +8,7 @@ from pathlib import Path
 
 from navigator.git.facts import RepoFacts
 from navigator.git.runner import Git
-
-# Section headings of hunks come from git's built-in drivers, which only an attribute switches on. The private
-# repository has no other attributes: it is bare, and the user's are switched off.
-_ATTRIBUTES = "".join(
-    f"{pattern} diff={driver}\n"
-    for driver, patterns in {
-        "python": ("*.py", "*.pyi"),
-        "cpp": ("*.c", "*.h", "*.cc", "*.cpp", "*.hpp"),
-        "golang": ("*.go",),
-        "rust": ("*.rs",),
-        "java": ("*.java",),
-        "kotlin": ("*.kt",),
-        "csharp": ("*.cs",),
-        "ruby": ("*.rb",),
-        "php": ("*.php",),
-        "css": ("*.css",),
-        "html": ("*.html",),
-        "markdown": ("*.md",),
-        "bash": ("*.sh",),
-    }.items()
-    for pattern in patterns
-)
+from navigator.model.json_text import table
 
 
 def create(git_dir: Path, facts: RepoFacts) -> None:
@@ -49,7 +28,7 @@ def create(git_dir: Path, facts: RepoFacts) -> None:
             config=("init.defaultRefFormat=files",),
         )
         (made / "info").mkdir(exist_ok=True)
-        (made / "info" / "attributes").write_text(_ATTRIBUTES, "ascii")
+        (made / "info" / "attributes").write_text(_attributes(), "ascii")
         (made / "objects" / "info").mkdir(exist_ok=True)
         try:
             made.rename(git_dir)
@@ -57,6 +36,11 @@ def create(git_dir: Path, facts: RepoFacts) -> None:
             # Somebody else was quicker; theirs is as good.
             if not (git_dir / "HEAD").exists():
                 raise
+
+
+def _attributes() -> str:
+    drivers = table(__package__, "git.toml")["drivers"].items()
+    return "".join(f"{pattern} diff={driver}\n" for driver, patterns in drivers for pattern in patterns)
 
 
 def replace_file(path: Path, content: bytes) -> None:

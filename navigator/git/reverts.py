@@ -1,8 +1,7 @@
 """Whether landed commits are still on a branch, or were reverted there later. Reads only; never guesses.
 
 A commit counts as reverted where a later commit of the branch names it ("This reverts commit …", also as part of a merge
-that was reverted), or is its exact reverse: the same paths, and the patch id of the landed diff turned around. What takes
-back only a part of it, or together with something else, is no revert.
+that was reverted).
 
 A rebase or a cherry-pick leaves the change under another commit: the one with the same paths and the same diff.
 """
@@ -10,11 +9,10 @@ A rebase or a cherry-pick leaves the change under another commit: the one with t
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from navigator.git.log import LogEntry, read_log
 from navigator.git.runner import Git
 from navigator.model import patterns
 
@@ -31,10 +29,7 @@ _NAMES = patterns.compile(
     patterns.MULTILINE,
 )
 _SECTION = patterns.compile(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?)\n", patterns.MULTILINE)
-_DIFF = (
-    # --no-prefix: a diff that is turned around begins `diff --git b/… a/…`, and a patch id counts that line too.
-    "diff-tree", "--stdin", "-r", "--root", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-prefix",
-)  # fmt: skip
+_DIFF = ("diff-tree", "--stdin", "-r", "--root", "--no-renames", "--no-ext-diff", "--no-textconv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +46,11 @@ class Seen:
 
     Attributes:
         found_as: the commit of the change on the branch; the landed one itself, or another one with the same patch.
-        reverted_by: the commit that took it back, "" where none was found; `how` says how it was recognised.
+        reverted_by: the commit that took it back, "" where none was found.
     """
 
     found_as: str
     reverted_by: str = ""
-    how: Literal["", "named", "exact"] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Commit:
-    sha: str
-    merge: bool
-    message: str
-    paths: frozenset[bytes]
 
 
 def look_for_reverts(
@@ -86,7 +72,8 @@ def look_for_reverts(
     Raises:
         GitError: git failed, or the history is too large for the limits on time and output.
     """
-    history = _history(git, tip, since, most + 1)
+    listed = (f"--max-count={most + 1}", f"--since={since}", "--end-of-options", tip)
+    history = read_log(git, *listed, paths=True, timeout=_SECONDS, max_output=_MOST_BYTES)
     whole = len(history) <= most
     history = history[:most]
     present = _present(git, [name for one in wanted for name in (one.commit, one.known_as) if name])
@@ -99,44 +86,7 @@ def look_for_reverts(
     lost = [one.commit for one in wanted if one.commit in present and one.commit not in seen]
     seen |= {commit: Seen(twin) for commit, twin in _twins(git, history, lost).items()}
     seen |= _named_reverts(git, history, seen)
-    left = {commit: found for commit, found in seen.items() if not found.reverted_by}
-    seen |= _undone_exactly(git, history, left)
     return seen, whole
-
-
-def _history(git: Git, tip: str, since: str, most: int) -> list[_Commit]:
-    """Commits of a branch, newest first, with the paths that each changed."""
-    # No path and no message holds it, so nothing in the repository can look like the beginning of a commit.
-    mark = secrets.token_hex(16)
-    out = git.run(
-        "log",
-        "-z",
-        f"--format={mark}%H %P%x00%B",
-        "--raw",
-        "-r",
-        "--root",
-        "--no-renames",
-        "--no-abbrev",
-        "--no-ext-diff",
-        "--no-textconv",
-        f"--max-count={most}",
-        f"--since={since}",
-        "--end-of-options",
-        tip,
-        max_output=_MOST_BYTES,
-        timeout=_SECONDS,
-    ).stdout
-    return [_parse_commit(record) for record in out.split(mark.encode())[1:]]
-
-
-def _parse_commit(record: bytes) -> _Commit:
-    names, _, rest = record.partition(b"\0")
-    message, _, raw = rest.partition(b"\0")
-    sha, *parents = names.decode("ascii").split()
-    fields = raw.lstrip(b"\n\0").split(b"\0")
-    changes = zip(fields[::2], fields[1::2], strict=False)
-    paths = frozenset(path for change, path in changes if change.startswith(b":"))
-    return _Commit(sha, len(parents) > 1, message.decode("utf-8", "replace"), paths)
 
 
 def _present(git: Git, names: Iterable[str]) -> set[str]:
@@ -157,18 +107,19 @@ def _outside(git: Git, tip: str, commits: Collection[str]) -> set[str]:
     return set(out.splitlines())
 
 
-def _twins(git: Git, history: Sequence[_Commit], lost: Sequence[str]) -> dict[str, str]:
+def _twins(git: Git, history: Sequence[LogEntry], lost: Sequence[str]) -> dict[str, str]:
     """For commits that are not on the branch: the oldest one there with the same paths and the same patch."""
     wanted = _paths(git, lost)
     sets = frozenset(wanted.values())
-    like = {commit.sha: commit.paths for commit in history if not commit.merge and commit.paths in sets}
+    paths = {commit.sha: frozenset(commit.paths) for commit in history if len(commit.parents) < 2}
+    like = {sha: changed for sha, changed in paths.items() if changed in sets}
     ids, theirs = _patch_ids(git, wanted), _patch_ids(git, like)
     oldest = {(like[sha], theirs[sha]): sha for sha in like if sha in theirs}
     pairs = ((commit, oldest.get((wanted[commit], ids[commit]))) for commit in ids)
     return {commit: twin for commit, twin in pairs if twin}
 
 
-def _named_reverts(git: Git, history: Sequence[_Commit], seen: dict[str, Seen]) -> dict[str, Seen]:
+def _named_reverts(git: Git, history: Sequence[LogEntry], seen: dict[str, Seen]) -> dict[str, Seen]:
     """Commits that a message of the branch says it reverts, alone or within a merge; the oldest such message counts."""
     names = {name: commit for commit, found in seen.items() for name in (commit, found.found_as)}
     found: dict[str, Seen] = {}
@@ -181,7 +132,7 @@ def _named_reverts(git: Git, history: Sequence[_Commit], seen: dict[str, Seen]) 
                 merges += 1
                 reverted = {names[name] for name in _brought(git, target, made_to) & names.keys()}
             for commit in reverted:
-                found[commit] = Seen(seen[commit].found_as, later.sha, "named")
+                found[commit] = Seen(seen[commit].found_as, later.sha)
     return found
 
 
@@ -192,31 +143,6 @@ def _brought(git: Git, merge: str, made_to: str) -> set[str]:
         timeout=_SECONDS,
     )  # fmt: skip
     return set(out.text.splitlines()) if out.status == 0 else set()
-
-
-def _undone_exactly(git: Git, history: Sequence[_Commit], seen: dict[str, Seen]) -> dict[str, Seen]:
-    """Commits that a later one of the branch turns around exactly; the oldest such one counts."""
-    wanted = _paths(git, [found.found_as for found in seen.values()])
-    sets = frozenset(wanted.values())
-    like = {commit.sha: commit.paths for commit in history if not commit.merge and commit.paths in sets}
-    if not like:
-        return {}
-    backwards, theirs = _patch_ids(git, wanted, reverse=True), _patch_ids(git, like)
-    alike: dict[tuple[frozenset[bytes], str], list[str]] = {}
-    for sha in reversed(list(theirs)):  # the oldest first
-        alike.setdefault((like[sha], theirs[sha]), []).append(sha)
-    found: dict[str, Seen] = {}
-    for commit, one in seen.items():
-        name = one.found_as
-        undoing = alike.get((wanted[name], backwards[name]), []) if name in backwards else []
-        later = next((sha for sha in undoing if sha != name and _follows(git, sha, name)), "")
-        if later:
-            found[commit] = Seen(name, later, "exact")
-    return found
-
-
-def _follows(git: Git, later: str, earlier: str) -> bool:
-    return git.run("merge-base", "--is-ancestor", earlier, later, check=False, timeout=_SECONDS).status == 0
 
 
 def _paths(git: Git, commits: Iterable[str]) -> dict[str, frozenset[bytes]]:
@@ -239,8 +165,8 @@ def _is_id(field: bytes) -> bool:
     return len(field) in (40, 64) and not field.strip(b"0123456789abcdef")
 
 
-def _patch_ids(git: Git, commits: Iterable[str], *, reverse: bool = False) -> dict[str, str]:
-    """A digest of each commit's diff, or of its reverse, without line numbers; none where a file is binary.
+def _patch_ids(git: Git, commits: Iterable[str]) -> dict[str, str]:
+    """A digest of each commit's diff, without line numbers; none where a file is binary.
 
     Like `git patch-id --verbatim`, which is younger than the oldest git that is supported. Without `--verbatim` a patch id
     ignores white space, and a change of nothing else would be its own reverse.
@@ -248,8 +174,7 @@ def _patch_ids(git: Git, commits: Iterable[str], *, reverse: bool = False) -> di
     listed = "".join(f"{commit}\n" for commit in commits).encode()
     if not listed:
         return {}
-    turned = ("-R",) if reverse else ()
-    out = git.run(*_DIFF, "-p", *turned, input=listed, max_output=_MOST_BYTES, timeout=_SECONDS).stdout
+    out = git.run(*_DIFF, "-p", input=listed, max_output=_MOST_BYTES, timeout=_SECONDS).stdout
     parts = _SECTION.split(out)[1:]
     found: dict[str, str] = {}
     for name, patch in zip(parts[::2], parts[1::2], strict=True):

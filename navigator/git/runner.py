@@ -16,10 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from navigator.model import patterns
 from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.json_text import table
 from navigator.model.text import safe_text
 from navigator.process.runner import TIME, run
 
@@ -32,42 +33,8 @@ DEFAULT_TIMEOUT = 120.0
 DEFAULT_MAX_OUTPUT = 256 * 1024 * 1024
 """Bytes of standard output; more than any tree listing or proposal diff that can be shown."""
 
-_HARDENED = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.attributesFile=/dev/null",
-    "core.protectHFS=true",
-    "core.protectNTFS=true",
-    "core.splitIndex=false",
-    "core.pager=cat",
-    "core.editor=false",
-    "core.askPass=false",
-    "core.sshCommand=false",
-    "core.gitProxy=",
-    "core.alternateRefsCommand=true",
-    "credential.helper=",
-    "protocol.allow=never",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "submodule.recurse=false",
-    "commit.gpgSign=false",
-    "log.showSignature=false",
-)
-
-_KEPT = ("HOME", "TMPDIR", "USER", "LOGNAME", "TZ")
-_IDENTITY = ("XDG_CONFIG_HOME", "EMAIL", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
-_SIGNING = (
-    "GNUPGHOME",
-    "GPG_TTY",
-    "GPG_AGENT_INFO",
-    "SSH_AUTH_SOCK",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "XDG_RUNTIME_DIR",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "PINENTRY_USER_DATA",
-)
-_PERSON = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+_WHEN = "2000-01-01T00:00:00+0000"
+"""Always the same, so that the same work is the same commit."""
 
 
 class GitError(NavigatorError):
@@ -127,7 +94,12 @@ def person_environment(author: Person, committer: Person) -> dict[str, str]:
 
 def signing_environment() -> dict[str, str]:
     """The caller's variables through which gpg and ssh find agents and ask for passphrases."""
-    return {name: os.environ[name] for name in _SIGNING if name in os.environ}
+    return {name: os.environ[name] for name in _git_table()["signing"] if name in os.environ}
+
+
+def _git_table() -> dict[str, Any]:
+    known: dict[str, Any] = table(__package__, "git.toml")
+    return known
 
 
 @cache
@@ -219,26 +191,12 @@ class Git:
 
     def environment(self) -> dict[str, str]:
         """The whole environment of a call: nothing of the caller's `GIT_*` reaches git."""
-        names = (*_KEPT, *_IDENTITY, *_PERSON) if self.user_config else _KEPT
-        env = {name: os.environ[name] for name in names if name in os.environ}
-        env |= {
-            "PATH": safe_path(self.outside),
-            "LC_ALL": "C",
-            "GIT_DIR": str(self.git_dir),
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_ALLOW_PROTOCOL": "none",
-            "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_PAGER": "cat",
-        }
+        known = _git_table()
+        names = [*known["kept"], *(known["identity"] if self.user_config else ())]
+        env: dict[str, str] = {name: os.environ[name] for name in names if name in os.environ}
+        env |= {**known["environment"], "PATH": safe_path(self.outside), "GIT_DIR": str(self.git_dir)}
         if not self.user_config:
-            env |= {
-                "GIT_CONFIG_NOSYSTEM": "1",
-                "GIT_CONFIG_GLOBAL": os.devnull,
-                "GIT_CONFIG_SYSTEM": os.devnull,
-            }
+            env |= known["environment_apart"]
         if self.work_tree is not None:
             env["GIT_WORK_TREE"] = str(self.work_tree)
         if self.index is not None:
@@ -271,7 +229,9 @@ class Git:
             GitError: git failed and `check` is set; `GitTimeout`, `GitOutputTooLarge` for the limits.
             MissingPart: there is no git to run.
         """
-        settings = [part for setting in (*_HARDENED, *self.config, *config) for part in ("-c", setting)]
+        settings = [
+            part for setting in (*_git_table()["hardened"], *self.config, *config) for part in ("-c", setting)
+        ]
         command = [str(find_git(self.outside)), *settings, *args]
         cwd = self.work_tree or self.git_dir
         environment = {**self.environment(), **(env or {})}
@@ -302,3 +262,33 @@ class Git:
                 stderr=said,
             )
         return GitResult(done.code, done.out, said)
+
+    def contents(self, shas: Iterable[str], max_output: int = DEFAULT_MAX_OUTPUT) -> dict[str, bytes]:
+        """The contents of files by object id, through one git process.
+
+        Raises:
+            GitError: one of them does not exist here, or is no file.
+        """
+        wanted = list(dict.fromkeys(shas))
+        if not wanted:
+            return {}
+        feed = "".join(f"{sha}\n" for sha in wanted).encode("ascii")
+        out = self.run("cat-file", "--batch", input=feed, max_output=max_output).stdout
+        found: dict[str, bytes] = {}
+        at = 0
+        for sha in wanted:
+            end = out.index(b"\n", at)
+            words = out[at:end].split()
+            if len(words) != 3 or words[1] != b"blob":
+                raise GitError(f"Object {sha} cannot be read as a file.", hint="Is the repository complete?")
+            size = int(words[2])
+            found[sha] = out[end + 1 : end + 1 + size]
+            at = end + 2 + size
+        return found
+
+    def commit(self, tree: str, parent: str, message: str, maker: Person) -> str:
+        """A tree as a commit on `parent` ("" for none), always with the same date; returns its object id."""
+        dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
+        words = ("commit-tree", tree, *(("-p", parent) if parent else ()), "-F", "-")
+        env = person_environment(maker, maker) | dates
+        return self.run(*words, input=message.encode("utf-8"), env=env).text

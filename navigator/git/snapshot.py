@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 from navigator.git.diffs import path_bytes, path_text
 from navigator.git.facts import RepoFacts, RepositoryError, own_settings
 from navigator.git.private import PrivateRepo
-from navigator.git.runner import Git, GitError, Person, person_environment
+from navigator.git.runner import Git, GitError, Person
 from navigator.git.scope import is_secret
 
 # What a checkout holds that HEAD does not, read without running anything that the repository names.
@@ -127,8 +127,6 @@ MAX_TOTAL = 256 * 1024 * 1024
 _CONVERTED_BY_PROGRAM = ("filter", "working-tree-encoding")
 _CONVERSIONS = ("core.autocrlf", "core.eol", "core.fileMode", "core.symlinks")
 MAKER = Person("Navigator snapshot", "snapshot@navigator.invalid")
-_WHEN = "2000-01-01T00:00:00+0000"
-"""Always the same, so that the same work on the same HEAD is the same commit."""
 
 
 class NoWorktree(RepositoryError):
@@ -273,18 +271,7 @@ def _commit_paths(
         tree = git.run("write-tree", "--missing-ok", env=apart).text
     if tree == private.tree_of(head):
         return head
-    dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
-    message = b"The checkout with its uncommitted work\n"
-    return private.git.run(
-        "commit-tree",
-        tree,
-        "-p",
-        head,
-        "-F",
-        "-",
-        input=message,
-        env=person_environment(MAKER, MAKER) | dates,
-    ).text
+    return private.git.commit(tree, head, "The checkout with its uncommitted work\n", MAKER)
 
 
 def not_committed_yet(private: PrivateRepo, base: str, tip: str, paths: Iterable[str]) -> tuple[str, ...]:

@@ -22,8 +22,7 @@ from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, AgentSession, PromptTurn, limits_of, opened
 from navigator.client.errors import ServingError
 from navigator.git.diffs import ABSENT
-from navigator.git.private import PathRefused
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange, PathRefused
 from navigator.journey import change
 from navigator.journey.agent_prompts import again, first
 from navigator.journey.dependencies import Dependencies

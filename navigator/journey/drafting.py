@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from navigator.checks.change import no_functional_change
 from navigator.checks.grammar import GrammarGate
 from navigator.checks.policy import check_policy
-from navigator.edits import EditProblem, apply_answer, parse_answer
+from navigator.edits.apply import apply_answer
+from navigator.edits.parser import parse_answer
+from navigator.edits.paths import EditProblem
+from navigator.git.private import FileChange
 from navigator.git.source import TreeSource
-from navigator.git.source_protocol import FileChange
 from navigator.model.diff import FileDiff
 from navigator.model.models import AppliedEdit, CheckResult, PolicyItem
 from navigator.model.states import CheckOutcome, EditCode, PolicyAction, TaskKind

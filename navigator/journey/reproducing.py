@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
-from navigator.edits import marker_length
+from navigator.edits.parser import marker_length
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, call_model, is_tasks_fault
 from navigator.journey.dependencies import Dependencies

@@ -95,7 +95,7 @@ def _fate(one: LandedCommit, seen: Seen | None, branch: str, at: str, *, whole: 
         return Fate(**known, fate="unknown", found_as=one.found_as, reason="not on the base branch")
     if seen.reverted_by:
         return Fate(
-            **known, fate="reverted", found_as=seen.found_as, reverted_by=seen.reverted_by, how=seen.how
+            **known, fate="reverted", found_as=seen.found_as, reverted_by=seen.reverted_by, how="named"
         )
     if not whole:
         return Fate(**known, fate="unknown", found_as=seen.found_as, reason="too much history since to read")

@@ -12,7 +12,7 @@ from navigator.client.body import same_base
 from navigator.client.client import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.settings import ServerSettings, Settings
-from navigator.edits import parse_answer
+from navigator.edits.parser import parse_answer
 from navigator.figures.exam import advice_words, exam_scores
 from navigator.journey import change
 from navigator.journey.calls import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from navigator.edits import unsafe_path
+from navigator.edits.paths import unsafe_path
 from navigator.git.scope import in_scope, is_secret
 from navigator.journey.calls import Message
 from navigator.journey.change import keep_report

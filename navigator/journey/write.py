@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from navigator.context.build import readable
-from navigator.edits import parse_answer
+from navigator.edits.parser import parse_answer
 from navigator.journey import change
 from navigator.journey.calls import Message
 from navigator.journey.dependencies import Dependencies

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from navigator.git.diffs import ABSENT, path_bytes, path_text
 from navigator.git.facts import RepoFacts
-from navigator.git.runner import Git, GitError
+from navigator.git.runner import Git
 from navigator.landing.plan import LandingPlan, LandingRefused, PathMove
 from navigator.model.text import safe_line
 
@@ -217,7 +217,7 @@ def move(plan: LandingPlan, move_reference: Callable[[], None]) -> None:
         for mode, sha in ((m.old_mode, m.old_sha), (m.new_mode, m.new_sha))
         if mode != ABSENT
     }
-    blobs = _read_blobs(Git(Path(plan.private), outside=git.outside), sorted(shas))
+    blobs = Git(Path(plan.private), outside=git.outside).contents(sorted(shas))
     with _lock(plan):
         _require_either(plan, git, blobs)
         try:
@@ -284,24 +284,6 @@ def _lock(plan: LandingPlan) -> Iterator[None]:
         yield
     finally:
         path.unlink(missing_ok=True)
-
-
-def _read_blobs(private: Git, shas: Sequence[str]) -> dict[str, bytes]:
-    """Contents by id, straight from the private repository that the plan names."""
-    if not shas:
-        return {}
-    out = private.run("cat-file", "--batch", input="".join(f"{sha}\n" for sha in shas).encode()).stdout
-    found: dict[str, bytes] = {}
-    at = 0
-    for sha in shas:
-        end = out.index(b"\n", at)
-        words = out[at:end].split()
-        if len(words) != 3 or words[1] != b"blob":
-            raise GitError(f"Object {sha} is gone from the private repository.", hint="Start a new attempt.")
-        size = int(words[2])
-        found[sha] = out[end + 1 : end + 1 + size]
-        at = end + 2 + size
-    return found
 
 
 def _put_back(plan: LandingPlan, blobs: Mapping[str, bytes]) -> None:

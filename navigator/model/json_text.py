@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from navigator.model.errors import UsageError
@@ -57,6 +59,12 @@ def read_toml(text: str) -> dict[str, Any]:
         raise TooDeep("nested too deeply", "", 0) from None
     _check_depth(table, DEEPEST)
     return table
+
+
+@cache
+def table(package: str, name: str) -> dict[str, Any]:
+    """The TOML file `name` in the folder of `package`, read once."""
+    return read_toml((files(package) / name).read_text(encoding="utf-8"))
 
 
 def _check_depth(value: Any, deepest: int) -> None:

@@ -29,7 +29,7 @@ class Fate(Model):
         branch: the branch that was looked at.
         found_as: the commit of the same change on that branch, where it is another one (a rebase, a cherry-pick).
         reverted_by: the commit that took it back.
-        how: "named" (its message names the commit), "exact" (it is the exact reverse), "" where it was not reverted.
+        how: "named" (its message names the commit), "" where it was not reverted.
         reason: why it is unknown.
     """
 
@@ -39,7 +39,7 @@ class Fate(Model):
     branch: str = ""
     found_as: str = ""
     reverted_by: str = ""
-    how: Literal["", "named", "exact"] = ""
+    how: Literal["", "named"] = ""
     reason: str = ""
     at: str = ""
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain, islice
+from functools import cache, lru_cache
 from re import _constants as _op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
-from typing import Any, AnyStr, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, AnyStr, ClassVar, Generic
 from weakref import WeakSet
 
 from navigator.model.errors import NavigatorError
@@ -36,6 +35,7 @@ _NO_SPACE = (
     r"\x00-\x08\x0e-\x1b!-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}"
     r"\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff}"
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CLASSES = {
     _op.CATEGORY_DIGIT: (r"\p{Nd}", r"\d"),
     _op.CATEGORY_NOT_DIGIT: (r"\P{Nd}", r"\D"),
@@ -58,174 +58,68 @@ class PatternError(NavigatorError):
     code: ClassVar[str] = "bad_pattern"
 
 
-Part = TypeVar("Part", str, bytes, covariant=True)
-
-
-class Match(Protocol[Part]):
-    """What a pattern found: the part of `re.Match` that is used."""
-
-    @property
-    def lastindex(self) -> int | None: ...
-    def __getitem__(self, group: int | str, /) -> Part | Any: ...
-    def group(self, group: int | str = 0, /) -> Part | Any: ...
-    def groups(self) -> tuple[Part | Any, ...]: ...
-    def groupdict(self) -> dict[str, Part | Any]: ...
-    def start(self, group: int = 0, /) -> int: ...
-    def end(self, group: int = 0, /) -> int: ...
-    def span(self, group: int = 0, /) -> tuple[int, int]: ...
-
-
-class _Found(Generic[AnyStr]):
-    """A match of RE2: `spans` are offsets into `string`, one pair for each group."""
-
-    __slots__ = ("_names", "_spans", "_string")
-
-    def __init__(self, string: AnyStr, spans: Sequence[tuple[int, int]], names: Mapping[str, int]) -> None:
-        self._string: AnyStr = string
-        self._spans, self._names = spans, names
-
-    def __getitem__(self, group: int | str = 0) -> AnyStr | Any:
-        start, end = self._spans[group if isinstance(group, int) else self._names[group]]
-        return None if start < 0 else self._string[start:end]
-
-    group = __getitem__
-
-    def groups(self) -> tuple[AnyStr | Any, ...]:
-        return tuple(self[n] for n in range(1, len(self._spans)))
-
-    def groupdict(self) -> dict[str, AnyStr | Any]:
-        return {name: self[name] for name in self._names}
-
-    def span(self, group: int = 0) -> tuple[int, int]:
-        return self._spans[group]
-
-    def start(self, group: int = 0) -> int:
-        return self._spans[group][0]
-
-    def end(self, group: int = 0) -> int:
-        return self._spans[group][1]
-
-    @property
-    def lastindex(self) -> int | None:
-        ends = [end for _, end in self._spans[1:]]
-        return 1 + ends.index(max(ends)) if ends and max(ends) >= 0 else None
+Match = re.Match
+"""What a pattern found. One that RE2 found has no `regs`."""
 
 
 class Pattern(Generic[AnyStr]):
     """A regular expression, read when it is first used."""
 
-    __slots__ = ("__weakref__", "_names", "_run", "flags", "pattern")
+    __slots__ = ("__weakref__", "_run", "flags", "pattern")
 
     def __init__(self, pattern: AnyStr, flags: int = 0) -> None:
         self.pattern: AnyStr = pattern
         self.flags = flags
-        self._run: Any = None
-        self._names: dict[str, int] = {}
+        self._run: re.Pattern[AnyStr] | None = None
         EVERY.add(self)
 
-    def check(self) -> Pattern[AnyStr]:
-        """This pattern, read.
+    def check(self) -> re.Pattern[AnyStr]:
+        """What runs it.
 
         Raises:
             PatternError: it is no regular expression, or needs more than linear time.
         """
         if self._run is None:
             tree = parsed(self)
-            self._names = dict(tree.state.groupdict)
             if _ways(tree.data, True) <= _WAYS:
                 self._run = re.compile(self.pattern, self.flags)
             else:
                 self._run = _re2(tree, isinstance(self.pattern, bytes))
-        return self
+        return self._run
 
     @property
     def plain(self) -> bool:
         """Whether `re` runs it: it looks at no more than a few characters that it does not consume."""
-        return isinstance(self.check()._run, re.Pattern)
+        return isinstance(self.check(), re.Pattern)
 
     def search(self, text: AnyStr, at: int = 0) -> Match[AnyStr] | None:
         """The first place at which it matches, from the offset `at` on; another than 0 only where it is `plain`."""
-        if not self.plain:
-            assert at == 0
-            return next(self._each(text), None)
-        found: Match[AnyStr] | None = self._run.search(text, at)
-        return found
+        assert at == 0 or self.plain
+        return self.check().search(text, at)
 
     def match(self, text: AnyStr) -> Match[AnyStr] | None:
         """Its match at the beginning of the text."""
-        return self._first("match", text)
+        return self.check().match(text)
 
     def fullmatch(self, text: AnyStr) -> Match[AnyStr] | None:
         """Its match of the whole text."""
-        return self._first("fullmatch", text)
-
-    def _first(self, how: str, text: AnyStr) -> Match[AnyStr] | None:
-        if self.plain:
-            found: Match[AnyStr] | None = getattr(self._run, how)(text)
-            return found
-        data = _encoded(text)
-        match = getattr(self._run, how)(data)
-        return None if match is None else self._found(match, text, data, (0, 0))[0]
+        return self.check().fullmatch(text)
 
     def finditer(self, text: AnyStr) -> Iterator[Match[AnyStr]]:
         """Every match, from left to right; none overlaps another."""
-        return self._run.finditer(text) if self.plain else self._each(text)
-
-    def _each(self, text: AnyStr) -> Iterator[Match[AnyStr]]:
-        data, at, known = _encoded(text), 0, (0, 0)
-        while at <= len(data) and (hit := self._run.search(data, at)) is not None:
-            found, known = self._found(hit, text, data, known)
-            yield found
-            empty = hit.end() == hit.start()
-            at = hit.end() + empty
-            while empty and isinstance(text, str) and at < len(data) and data[at] & 0xC0 == 0x80:
-                at += 1  # never into the middle of a character
-
-    def _found(
-        self, match: Any, text: AnyStr, data: bytes, known: tuple[int, int]
-    ) -> tuple[Match[AnyStr], tuple[int, int]]:
-        """A match of RE2 with offsets into `text`; and an offset as bytes and as characters, from which to count on."""
-        spans = [match.span(group) for group in range(self._run.groups + 1)]
-        if len(data) != len(text):
-            byte, char = known
-            places = {-1: -1}
-            for offset in sorted(set(chain.from_iterable(spans)) - {-1}):
-                char += len(data[byte:offset].decode("utf-8", "surrogatepass"))
-                byte = places[offset] = offset
-                places[offset] = char
-            known = byte, char
-            spans = [(places[start], places[end]) for start, end in spans]
-        found: Any = _Found(text, spans, self._names)
-        return found, known
+        return self.check().finditer(text)
 
     def findall(self, text: AnyStr) -> list[Any]:
         """Every match: its text, or that of its one group, or a tuple of its groups."""
-        if self.plain:
-            found: list[Any] = self._run.findall(text)
-            return found
-        empty = text[:0]
-        rows = (tuple(part or empty for part in m.groups()) or (m[0],) for m in self._each(text))
-        return [row if len(row) > 1 else row[0] for row in rows]
+        return self.check().findall(text)
 
     def split(self, text: AnyStr, most: int = 0) -> list[AnyStr | Any]:
         """The parts between the matches, and the groups of these; divided at `most` of them, 0 for all."""
-        parts: list[AnyStr | Any] = []
-        end = 0
-        for found in islice(self.finditer(text), most or None):
-            parts.append(text[end : found.start()])
-            parts.extend(found.groups())
-            end = found.end()
-        return [*parts, text[end:]]
+        return self.check().split(text, most)
 
     def sub(self, put: AnyStr | Callable[[Match[AnyStr]], AnyStr], text: AnyStr, most: int = 0) -> AnyStr:
         """`text` with `put` instead of each match, or of the first `most`; `\\1` and `\\g<name>` in it are groups."""
-        parts: list[AnyStr] = []
-        end = 0
-        for found in islice(self.finditer(text), most or None):
-            parts += [text[end : found.start()], put(found) if callable(put) else expand(found, put)]
-            end = found.end()
-        parts.append(text[end:])
-        return text[:0].join(parts)
+        return self.check().sub(put if callable(put) else lambda found: expand(found, put), text, most)
 
 
 EVERY: WeakSet[Pattern[Any]] = WeakSet()
@@ -296,10 +190,6 @@ def expand(match: Match[AnyStr], template: AnyStr) -> AnyStr:
     return _REFERENCE.sub(part, template)
 
 
-def _encoded(text: str | bytes) -> bytes:
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-
-
 def parsed(pattern: Pattern[Any]) -> Any:
     """The tree that the parser of `re` makes of a pattern.
 
@@ -354,9 +244,32 @@ def _re2(tree: Any, latin: bool) -> Any:
     flags = tree.state.flags
     text = ("(?i)" if flags & re.IGNORECASE else "") + _written(tree.data, flags)
     try:
-        return re2.compile(text.encode("ascii"), options)
+        return _linear()(text.encode("ascii") if latin else text, options, tree.state.groupdict)
     except re2.error as error:
         raise PatternError(f"it cannot be run in linear time: {error}") from None
+
+
+@cache
+def _linear() -> Any:
+    """RE2's pattern, for texts with half a pair of surrogates too, and with the names of groups."""
+    import re2
+
+    class Linear(re2._Regexp):  # type: ignore[misc]
+        def __init__(self, pattern: str | bytes, options: Any, names: Mapping[str, int]) -> None:
+            super().__init__(pattern, options)
+            self.names = names
+
+        @property
+        def groupindex(self) -> Mapping[str, int]:
+            return self.names
+
+        def _match(self, anchor: Any, text: Any, *within: Any) -> Iterator[Any]:
+            whole = isinstance(text, bytes) or text.isascii()
+            for found in super()._match(anchor, text if whole else _SURROGATE.sub("\ufffd", text), *within):
+                found._text = text
+                yield found
+
+    return Linear
 
 
 def _written(items: Sequence[tuple[Any, Any]], flags: int) -> str:

@@ -12,50 +12,41 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from navigator.model import patterns
+from navigator.model.json_text import table
 
 _PRIVATE_KEY = patterns.compile(
-    rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|^PuTTY-User-Key-File-\d", patterns.MULTILINE
+    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|^PuTTY-User-Key-File-\d", patterns.MULTILINE
 )
+_LAST = r"(?:[A-Za-z0-9_]\b|-\B)"
 
-# The last character of a token of fixed length, in which a dash may be the last.
-_LAST = rb"(?:[A-Za-z0-9_]\b|-\B)"
 
-# name of the rule -> a token, to which the character before it and the one behind it do not belong
-_RULES = {
-    "an AWS access key": rb"(?:AKIA|ASIA)[A-Z2-7]{16}\b",
-    "an Anthropic key": rb"sk-ant-[a-z0-9]{2,10}-[A-Za-z0-9_-]{32,}",
-    "an OpenAI key": rb"sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{32,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b",
-    "a GitHub token": rb"gh[pousr]_[A-Za-z0-9]{36,}\b|github_pat_[A-Za-z0-9_]{60,}",
-    "a GitLab token": rb"gl(?:pat|ptt|dt|rt|cbt|ft|agent|oas)-[A-Za-z0-9_-]{20,}",
-    "a Slack token": rb"xox[abeoprs]-[A-Za-z0-9-]{20,}|xapp-\d-[A-Z0-9]+-\d+-[a-f0-9]{30,}\b",
-    "a Slack webhook": rb"hooks\.slack\.com/services/T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{20,}\b",
-    "a Discord webhook": rb"discord(?:app)?\.com/api/webhooks/\d{15,}/[A-Za-z0-9_-]{50,}",
-    "a Stripe key": rb"[rs]k_(?:live|prod)_[A-Za-z0-9]{20,}\b",
-    "a Google key": rb"AIza[A-Za-z0-9_-]{34}"
-    + _LAST
-    + rb"|GOCSPX-[A-Za-z0-9_-]{24,}|ya29\.[A-Za-z0-9_-]{40,}",
-    "a Hugging Face token": rb"hf_[A-Za-z]{34,}\b",
-    "an npm token": rb"npm_[A-Za-z0-9]{36}\b",
-    "a PyPI token": rb"pypi-AgE[A-Za-z0-9_-]{50,}",
-    "a SendGrid key": rb"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{42}" + _LAST,
-    "a DigitalOcean token": rb"do[oprt]_v1_[a-f0-9]{64}\b",
-    "a Databricks token": rb"dapi[a-f0-9]{32}\b",
-    "a Telegram bot token": rb"\d{8,10}:AA[A-Za-z0-9_-]{32}" + _LAST,
-    "a Vault token": rb"hv[sbr]\.[A-Za-z0-9_-]{24,}",
-    "an age key": rb"AGE-SECRET-KEY-1[A-Z0-9]{50,}\b",
-    "an Azure storage key": rb"AccountKey=[A-Za-z0-9+/]{86}==\B",
-    "a Terraform token": rb"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}",
-}
-_NAMES = tuple(_RULES)
-_ANY = b"(?:" + b"|".join(b"(" + rule + b")" for rule in _RULES.values()) + b")"
-_TOKENS = patterns.compile(
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """`secrets.toml`: `words` finds tokens as whole words, `anywhere` inside of a longer word too; a group each, in the order
+    of `names`. The first group of `words` is what stands before."""
+
+    names: tuple[str, ...]
+    words: patterns.Pattern[str]
+    anywhere: patterns.Pattern[str]
+
+
+@cache
+def _tokens() -> _Tokens:
+    rules = table(__package__, "secrets.toml")["tokens"]
+    every = f"(?:{'|'.join(f'({rule})' for rule in rules.values())})"
+    inside = every.replace("%last%", "[A-Za-z0-9_-]").replace(r"\b", "").replace(r"\B", "")
     # A colour that a terminal is told of ends in a letter right before the word: `ESC[31m`, `ESC[0;1m`.
-    rb"(?:\b|[0-9;\[]m)" + _ANY
-)
-_TEXT_TOKENS = patterns.compile(rf"(?P<before>\b|[0-9;\[]m){_ANY.decode('ascii')}", patterns.ASCII)
+    words = rf"(?P<before>\b|[0-9;\[]m){every.replace('%last%', _LAST)}"
+    return _Tokens(
+        tuple(rules), patterns.compile(words, patterns.ASCII), patterns.compile(inside, patterns.ASCII)
+    )
+
+
 _KEY_HEADER = patterns.compile(r"-----BEGIN ((?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?)-----")
 _LONGEST_KEY = 20_000
 _FEWEST_CHARACTERS = 10
@@ -73,27 +64,25 @@ def find_secret(content: bytes) -> tuple[str, int] | None:
 
     The secret itself is in no answer. The time is linear in the content's length.
     """
-    key = _PRIVATE_KEY.search(content)
+    text = content.decode("latin-1")
+    key = _PRIVATE_KEY.search(text)
     if key is not None:
-        return "holds a private key", _line_at(content, key.start())
-    for match in _TOKENS.finditer(content):
+        return "holds a private key", text.count("\n", 0, key.start()) + 1
+    tokens = _tokens()
+    for match in tokens.words.finditer(text):
         at = match.lastindex or 0
-        if not _is_placeholder(match[at].decode("ascii")):
-            return f"holds what looks like {_NAMES[at - 1]}", _line_at(content, match.start(at))
+        if not _is_placeholder(match[at]):
+            return f"holds what looks like {tokens.names[at - 2]}", text.count("\n", 0, match.start(at)) + 1
     return None
 
 
 def secret_in_name(path: str) -> str:
     """What token of a provider's a path holds, also inside of a longer word; "" where none is found."""
-    for match in _ANYWHERE.finditer(path):
+    tokens = _tokens()
+    for match in tokens.anywhere.finditer(path):
         if not _is_placeholder(match[0]):
-            assert match.lastindex is not None
-            return f"its name holds what looks like {_NAMES[match.lastindex - 1]}"
+            return f"its name holds what looks like {tokens.names[(match.lastindex or 0) - 1]}"
     return ""
-
-
-def _line_at(content: bytes, at: int) -> int:
-    return content.count(b"\n", 0, at) + 1
 
 
 class Redactor:
@@ -129,7 +118,7 @@ class Redactor:
     def __call__(self, text: str) -> str:
         """`text` with every secret replaced by a word that says what was there."""
         text = _without_keys(self._without_values(text))
-        return _TEXT_TOKENS.sub(_redacted_token, text)
+        return _tokens().words.sub(_redacted_token, text)
 
     def _without_values(self, text: str) -> str:
         if not self._values:
@@ -150,7 +139,7 @@ class Redactor:
         secret, and long words that look drawn at random. Hashes and test data are removed with
         them: a gap in a prompt does less harm than a key in it.
         """
-        text = _ANYWHERE.sub(_redacted_anywhere, self(text))
+        text = _tokens().anywhere.sub(_redacted_anywhere, self(text))
         text = _IN_ADDRESS.sub(r"\g<before>[redacted]@", text)
         text = _HEADER.sub(_redacted_header, text)
         text = _ASSIGNED.sub(_redacted_value, text)
@@ -209,19 +198,14 @@ def _redacted_token(match: patterns.Match[str]) -> str:
     at = match.lastindex or 0
     if _is_placeholder(match[at]):
         return str(match[0])
-    return f"{match['before']}[redacted: {_NAMES[at - 2]}]"
+    return f"{match['before']}[redacted: {_tokens().names[at - 2]}]"
 
 
 def _redacted_anywhere(match: patterns.Match[str]) -> str:
     at = match.lastindex or 0
-    return str(match[0]) if _is_placeholder(match[0]) else f"[redacted: {_NAMES[at - 1]}]"
+    return str(match[0]) if _is_placeholder(match[0]) else f"[redacted: {_tokens().names[at - 1]}]"
 
 
-# Inside of a longer word too: without the conditions on what is beside it.
-_ANYWHERE = patterns.compile(
-    _ANY.replace(_LAST, b"[A-Za-z0-9_-]").replace(rb"\b", b"").replace(rb"\B", b"").decode("ascii"),
-    patterns.ASCII,
-)
 _IN_ADDRESS = patterns.compile(r"(?i)(?P<before>\b[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,80}:)[^@\s/]{3,200}@")
 _HEADER = patterns.compile(r"(?i)(?P<before>\b(?:bearer|basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{12,})")
 _ASSIGNED = patterns.compile(

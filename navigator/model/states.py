@@ -1,4 +1,4 @@
-"""States, and the one table of transitions between them.
+"""States; `states.toml` is the one table of transitions between them, and of what a task waits for in each.
 
 The code obeys this table through `require_task_transition`; the database obeys it through triggers that
 `navigator.store.schema` generates from the same table.
@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import cache
 
 from navigator.model.errors import IllegalTransition
+from navigator.model.json_text import table
 
 
 class TaskState(StrEnum):
@@ -278,75 +279,13 @@ class EditCode(StrEnum):
 
 
 _T = TaskState
+_TABLE = table(__package__, "states.toml")
 
 TASK_TRANSITIONS: dict[TaskState, frozenset[TaskState]] = {
-    # queued -> failed: the project is gone or cannot be worked on.
-    # queued -> checking: a derived proposal, which nobody has to write.
-    _T.QUEUED: frozenset({_T.GENERATING, _T.CHECKING, _T.CANCELLED, _T.FAILED}),
-    # generating -> queued: the server went away before an answer counted, or a crash interrupted round 0.
-    # generating -> revising: the same in a later round.
-    # generating -> awaiting_approval: NO_CHANGE, a report, or a revision that could not be made.
-    _T.GENERATING: frozenset(
-        {_T.CHECKING, _T.QUEUED, _T.REVISING, _T.AWAITING_APPROVAL, _T.FAILED, _T.CANCELLED}
-    ),
-    # checking -> generating: a repair, which is not a round.
-    # checking -> revising, final_review, awaiting_approval: the tests of a review's findings have run.
-    _T.CHECKING: frozenset(
-        {
-            _T.AWAITING_REVIEW,
-            _T.GENERATING,
-            _T.QUEUED,
-            _T.REVISING,
-            _T.FINAL_REVIEW,
-            _T.AWAITING_APPROVAL,
-            _T.FAILED,
-            _T.CANCELLED,
-        }
-    ),
-    # awaiting_review -> awaiting_approval: a second reading that the developer asked for is withdrawn.
-    _T.AWAITING_REVIEW: frozenset({_T.REVIEWING, _T.AWAITING_APPROVAL, _T.STALE, _T.CANCELLED}),
-    # reviewing -> awaiting_review: the reviewer went away, or a crash.
-    # reviewing -> checking: the tests of its findings are run before the task goes on.
-    _T.REVIEWING: frozenset(
-        {_T.CHECKING, _T.REVISING, _T.FINAL_REVIEW, _T.AWAITING_APPROVAL, _T.AWAITING_REVIEW, _T.CANCELLED}
-    ),
-    _T.REVISING: frozenset({_T.GENERATING, _T.AWAITING_APPROVAL, _T.CANCELLED, _T.STALE}),
-    _T.FINAL_REVIEW: frozenset({_T.AWAITING_APPROVAL, _T.CANCELLED}),
-    # awaiting_approval -> queued: sent back with a note, a new attempt.
-    # awaiting_approval -> awaiting_review, final_review: escalated; it comes back whatever that reading says.
-    _T.AWAITING_APPROVAL: frozenset(
-        {
-            _T.APPROVED,
-            _T.REJECTED,
-            _T.QUEUED,
-            _T.AWAITING_REVIEW,
-            _T.FINAL_REVIEW,
-            _T.DONE,
-            _T.STALE,
-            _T.CANCELLED,
-        }
-    ),
-    # approved -> awaiting_approval: the developer takes the approval back before it landed.
-    _T.APPROVED: frozenset({_T.LANDED, _T.STALE, _T.AWAITING_APPROVAL, _T.REJECTED}),
-    _T.LANDED: frozenset({_T.UNDONE}),
-    _T.REJECTED: frozenset({_T.QUEUED}),
-    _T.FAILED: frozenset({_T.QUEUED, _T.CANCELLED}),
-    # stale -> queued: a new attempt on today's base.
-    _T.STALE: frozenset({_T.QUEUED, _T.CANCELLED, _T.FAILED}),
-    _T.CANCELLED: frozenset({_T.QUEUED}),
-    _T.UNDONE: frozenset({_T.QUEUED}),
-    _T.DONE: frozenset(),
+    state: frozenset(map(TaskState, _TABLE["task"][state]["to"])) for state in TaskState
 }
-
-_P = ProposalState
-
 PROPOSAL_TRANSITIONS: dict[ProposalState, frozenset[ProposalState]] = {
-    _P.OPEN: frozenset({_P.SUPERSEDED, _P.DECIDED}),
-    # superseded -> open: a revision could not be made, so the last proposal that applied stands again.
-    _P.SUPERSEDED: frozenset({_P.OPEN}),
-    # decided -> open: the developer takes a decision back; decided -> superseded: sent back, a new attempt wrote.
-    _P.DECIDED: frozenset({_P.LANDED, _P.OPEN, _P.SUPERSEDED}),
-    _P.LANDED: frozenset({_P.DECIDED}),
+    state: frozenset(map(ProposalState, _TABLE["proposal"][state])) for state in ProposalState
 }
 
 RETRYABLE_TASK_STATES = frozenset({_T.REJECTED, _T.FAILED, _T.STALE, _T.CANCELLED, _T.UNDONE})
@@ -441,24 +380,10 @@ class Standing:
         object.__setattr__(self, "role", next((role for role in Role if role == self.needs.value), None))
 
 
-_S = TaskState
 _STANDING = {
-    _S.QUEUED: Standing(Needs.GENERATOR, Phase.WRITE),
-    _S.GENERATING: Standing(Needs.GENERATOR, Phase.WRITE, running=True),
-    _S.REVISING: Standing(Needs.GENERATOR, Phase.WRITE),
-    _S.STALE: Standing(Needs.CPU, Phase.WRITE),
-    _S.CHECKING: Standing(Needs.CPU, Phase.CHECK, running=True),
-    _S.AWAITING_REVIEW: Standing(Needs.REVIEWER, Phase.REVIEW),
-    _S.REVIEWING: Standing(Needs.REVIEWER, Phase.REVIEW, running=True),
-    _S.FINAL_REVIEW: Standing(Needs.FINAL, Phase.FINAL, running=True),
-    _S.AWAITING_APPROVAL: Standing(Needs.DEVELOPER, Phase.DECIDE),
-    _S.APPROVED: Standing(Needs.CPU, Phase.LAND),
-    _S.LANDED: Standing(Needs.NOTHING, Phase.LAND),
-    _S.UNDONE: Standing(Needs.NOTHING, Phase.LAND),
-    _S.REJECTED: Standing(Needs.NOTHING, Phase.DECIDE),
-    _S.CANCELLED: Standing(Needs.NOTHING, Phase.DECIDE),
-    _S.DONE: Standing(Needs.NOTHING, Phase.DECIDE),
-    _S.FAILED: Standing(Needs.NOTHING, Phase.WRITE),
+    state: Standing(Needs(entry["needs"]), Phase(entry["phase"]), entry.get("running", False))
+    for state in TaskState
+    for entry in (_TABLE["task"][state],)
 }
 
 
@@ -493,7 +418,7 @@ LOOP_TASK_STATES = frozenset(
 )
 """States in which the loop still has something to do before the developer decides."""
 
-FOR_DEVELOPER = frozenset({_S.AWAITING_APPROVAL, _S.STALE, _S.FAILED})
+FOR_DEVELOPER = frozenset({_T.AWAITING_APPROVAL, _T.STALE, _T.FAILED})
 """States in which a task waits for the developer, whatever else is true of it."""
 
 
@@ -503,7 +428,7 @@ def waits_for_developer(state: TaskState, landing: str = "") -> bool:
     Args:
         landing: how far its approval got; one that was refused waits, one that is due lands by itself.
     """
-    return state in FOR_DEVELOPER or (state is _S.APPROVED and landing == LandingState.REFUSED)
+    return state in FOR_DEVELOPER or (state is _T.APPROVED and landing == LandingState.REFUSED)
 
 
 _MAKES = "add write update improve extend complete translate"

@@ -11,18 +11,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from navigator.model.json_text import table
 from navigator.model.models import Project
-
-DEPENDENCY_FOLDERS = frozenset(
-    {
-        *(".venv", "venv", "env", ".env", "virtualenv", "__pypackages__", ".eggs"),
-        *("node_modules", ".yarn", "bower_components", "jspm_packages"),
-        *("vendor", "Godeps", "deps", "_deps", "third_party", "elm-stuff"),
-        *(".bundle", "Pods", "Carthage", ".gradle", ".m2", ".ivy2", ".pub-cache", ".dart_tool"),
-    }
-)
-"""Names under which package managers put what a project needs. What a build makes (`target`, `build`, `dist`) is not here:
-it has to be written, and made from the proposal."""
 
 _DEEPEST = 4
 _MOST_LOOKED_AT = 20_000
@@ -78,6 +68,7 @@ def _above(path: str) -> Iterator[str]:
 def _candidates(checkout: Path) -> Iterator[Path]:
     """Folders named like one of dependencies, or holding a Python environment, breadth first, within bounds."""
     level, looked_at = [checkout], 0
+    known = table(__package__, "inside.toml")["dependencies"]
     for _ in range(_DEEPEST):
         below: list[Path] = []
         for folder in level:
@@ -93,7 +84,7 @@ def _candidates(checkout: Path) -> Iterator[Path]:
                 if entry.name in _NEVER or not _is_folder(entry):
                     continue
                 environment = os.path.isfile(path / "pyvenv.cfg")  # noqa: PTH113 it answers for any path
-                if environment or (entry.name in DEPENDENCY_FOLDERS and _may_follow(entry)):
+                if environment or (entry.name in known and _may_follow(entry)):
                     yield path
                 elif not entry.is_symlink() and not entry.name.startswith("."):
                     below.append(path)

@@ -43,4 +43,3 @@ class Ran:
     output: str
     seconds: float
     cut: str = ""
-    timed_out: bool = False

@@ -5,9 +5,13 @@ A name is only used to tell one run from another of the same command, so it need
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache, reduce
+from operator import getitem
+from typing import Any
 
 from navigator.model import patterns
+from navigator.model.json_text import table
 
 MOST_NAMES = 2_000
 _LONGEST = 300
@@ -59,55 +63,42 @@ def failing_tests(text: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-_PYTEST = patterns.compile(r"(?:FAILED|ERROR) ((?:[^\s:]+\.\w+)(?:::.*?)?)(?: - .*)?")
-_UNITTEST = patterns.compile(r"(?:FAIL|ERROR): (\S+) \(([\w.<>]+)\)(.*)")
-_CARGO = patterns.compile(r"test (\S.*?)(?: - should panic)? \.\.\. FAILED")
-_CARGO_DOC = patterns.compile(r"test (\S.*? \(line \d+\))(?: - compile.*)? \.\.\. FAILED")
-_RUST_ERROR = patterns.compile(r"error(?:\[E\d+\])?: could not compile `([^`]+)`(?: \((.*?)\))?.*")
-_GO = patterns.compile(r"\s*--- FAIL: (\S+)(?: \(.*\))?")
-_GO_PACKAGE = patterns.compile(r"(FAIL|ok|\?)\s+(\S+)(?:\s+(?:[\d.]+s|\(cached\)|\[.*\]).*)")
-_TAP = patterns.compile(r"(\s*)not ok \d+(?: -)? ?(.*)")
-_TAP_OPEN = patterns.compile(r"(\s*)# Subtest: (.*)")
-_NODE_SPEC = patterns.compile(r"(\s*)✖ (.+)")
-_JEST = patterns.compile(r"\s*● (.+ › .+|.+)")
-_JEST_FILE = patterns.compile(r"\s*FAIL\s+(\S+\.\w+)(?: \(.*\))?\s*")
-_VITEST = patterns.compile(r"\s*(?:FAIL|×)\s+(?:\|.*?\|\s+)?(\S+\.\w+ > .+)")
-_MOCHA = patterns.compile(r"\s{2}(\d+)\) (.+)")
-_RSPEC = patterns.compile(r"rspec (\S+(?::\d+|\[[\d:]+\]))(?: # (.*))?")
-_GRADLE = patterns.compile(r"(\S.*) FAILED")
-_MAVEN = patterns.compile(r"\[ERROR\]\s+([\w.$]+[.:][\w\[\]]+)(?::\d+.*| -- .*|\s+<<<.*| » .*)")
-_PHPUNIT = patterns.compile(r"\d+\) ([\w\\]+::\S+.*)")
-_DOTNET = patterns.compile(r"\s+Failed (\S.*) \[[^\[\]]*\]")
-_CTEST = patterns.compile(r"\s+\d+ - (\S.*) \((?:Failed|Timeout|SEGFAULT|Not Run|[^()]*\*\*\*[^()]*)\)")
-_BATS = patterns.compile(r" ✗ (.+)")
+@cache
+def _patterns(*place: str) -> tuple[patterns.Pattern[str], ...]:
+    """The patterns at a place of `runners.toml`."""
+    found: Any = reduce(getitem, place, table(__package__, "runners.toml"))
+    return tuple(patterns.compile(text, patterns.MULTILINE) for text in found)
 
 
-def _each(
-    pattern: patterns.Pattern[str], name: Callable[[patterns.Match[str]], str]
-) -> Callable[[list[str]], Iterator[str]]:
-    def read(lines: list[str]) -> Iterator[str]:
-        for line in lines:
-            match = pattern.fullmatch(line.rstrip())
-            if match is not None:
-                yield name(match)
-
-    return read
+@cache
+def _part(name: str) -> patterns.Pattern[str]:
+    return patterns.compile(table(__package__, "runners.toml")["parts"][name])
 
 
-def _unittest(match: patterns.Match[str]) -> str:
-    method, where, rest = match[1], match[2], match[3]
-    # Python 3.11 and later name the method in both places.
-    name = where if where.endswith(f".{method}") else f"{where}.{method}"
-    return f"{name}{rest}" if rest.strip() else name
+def _single_lines(lines: list[str]) -> Iterator[str]:
+    """What the runners print of which a line is enough."""
+    for line in map(str.rstrip, lines):
+        for pattern in _patterns("failed"):
+            if match := pattern.fullmatch(line):
+                yield next(filter(None, reversed(match.groups())))
+
+
+def _unittest(lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        if match := _part("unittest").fullmatch(line.rstrip()):
+            method, where, rest = match.groups()
+            # Python 3.11 and later name the method in both places.
+            name = where if where.endswith(f".{method}") else f"{where}.{method}"
+            yield f"{name}{rest}" if rest.strip() else name
 
 
 def _go(lines: list[str]) -> Iterator[str]:
     """Go names the package after its tests."""
     waiting: list[str] = []
     for line in lines:
-        if match := _GO.fullmatch(line.rstrip()):
+        if match := _part("go").fullmatch(line.rstrip()):
             waiting.append(match[1])
-        elif match := _GO_PACKAGE.fullmatch(line.rstrip()):
+        elif match := _part("go_package").fullmatch(line.rstrip()):
             if match[1] == "FAIL":
                 yield from (f"{match[2]}.{name}" for name in waiting)
                 if not waiting:
@@ -121,10 +112,10 @@ def _tap(lines: list[str]) -> Iterator[str]:
     above: dict[int, str] = {}
     named: list[tuple[int, str]] = []
     for line in lines:
-        if match := _TAP_OPEN.fullmatch(line.rstrip()):
+        if match := _part("tap_open").fullmatch(line.rstrip()):
             above = {depth: name for depth, name in above.items() if depth < len(match[1])}
             above[len(match[1])] = match[2]
-        elif match := _TAP.fullmatch(line.rstrip()):
+        elif match := _part("tap").fullmatch(line.rstrip()):
             depth, said = len(match[1]), match[2]
             if patterns.search(r"#\s*(?:todo|skip)\b", said, patterns.IGNORECASE):
                 continue
@@ -143,7 +134,7 @@ def _node_spec(lines: list[str]) -> Iterator[str]:
     if start is None:
         return
     for line in lines[start + 1 :]:
-        match = _NODE_SPEC.fullmatch(line.rstrip())
+        match = _part("node").fullmatch(line.rstrip())
         if match is not None and not match[1]:
             yield match[2]
 
@@ -153,11 +144,11 @@ def _jest(lines: list[str]) -> Iterator[str]:
     file = ""
     seen = False
     for line in lines:
-        if match := _JEST_FILE.fullmatch(line.rstrip()):
+        if match := _part("jest_file").fullmatch(line.rstrip()):
             if file and not seen:
                 yield file
             file, seen = match[1], False
-        elif file and (match := _JEST.fullmatch(line.rstrip())):
+        elif file and (match := _part("jest").fullmatch(line.rstrip())):
             if match[1].startswith("Console") or match[1].startswith("Cannot log"):
                 continue
             seen = True
@@ -168,12 +159,12 @@ def _jest(lines: list[str]) -> Iterator[str]:
 
 def _mocha(lines: list[str]) -> Iterator[str]:
     """The list at the end: a number, then the suites and the test, each deeper than the one before."""
-    start = next((at for at, line in enumerate(lines) if patterns.fullmatch(r"\s+\d+ failing", line)), None)
+    start = next((at for at, line in enumerate(lines) if _part("mocha_start").fullmatch(line)), None)
     if start is None:
         return
     at = start + 1
     while at < len(lines):
-        match = _MOCHA.fullmatch(lines[at].rstrip())
+        match = _part("mocha").fullmatch(lines[at].rstrip())
         at += 1
         if match is None:
             continue
@@ -184,74 +175,19 @@ def _mocha(lines: list[str]) -> Iterator[str]:
         yield " ".join(parts).rstrip(":")
 
 
-_READERS: tuple[Callable[[list[str]], Iterator[str]], ...] = (
-    _each(_PYTEST, lambda m: m[1]),
-    _each(_UNITTEST, _unittest),
-    _each(_CARGO_DOC, lambda m: m[1]),
-    _each(_CARGO, lambda m: m[1]),
-    _each(_RUST_ERROR, lambda m: f"{m[1]} ({m[2] or 'build'}) does not compile"),
-    _go,
-    _tap,
-    _node_spec,
-    _each(_VITEST, lambda m: m[1]),
-    _jest,
-    _mocha,
-    _each(_RSPEC, lambda m: m[2] or m[1]),
-    _each(_GRADLE, lambda m: m[1] if " > " in m[1].removesuffix(" > ") else ""),
-    _each(_MAVEN, lambda m: m[1]),
-    _each(_PHPUNIT, lambda m: m[1]),
-    _each(_DOTNET, lambda m: m[1]),
-    _each(_CTEST, lambda m: m[1]),
-    _each(_BATS, lambda m: m[1]),
-)
-
-_COUNTS: tuple[tuple[patterns.Pattern[str], patterns.Pattern[str] | None], ...] = (
-    (patterns.compile(r"^test result: \w+\. (\d+) passed"), None),  # cargo: one line a binary
-    (patterns.compile(r"^Ran (\d+) tests? in "), patterns.compile(r"^FAILED \((.*)\)$")),
-    (patterns.compile(r"^\s*Tests:?\s+(?:.*?[,|] )?(\d+) passed"), None),  # jest, vitest
-    (patterns.compile(r"^[#ℹ] pass (\d+)$"), None),  # node
-    (patterns.compile(r"^\s+(\d+) passing(?: \(.*\))?$"), None),  # mocha
-    (patterns.compile(r"^=*\s*(?:.*?, )?(\d+) passed\b.* in [\d.]+s.*"), None),  # pytest
-)
+_READERS = (_single_lines, _unittest, _go, _tap, _node_spec, _jest, _mocha)
 
 
 def passed_count(text: str) -> int | None:
     """How many tests the runner says passed; None where `text`, which `plain` made, does not say."""
-    lines = text.split("\n")
-    for pattern, failed in _COUNTS:
-        found = [int(match[1]) for line in lines if len(line) < 500 and (match := pattern.match(line))]
-        if not found:
-            continue
-        total = sum(found)
-        if failed is not None:
-            for line in lines:
-                if match := failed.match(line):
-                    total -= sum(int(n) for n in patterns.findall(r"(?:failures|errors)=(\d+)", match[1]))
-        return max(0, total)
+    lines = [line for line in text.split("\n") if len(line) < 500]
+    for pattern in _patterns("passed"):
+        found = [int(match[1]) for line in lines if (match := pattern.match(line))]
+        if found:
+            failed = [match[1] for line in lines if (match := _part("unittest_failed").match(line))]
+            apart = patterns.findall(r"(?:failures|errors)=(\d+)", "\n".join(failed))
+            return max(0, sum(found) - sum(map(int, apart)))
     return None
-
-
-_NONE_SAID = patterns.compile(
-    r"^=*[ \t]*(?:no tests (?:ran|collected)"
-    r"|\d+ (?:deselected|warnings?)(?:, \d+ (?:deselected|warnings?))*) in [\d.]+s"  # pytest
-    r"|^Ran 0 tests in |^NO TESTS RAN$"  # unittest
-    r"|^No tests? (?:files? )?found\b"  # jest, vitest
-    r"|^No tests executed!|^No tests were found!!!|^No test (?:modules found|is available)\b",  # phpunit, ctest, deno, dotnet
-    patterns.MULTILINE,
-)
-_ZERO = patterns.compile(
-    r"^test result: ok\. 0 passed; 0 failed\b"  # cargo
-    r"|^ok[ \t]+\S+[ \t].*\[no tests to run\]$|^\?[ \t]+\S+[ \t]+\[no test files\]$"  # go
-    r"|^[#ℹ] tests 0$|^[ \t]+0 passing\b|^0 examples, 0 failures\b|^[ \t]*Tests:[ \t]+0 total$",  # node, mocha, rspec, jest
-    patterns.MULTILINE,
-)
-_SOME = patterns.compile(
-    r"(?:^|[^\w.-])[1-9]\d*[ \t]+(?:tests? )?(?:passed|passing|pass|skipped|pending|failed|xfailed|xpassed|errors?|examples?|ok)"
-    r"\b"
-    r"|^Ran [1-9]\d* tests? in |^[#ℹ] tests [1-9]|^Tests run: [1-9]|^OK \([1-9]",
-    patterns.MULTILINE,
-)
-_GO_OK = patterns.compile(r"^ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))(.*)$", patterns.MULTILINE)
 
 
 def none_ran(text: str, *, ended_well: bool = True) -> bool:
@@ -261,6 +197,10 @@ def none_ran(text: str, *, ended_well: bool = True) -> bool:
         text: what `plain` made of the output.
         ended_well: whether the exit status was 0. Else only the words of runners that fail where they find no test count.
     """
-    said = _NONE_SAID.search(text) is not None or (ended_well and _ZERO.search(text) is not None)
-    some = _SOME.search(text) or any("[no tests" not in match[1] for match in _GO_OK.finditer(text))
-    return said and not some
+
+    def said(kind: str) -> bool:
+        return any(pattern.search(text) for pattern in _patterns("none", kind))
+
+    (go_ok,) = _patterns("none", "go_ok")
+    some = said("some") or any("[no tests" not in match[1] for match in go_ok.finditer(text))
+    return (said("said") or (ended_well and said("zero"))) and not some

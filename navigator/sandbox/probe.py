@@ -13,6 +13,7 @@ from pathlib import Path
 
 from navigator.git.runner import safe_path
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.text import safe_line
 from navigator.process.runner import TIME, run
 
@@ -115,28 +116,9 @@ def system_files() -> list[str]:
     for place in (Path("/nix/store"), Path("/run/current-system/sw")):
         if place.is_dir():
             words += ["--ro-bind", str(place.resolve()), str(place)]
-    for name in _ETC:
+    for name in table(__package__, "inside.toml")["etc"]:
         words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return words
-
-
-_ETC = (
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "alternatives",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-    "pki/tls/certs",
-    "ca-certificates",
-    "localtime",
-    "nsswitch.conf",
-    "protocols",
-    "services",
-    "mime.types",
-    "os-release",
-    "debian_version",
-)
 
 
 def kernel_files(tmpfs_mb: int) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from navigator.model.json_text import table
 from navigator.model.models import Project
 from navigator.sandbox.binds import Bind, asked_mounts, dependency_folders
 from navigator.sandbox.limits import Limits
@@ -24,9 +25,6 @@ from navigator.sandbox.toolchains import Toolchains, toolchains_for
 HOME = "/home/sandbox"
 _FILTER = 9
 """The file descriptor from which bubblewrap reads the filter of system calls."""
-
-_SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
-_NOT_A_PLACE = ("/proc", "/dev", "/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin", "/build", "/run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,39 +82,14 @@ def inner_environment(spec: SandboxSpec) -> dict[str, str]:
             first.append(str(place / "bin"))
         if place.name == "node_modules":
             first.append(str(place / ".bin"))
-    path = [*first, *spec.toolchains.path, *_SYSTEM_PATH]
+    inside = table(__package__, "inside.toml")
+    path = [*first, *spec.toolchains.path, *inside["path"]]
     return {
-        **_ENVIRONMENT,
+        **inside["environment"],
         **env,
         **spec.toolchains.env,
         "PATH": os.pathsep.join(dict.fromkeys(path)),
     }
-
-
-_ENVIRONMENT = {
-    "HOME": HOME,
-    "USER": "sandbox",
-    "LOGNAME": "sandbox",
-    "SHELL": "/bin/sh",
-    "LANG": "C.UTF-8",
-    "LC_ALL": "C.UTF-8",
-    "TMPDIR": "/tmp",
-    "TERM": "dumb",
-    "TZ": "UTC",
-    # Runners that watch for changes, or draw over what they wrote, do neither here.
-    "CI": "1",
-    "NO_COLOR": "1",
-    "PIP_NO_INDEX": "1",
-    "UV_OFFLINE": "1",
-    "UV_NO_SYNC": "1",
-    "UV_PYTHON_DOWNLOADS": "never",
-    "UV_CACHE_DIR": "/tmp/uv-cache",
-    "npm_config_offline": "true",
-    "npm_config_cache": "/tmp/npm-cache",
-    "npm_config_update_notifier": "false",
-    "npm_config_audit": "false",
-    "npm_config_fund": "false",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +169,7 @@ def may_stand_at(path: str) -> bool:
     return (
         place.is_absolute()
         and len(place.parts) > 1
-        and str(place) not in _NOT_A_PLACE
+        and str(place) not in table(__package__, "inside.toml")["reserved"]
         and not any(place.is_relative_to(reserved) for reserved in ("/proc", "/dev"))
     )
 
@@ -281,8 +254,3 @@ def _identity() -> dict[str, str]:
         "group": f"sandbox:x:{gid}:\nnogroup:x:65534:\n",
         "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
     }
-
-
-def described(binds: Sequence[Bind]) -> list[str]:
-    """Targets of binds, for people."""
-    return [bind.target for bind in binds]

@@ -25,7 +25,6 @@ from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.sandbox.probe import Sandbox
 from navigator.sandbox.spec import (
     SandboxSpec,
-    described,
     furnish,
     may_stand_at,
     sandboxed,
@@ -238,7 +237,7 @@ def _why_not_started(ran: Ran, text: str, spec: SandboxSpec) -> tuple[str, str] 
 
 
 def _hint_for(what: str, spec: SandboxSpec) -> str:
-    seen = ", ".join(described(spec.dependencies)) or "none"
+    seen = ", ".join(bind.target for bind in spec.dependencies) or "none"
     return (
         f"Inside are: /usr, the project's files, its dependency folders ({seen}) and toolchains the command names. Install "
         f"{what} into the project's own environment, or add the folder that holds it to `check_mounts`."

@@ -63,7 +63,6 @@ def supervise(
         output=done.out.decode("utf-8", "replace"),
         seconds=time.monotonic() - began,
         cut=f"it wrote more than {limits.output >> 20} MiB" if done.cut == OUTPUT else done.cut,
-        timed_out=watch is not None and watch.timed_out,
     )
 
 
@@ -72,7 +71,6 @@ class UsageWatch:
 
     def __init__(self, pid: int, limits: Limits, scratch: Path, began: float) -> None:
         self.pid = pid
-        self.timed_out = False
         self._limits = limits
         self._scratch = scratch
         self._deadline = began + limits.seconds
@@ -86,7 +84,6 @@ class UsageWatch:
         """The limit that is passed, in words; "" while none is."""
         now = time.monotonic()
         if now >= self._deadline:
-            self.timed_out = True
             return f"it did not end within {self._limits.seconds:g} s"
         if now >= self._next_processes:
             said = self._processes()

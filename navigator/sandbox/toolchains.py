@@ -6,7 +6,6 @@ A program `ROOT/bin/x` brings ROOT along, unless that is the home folder or one 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import shutil
@@ -15,10 +14,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from navigator.config.guarded import read_file
-from navigator.config.paths import table
 from navigator.git.runner import safe_path
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.sandbox.binds import Bind
 
 _BIN = frozenset({"bin", "sbin", "shims"})
@@ -26,7 +24,6 @@ _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/nix/store/")
 _MOST_LINKS = 40
 
 _TABLE = "toolchains.toml"
-_LARGEST_VERSION = 4096
 _ASSIGNMENT = patterns.compile(r"[A-Za-z_]\w*=")
 _SECRET_LINE = patterns.compile(r"(?i)^[^#\n]*(?:token|secret|password|credential)", patterns.MULTILINE)
 
@@ -125,7 +122,7 @@ def _program(made: Toolchains, found: Path, checkout: Path, depth: int = 0) -> N
     if str(found).startswith(_SYSTEM):
         _interpreter(made, found, checkout, depth)
         return
-    made.path += [*_behind_shim(found, checkout), str(found.parent)]
+    made.path.append(str(found.parent))
     at = found
     for _ in range(_MOST_LINKS):
         _root_of(made, at, checkout)
@@ -134,22 +131,6 @@ def _program(made: Toolchains, found: Path, checkout: Path, depth: int = 0) -> N
         at = Path(os.path.normpath(at.parent / at.readlink()))
     _root_of(made, found.resolve(), checkout)
     _interpreter(made, found.resolve(), checkout, depth)
-
-
-def _behind_shim(found: Path, checkout: Path) -> list[str]:
-    """The folder of the very program that a pyenv shim would start: a shim asks a shell each time."""
-    versions = found.parent.parent / "versions"
-    if found.parent.name != "shims" or not versions.is_dir():
-        return []
-    named = os.environ.get("PYENV_VERSION", "")
-    for folder, name in ((checkout, ".python-version"), (found.parent.parent, "version")):
-        with contextlib.suppress(OSError):
-            named = named or read_file(folder, name, _LARGEST_VERSION).decode("utf-8", "replace")
-    for version in patterns.split(r"[\s:]+", named.strip()):
-        folder = versions / version / "bin"
-        if version and "/" not in version and (folder / found.name).exists():
-            return [str(folder)]
-    return []
 
 
 def _root_of(made: Toolchains, program: Path, checkout: Path) -> None:

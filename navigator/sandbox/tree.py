@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from navigator.git.private import PrivateRepo, TreeEntry
-from navigator.git.runner import GitError
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_line
 
@@ -136,16 +135,5 @@ def _read_blobs(
     private: PrivateRepo, some: list[tuple[str, TreeEntry]]
 ) -> Iterator[tuple[str, TreeEntry, bytes]]:
     """Not through the repository's cache of contents: a whole project would drive everything else out of it."""
-    if not some:
-        return
-    feed = "".join(f"{entry.sha}\n" for _, entry in some).encode("ascii")
-    out = private.git.run("cat-file", "--batch", input=feed, max_output=1 << 32).stdout
-    at = 0
-    for path, entry in some:
-        end = out.index(b"\n", at)
-        words = out[at:end].split()
-        if len(words) != 3 or words[1] != b"blob":
-            raise GitError(f"{safe_line(path)} cannot be read.", hint="Is the repository complete?")
-        size = int(words[2])
-        yield path, entry, out[end + 1 : end + 1 + size]
-        at = end + 1 + size + 1
+    contents = private.git.contents((entry.sha for _, entry in some), max_output=1 << 32)
+    return ((path, entry, contents[entry.sha]) for path, entry in some)

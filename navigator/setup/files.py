@@ -35,7 +35,6 @@ class PlannedFile:
         content: the whole text, with its checksum line if it has one.
         mode: its permission bits.
         secret: whether its content must not be shown.
-        owner: user and group ids; None for those of this process.
         on: the machine that it is on.
     """
 
@@ -43,7 +42,6 @@ class PlannedFile:
     content: str
     mode: int = 0o644
     secret: bool = False
-    owner: tuple[int, int] | None = None
     on: Machine = HERE
 
 
@@ -122,9 +120,9 @@ def refuse_others(files: list[PlannedFile]) -> None:
 
 
 def write(planned: PlannedFile) -> None:
-    """Write the file atomically, with its mode and owner from the start."""
+    """Write the file atomically, with its mode from the start."""
     folder_mode = 0o700 if planned.secret else 0o755
-    planned.on.write(planned.path, planned.content.encode(), planned.mode, folder_mode, planned.owner)
+    planned.on.write(planned.path, planned.content.encode(), planned.mode, folder_mode)
 
 
 def remove_empty(folder: Path, on: Machine = HERE) -> None:

@@ -42,7 +42,7 @@ def carry_out(files: Sequence[PlannedFile]) -> list[Path]:
         except OSError as error:
             raise MissingPart(
                 f"{planned.path} cannot be written: {error.strerror}.",
-                hint="Files written so far stay. Make the folder writable (run as root for --system), then run it again.",
+                hint="Files written so far stay. Make the folder writable, then run it again.",
             ) from error
         written.append(planned.path)
     return written
@@ -65,13 +65,6 @@ def unit_state(places: Places, unit: str) -> str:
     return safe_line(said[0]) if said else "unknown"
 
 
-def systemd_version(on: Machine = HERE) -> int:
-    """systemd's version, such as 252; 0 without systemd."""
-    done = on.run(["systemctl", "--version"], _SYSTEMCTL_SECONDS)
-    found = patterns.match(r"systemd (\d+)", done.out.decode(errors="replace")) if done is not None else None
-    return int(found.group(1)) if found else 0
-
-
 def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:
     """Remove the files of an installation that are unchanged.
 
@@ -88,7 +81,7 @@ def take_back(places: Places, *, dry_run: bool = False) -> list[Removal]:
     ours = _keys_in(places)
     bare = {places.api_key, places.admin_key}
     paths = [places.unit(name) for name in places.all_units]
-    paths += [*([places.polkit] if places.polkit else []), places.swap_conf]
+    paths.append(places.swap_conf)
     paths += [places.scripts / name for name in SCRIPTS] if places.scripts else []
     removals = [
         _remove(path, places.on, ours if path in bare else None, dry_run=dry_run)

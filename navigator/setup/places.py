@@ -1,15 +1,13 @@
-"""Where the files of an installation go, for a user's systemd and for the system's."""
+"""Where the files of an installation are, and where those of one by hand for the system's systemd are."""
 
 from __future__ import annotations
 
 import os
-import pwd
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from navigator.model import patterns
-from navigator.model.errors import UsageError
 from navigator.model.states import Role
 from navigator.swap.remote.machine import HERE, Machine, There
 
@@ -32,9 +30,6 @@ class Places:
         scope: whose systemd.
         units: the folder with the units.
         config: the folder of swap.conf.
-        polkit: the rule by which a user may manage the system's units; None in the user's scope.
-        user: who the servers run as; "" for the user whose systemd it is.
-        owner: that user's ids, in the system's scope.
         on: the machine.
         scripts: the folder on that machine for the swap script; None where it is used as it is installed here.
     """
@@ -42,9 +37,6 @@ class Places:
     scope: Scope
     units: Path
     config: Path
-    polkit: Path | None = None
-    user: str = ""
-    owner: tuple[int, int] | None = None
     on: Machine = HERE
     scripts: Path | None = None
 
@@ -108,23 +100,6 @@ def places_on(machine: There) -> Places:
     return Places("user", config / "systemd" / "user", config / "navigator", on=machine, scripts=scripts)
 
 
-def system_places(user: str, root: Path = Path("/")) -> Places:
-    """The places in /etc, for servers that run as `user`. `root` is put before all of them, for images and tests.
-
-    Raises:
-        UsageError: there is no such user.
-    """
-    try:
-        entry = pwd.getpwnam(user if user.isprintable() and not set(user) & set('"\\ ') else "")
-    except KeyError:
-        raise UsageError(
-            f"There is no user {user}.", hint="Name the user that runs the servers: --service-user NAME."
-        ) from None
-    return Places(
-        "system",
-        root / "etc/systemd/system",
-        root / "etc/navigator",
-        root / "etc/polkit-1/rules.d/50-navigator.rules",
-        user,
-        (entry.pw_uid, entry.pw_gid),
-    )
+def system_places(on: Machine = HERE) -> Places:
+    """The places in /etc, for units that somebody wrote by hand."""
+    return Places("system", Path("/etc/systemd/system"), Path("/etc/navigator"), on)

@@ -1,15 +1,24 @@
-"""What a pair of models takes on a card, what fits beside what, and which strategy follows. Pure arithmetic; MiB are 2^20 bytes.
+"""What a pair of models takes on a card, what fits beside what, and which strategy follows. MiB are 2^20 bytes.
 
-Every figure has its basis: "computed" from sizes, "published" by somebody else, or "measured" on this machine.
+The formulas are those by which SGLang sizes its pools: keys and values for layers with full attention, one state a
+request for layers with linear attention (Gated DeltaNet; `Mamba2StateShape` in SGLang's sources).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-from navigator.setup.memory import MIB, OUTSIDE_MIB, Shape
+from pydantic import BaseModel, ConfigDict
+
+from navigator.model.json_text import read_json
+
+MIB = 1 << 20
+
+OUTSIDE_MIB = 2000
+"""CUDA context, graphs and activations beside weights and pools: an estimate."""
 
 Basis = Literal["computed", "published", "measured", "given"]
 Way = Literal["resident", "sleep", "swap", "none"]
@@ -23,26 +32,87 @@ RESERVE_MIB = 8192
 UNSURE = 0.1
 """By how much weights may differ from a figure that was not measured here: 4-bit builds of one model do."""
 
-DISK, PCIE = 3.0e9, 55e9
-"""Bytes a second: the SSD of the published swap times, and PCIe 5.0 ×16 as used in practice. Both published."""
+
+class Shape(BaseModel):
+    """What of a model's config.json decides about memory. `source` says where the figures are from.
+
+    `native_tokens` is the longest context without stretched positions (YaRN); 0 where it is not known.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    source: str
+    layers: int
+    full_attention_layers: int
+    kv_heads: int
+    head_dim: int
+    linear_value_heads: int = 0
+    linear_key_heads: int = 0
+    linear_head_dim: int = 128
+    conv_kernel: int = 4
+    native_tokens: int = 0
+
+    def kv_bytes_per_token(self, element_bytes: int = 2) -> int:
+        """Keys and values of one token; 2 bytes an element for 16-bit floats, 1 for fp8."""
+        return 2 * self.full_attention_layers * self.kv_heads * self.head_dim * element_bytes
+
+    def state_bytes(self, *, state_element: int = 4, conv_element: int = 2) -> int:
+        """The recurrent state of one request, which does not grow with its length; 0 without linear attention."""
+        if not self.linear_value_heads:
+            return 0
+        linear = self.layers - self.full_attention_layers
+        values = self.linear_value_heads * self.linear_head_dim
+        recurrent = values * self.linear_head_dim * state_element
+        # The convolution runs over queries, keys and values and remembers kernel - 1 steps.
+        width = values + 2 * self.linear_key_heads * self.linear_head_dim
+        return linear * (recurrent + width * (self.conv_kernel - 1) * conv_element)
+
+
+def shape_from_config(path: Path) -> Shape | None:
+    """The shape that a model's config.json states; None where it is not there or of an unknown form."""
+    try:
+        config: dict[str, Any] = read_json(path.read_bytes())
+        config = config.get("text_config", config)
+        layers = int(config["num_hidden_layers"])
+        heads = int(config["num_attention_heads"])
+        return Shape(
+            source=str(path),
+            layers=layers,
+            full_attention_layers=_full_layers(config, layers),
+            kv_heads=int(config.get("num_key_value_heads", heads)),
+            head_dim=int(config.get("head_dim") or config["hidden_size"] // heads),
+            linear_value_heads=int(config.get("linear_num_value_heads", 0)),
+            linear_key_heads=int(config.get("linear_num_key_heads", 0)),
+            linear_head_dim=int(config.get("linear_value_head_dim", 128)),
+            conv_kernel=int(config.get("linear_conv_kernel_dim", 4)),
+            native_tokens=int(config.get("max_position_embeddings") or 0),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
+        return None
+
+
+def _full_layers(config: dict[str, Any], layers: int) -> int:
+    kinds = config.get("layer_types")
+    if isinstance(kinds, list):
+        return sum(kind == "full_attention" for kind in kinds)
+    interval = config.get("full_attention_interval")
+    return layers // int(interval) if interval else layers
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """One way to keep keys and values: bits an element, where that is from, and what to know of it."""
+    """One way to keep keys and values: bits an element, and what to know of it."""
 
     name: str
     bits: float
-    basis: Basis
     about: str
 
 
 CACHES = (
-    Cache("16-bit", 16.0, "computed", "every engine's default"),
-    Cache("fp8", 8.0, "computed", "SGLang and vLLM; not advised for checkpoints without scales"),
-    Cache("q8_0", 8.5, "computed", "llama.cpp: blocks of 32 with a 16-bit scale"),
-    Cache("q4_0", 4.5, "computed", "llama.cpp: blocks of 32 with a 16-bit scale"),
-    Cache("TurboQuant", 16 / 5.2, "published", "5.2 times smaller as published; never measured here"),
+    Cache("16-bit", 16.0, "every engine's default"),
+    Cache("fp8", 8.0, "SGLang and vLLM; not advised for checkpoints without scales"),
+    Cache("q8_0", 8.5, "llama.cpp: blocks of 32 with a 16-bit scale"),
+    Cache("q4_0", 4.5, "llama.cpp: blocks of 32 with a 16-bit scale"),
 )
 
 
@@ -70,9 +140,9 @@ class Sized:
         """Recurrent states of one request; 0 without linear attention."""
         return math.ceil(STATES_PER_REQUEST * self.shape.state_bytes() / MIB)
 
-    def yarn(self, tokens: int) -> float | None:
-        """The factor by which positions have to be stretched; 1 where none is needed, None where the limit is unknown."""
-        return max(1.0, tokens / self.shape.native_tokens) if self.shape.native_tokens else None
+    def yarn(self, tokens: int) -> float:
+        """The factor by which positions have to be stretched; 1 where none is needed or the limit is unknown."""
+        return max(1.0, tokens / self.shape.native_tokens) if self.shape.native_tokens else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +248,7 @@ def _way(
     card: int,
     ram: int,
 ) -> tuple[Way, str]:
-    """The strategy by 16-bit keys and values; a smaller cache is named as what it would change, a published one never decides."""
+    """The strategy by 16-bit keys and values; a smaller cache is named as what it would change."""
     unsure = sum(
         UNSURE * model.weights_mib for model in (generator, reviewer) if model.weights_basis != "measured"
     )
@@ -187,9 +257,7 @@ def _way(
             "resident",
             f"Both fit at once, a context each, with {beside[0].left:,} MiB to spare: no swaps.",
         )
-    smaller = next(
-        (each for each in beside[1:] if each.left >= unsure and each.cache.basis == "computed"), None
-    )
+    smaller = next((each for each in beside[1:] if each.left >= unsure), None)
     beyond = (
         f" With {smaller.cache.name} keys and values both would fit, with {smaller.left:,} MiB to spare; try"
         " what that does to the answers first."
@@ -226,7 +294,7 @@ def _too_large(model: Sized, table: tuple[Alone, ...], card: int) -> str:
     room = (card - OUTSIDE_MIB - model.weights_mib - model.states_mib) * MIB
     if room > per_token:
         words += f" {room // per_token // 1024 * 1024:,} tokens fit."
-    least = next((each for each in table if each.at_once and each.cache.basis == "computed"), None)
+    least = next((each for each in table if each.at_once), None)
     return f"{words} With {least.cache.name} keys and values it fits." if least else words
 
 
@@ -234,21 +302,9 @@ def _notes(generator: Sized, reviewer: Sized, tokens: int) -> list[str]:
     notes = []
     for model in (generator, reviewer):
         factor = model.yarn(tokens)
-        if factor is None:
-            notes.append(f"{model.name}: its native context is not known; YaRN may be needed.")
-        elif factor > 1:
+        if factor > 1:
             notes.append(
                 f"{model.name}: {tokens:,} tokens need YaRN with a factor of {factor:.2g} (native"
                 f" {model.shape.native_tokens:,}). It takes no memory; static YaRN also changes short prompts."
             )
-        else:
-            notes.append(
-                f"{model.name}: no YaRN needed, its native context is {model.shape.native_tokens:,} tokens."
-            )
-    for model in (generator, reviewer):
-        size = model.weight_bytes
-        notes.append(
-            f"Loading {model.name}: at least {size / DISK:.1f} s from an SSD at {DISK / 1e9:g} GB/s, {size / PCIE:.2g} s"
-            f" from host memory at {PCIE / 1e9:g} GB/s (computed; the rates are published)."
-        )
     return notes

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, TypeAdapter, V
 from navigator.model.errors import ConfigError, UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.states import Role
-from navigator.setup.memory import Shape
+from navigator.setup.plan import Shape
 
 _Positive = Annotated[int, Field(gt=0)]
 
@@ -22,13 +22,6 @@ class _Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Extra(_Table):
-    """Flags and environment that are added on demand."""
-
-    flags: FlagTable = {}
-    environment: dict[str, str] = {}
-
-
 class ModelProfile(_Table):
     """One role's server.
 
@@ -38,7 +31,6 @@ class ModelProfile(_Table):
         weights_gb: decimal gigabytes of the weight files, and where the figure is from.
         need_mib: free GPU memory that a start waits for.
         shape: what the memory for contexts is computed from, where the model's config.json is not at hand.
-        speculation: speculative decoding, off unless asked for.
     """
 
     model: str
@@ -52,7 +44,6 @@ class ModelProfile(_Table):
     shape: Shape
     environment: dict[str, str] = {}
     flags: FlagTable = {}
-    speculation: Extra | None = None
 
 
 class ModelPair(_Table):

@@ -40,11 +40,7 @@ class Servers:
         known: the flags of that SGLang.
         templates: the folder with the unit templates.
         models: the folder of a role's model, if its name does not say it.
-        speculation: the roles that decode speculatively.
         asleep: both servers stay up and share the memory in turns (strategy `sleep`).
-        keys: whether the servers need keys.
-        filtered_log: keep the line in which SGLang prints its settings, keys among them, out of the system's journal;
-            systemd 253 and newer can, for the system's services only.
     """
 
     profile: ModelPair
@@ -53,10 +49,7 @@ class Servers:
     known: FlagTable
     templates: Path
     models: dict[Role, str] = field(default_factory=dict)
-    speculation: frozenset[Role] = frozenset()
     asleep: bool = False
-    keys: bool = True
-    filtered_log: bool = False
 
 
 def commands(wanted: Servers) -> dict[Role, Command]:
@@ -66,8 +59,7 @@ def commands(wanted: Servers) -> dict[Role, Command]:
             wanted.profile.role(role),
             wanted.known,
             model_path=wanted.models.get(role, ""),
-            key_file=str(wanted.places.server_keys) if wanted.keys else "",
-            speculation=role in wanted.speculation,
+            key_file=str(wanted.places.server_keys),
             asleep=wanted.asleep,
         )
         for role in SERVER_UNITS
@@ -83,15 +75,7 @@ def render(wanted: Servers) -> list[PlannedFile]:
         files += _scripts(wanted)
     else:
         files.append(_conductor_unit(wanted, environment))
-    if wanted.keys:
-        files += _key_files(wanted.places)
-    files.append(_swap_conf(wanted))
-    if wanted.places.polkit is not None:
-        rule = environment.get_template("polkit.rules.j2").render(
-            user=wanted.places.user, units=list(SERVER_UNITS.values())
-        )
-        files.append(PlannedFile(wanted.places.polkit, sealed(rule, "//")))
-    return files
+    return [*files, *_key_files(wanted.places), _swap_conf(wanted)]
 
 
 def settings_snippet(wanted: Servers) -> str:
@@ -105,14 +89,12 @@ def settings_snippet(wanted: Servers) -> str:
             f'base_url = "http://127.0.0.1:{server.port}"',
             f"context_tokens = {server.context_tokens}",
             f"max_inflight = {server.max_inflight}",
-            *([f'api_key_env = "{API_KEY_VARIABLE}"'] if wanted.keys else []),
+            f'api_key_env = "{API_KEY_VARIABLE}"',
             "",
         ]
     lines += ["[swap]", f'strategy = "{"sleep" if wanted.asleep else "systemd"}"', ""]
-    if not wanted.asleep:
-        host = wanted.places.on.host
-        lines += ["[swap.systemd]", *([f"host = {json.dumps(host)}"] if host else [])]
-        lines.append(f'scope = "{wanted.places.scope}"')
+    if wanted.places.on.host and not wanted.asleep:
+        lines += ["[swap.systemd]", f"host = {json.dumps(wanted.places.on.host)}"]
     return "\n".join([*lines, ""])
 
 
@@ -144,13 +126,10 @@ def _server_unit(wanted: Servers, environment: Environment, role: Role, command:
         role=role.value,
         unit=SERVER_UNITS[role],
         other="" if wanted.asleep else SERVER_UNITS[other],
-        systemctl=" ".join(wanted.places.systemctl),
-        user=wanted.places.user,
         environment=list(variables.items()),
         wait_script=str((wanted.places.scripts or wanted.templates) / "wait-for-vram.sh"),
         need_mib=wanted.profile.role(role).need_mib,
         exec_start=_folded(words),
-        filtered_log=wanted.filtered_log,
         quote=quoted,
         setting=_setting,
     )
@@ -171,8 +150,6 @@ def _scripts(wanted: Servers) -> list[PlannedFile]:
 def _conductor_unit(wanted: Servers, environment: Environment) -> PlannedFile:
     text = environment.get_template("navigator.service.j2").render(
         unit=CONDUCTOR_UNIT,
-        systemctl=" ".join(wanted.places.systemctl),
-        user=wanted.places.user,
         environment=[(name, os.environ[name]) for name in _PASSED_ON if os.environ.get(name)],
         keys_env=str(wanted.places.keys_env).replace("%", "%%"),
         exec_start=" ".join(quoted(word) for word in (sys.executable, "-m", "navigator", "run")),
@@ -220,7 +197,6 @@ def _key_files(places: Places) -> list[PlannedFile]:
             content,
             0o600,
             secret=True,
-            owner=places.owner,
             on=HERE if path == places.keys_env else places.on,
         )
         for path, content in contents.items()
@@ -229,7 +205,7 @@ def _key_files(places: Places) -> list[PlannedFile]:
 
 def _swap_conf(wanted: Servers) -> PlannedFile:
     places = wanted.places
-    lines = ["# Read by model-swap.sh; its keys are explained in swap/README.md.", f"scope = {places.scope}"]
+    lines = ["# Read by model-swap.sh; its keys are explained in swap/README.md."]
     for role, unit in SERVER_UNITS.items():
         server = wanted.profile.role(role)
         lines += [
@@ -237,12 +213,9 @@ def _swap_conf(wanted: Servers) -> PlannedFile:
             f"{role.value}.url = http://127.0.0.1:{server.port}",
             f"{role.value}.model = {server.model}",
             f"{role.value}.vram_mib = {server.need_mib}",
+            f"{role.value}.api_key_file = {places.api_key}",
+            f"{role.value}.admin_key_file = {places.admin_key}",
         ]
-        if wanted.keys:
-            lines += [
-                f"{role.value}.api_key_file = {places.api_key}",
-                f"{role.value}.admin_key_file = {places.admin_key}",
-            ]
     return PlannedFile(places.swap_conf, sealed("\n".join(lines) + "\n"), on=places.on)
 
 
@@ -284,7 +257,6 @@ def server_command(
     *,
     model_path: str = "",
     key_file: str = "",
-    speculation: bool = False,
     asleep: bool = False,
 ) -> Command:
     """The command of one role's server.
@@ -294,18 +266,11 @@ def server_command(
         known: the flags of the SGLang that will run it.
         model_path: the model's folder, if its name does not say it.
         key_file: the YAML file with both keys; "" starts a server without keys.
-        speculation: with the profile's speculative decoding.
         asleep: both servers stay up and share the memory in turns.
 
     Raises:
-        MissingPart: this SGLang lacks a flag that the profile cannot do without, or speculation is asked of a profile
-            that has none.
+        MissingPart: this SGLang lacks a flag that the profile cannot do without.
     """
-    if speculation and server.speculation is None:
-        raise MissingPart(
-            f"The profile of {server.model} has no speculative decoding.", hint="Remove --speculate."
-        )
-    extra = server.speculation if speculation and server.speculation is not None else None
     fixed: Wanted = {
         "--model-path": model_path or server.model,
         "--served-model-name": server.model,
@@ -317,7 +282,6 @@ def server_command(
         **fixed,
         **_ALWAYS,
         **server.flags,
-        **(extra.flags if extra else {}),
         **(_ASLEEP if asleep else {}),
     }
     if key_file:
@@ -334,14 +298,13 @@ def server_command(
     for name, value in named.items():
         if value is not False:
             words += [name] if value is True else [name, str(value)]
-    environment = {**server.environment, **(extra.environment if extra else {})}
-    return Command(tuple(words), environment, tuple(left_out))
+    return Command(tuple(words), server.environment, tuple(left_out))
 
 
 def _known_name(spelled: str, known: FlagTable) -> str | None:
     names = spelled.rstrip("?").split("|")
     for name in names:
-        if name in known:
+        if name in known.names:
             return name
     if spelled.endswith("?"):
         return None

@@ -6,7 +6,7 @@ import asyncio
 import errno
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Literal
+from typing import Literal, cast
 
 from navigator.client.client import ModelClient
 from navigator.client.errors import (
@@ -21,6 +21,7 @@ from navigator.client.errors import (
 )
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
+from navigator.model.json_text import table
 
 Failure = Literal[
     "",
@@ -55,25 +56,18 @@ class SwapFailed(NavigatorError):
         self.failure: Failure = failure
 
 
-_WORDS: tuple[tuple[Failure, str], ...] = (
-    (
-        "no_memory",
-        r"out of memory|outofmemory|cudamalloc|requires more (system )?memory|not enough (gpu |system |host )?memory"
-        r"|insufficient (gpu |device )?memory|\boom\b|failed to allocate",
-    ),
-    ("disk_full", r"no space left on device|disk (is )?full"),
-    ("port_taken", r"address already in use|port .{0,20}in use"),
-    ("wrong_model", r"model .{0,120}(not found|does not exist|not supported)|no such model|unknown model"),
-    ("timeout", r"timed out|timeout|took too long"),
-)
-
-
 def class_of_words(words: str) -> Failure:
     """The class that a server's or a program's own words name; "" if they name none. They have no type to go by."""
-    return next(
-        (failure for failure, pattern in _WORDS if patterns.search(pattern, words, patterns.IGNORECASE)),
-        "",
-    )
+    for name, known in table(__package__, "failures.toml").items():
+        if "words" in known and patterns.search(known["words"], words, patterns.IGNORECASE):
+            return cast("Failure", name)
+    return ""
+
+
+def hint_for(failure: Failure) -> str:
+    """What to do about a failure of a swap script; "" where nothing is known."""
+    hint: str = table(__package__, "failures.toml").get(failure, {}).get("hint", "")
+    return hint
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -67,48 +67,36 @@ def failure_class(detail: str) -> tuple[Failure, str]:
     return cast("Failure", found[1]), detail[found.end() :].strip()
 
 
-class LineReader:
-    """Cuts a stream of bytes into lines and keeps at most one unfinished line."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._skipping = False
-
-    def feed(self, chunk: bytes) -> list[PhaseEvent | OutcomeLine]:
-        """What the bytes so far have completed, in order."""
-        *lines, rest = (self._rest + chunk).split(b"\n")
-        if lines and self._skipping:
-            lines = lines[1:]
-            self._skipping = False
-        said = [known for line in lines if (known := parse_line(line)) is not None]
-        if len(rest) > LONGEST_LINE:
-            self._skipping = True
-        self._rest = b"" if self._skipping else rest
-        return said
-
-    def close(self) -> list[PhaseEvent | OutcomeLine]:
-        """A last line that has no end."""
-        return self.feed(b"\n")
-
-
 class ScriptLog:
-    """What a swap script has said so far: its phases go to `log`, its last line and its first failure are kept."""
+    """What a swap script has said so far: its phases go to `log`, its last line and its first failure are kept.
+
+    Its output is cut into lines; at most one unfinished line is held.
+    """
 
     def __init__(self, log: PhaseLog) -> None:
         self.told_phases = False
         self._log = log
-        self._reader = LineReader()
+        self._rest = b""
+        self._skipping = False
         self._failed = ""
-        self._outcome: OutcomeLine | None = None
+        self._outcome = ""
         self._open: tuple[PhaseName, float] | None = None
 
     def feed(self, chunk: bytes) -> None:
         """Take some of its output."""
-        self._take(self._reader.feed(chunk))
+        *lines, rest = (self._rest + chunk).split(b"\n")
+        if lines and self._skipping:
+            lines = lines[1:]
+            self._skipping = False
+        for line in lines:
+            self._take(parse_line(line))
+        if len(rest) > LONGEST_LINE:
+            self._skipping = True
+        self._rest = b"" if self._skipping else rest
 
     def close(self) -> None:
-        """Its output has ended."""
-        self._take(self._reader.close())
+        """Its output has ended, perhaps within a line."""
+        self.feed(b"\n")
 
     def cut(self, reason: str) -> None:
         """Nothing more will be heard of it: the phase it was in failed, as far as is known."""
@@ -116,22 +104,19 @@ class ScriptLog:
             phase, began = self._open
             self._log.ended(PhaseEvent(phase, "fail", time.monotonic() - began, reason))
 
-    def _take(self, said: list[PhaseEvent | OutcomeLine]) -> None:
-        for event in said:
-            if isinstance(event, OutcomeLine):
-                self._outcome = event
-                continue
+    def _take(self, said: PhaseEvent | OutcomeLine | None) -> None:
+        if isinstance(said, OutcomeLine):
+            self._outcome = said.detail
+        elif said is not None:
             self.told_phases = True
-            if event.state == "begin":
-                self._open = event.phase, time.monotonic()
-                self._log.report(event)
-                continue
-            self._open = None
-            self._log.ended(event)
-            if event.state == "fail":
-                self._failed = self._failed or event.detail
+            self._open = (said.phase, time.monotonic()) if said.state == "begin" else None
+            if said.state == "begin":
+                self._log.report(said)
+            else:
+                self._log.ended(said)
+            if said.state == "fail":
+                self._failed = self._failed or said.detail
 
     def failure(self) -> tuple[Failure, str]:
         """The class and the words, from its last line, else from the first phase that failed; "" if it told neither."""
-        said = self._outcome.detail if self._outcome is not None and self._outcome.detail else self._failed
-        return failure_class(said)
+        return failure_class(self._outcome or self._failed)

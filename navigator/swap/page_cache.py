@@ -6,7 +6,6 @@ killed at once, and no memory is left behind.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import mmap
@@ -71,49 +70,13 @@ def residency(files: list[Path]) -> CachedBytes:
     return CachedBytes(total, resident if known else 0, known)
 
 
-def forget(files: list[Path]) -> None:
-    """Ask the kernel to drop the files' clean pages: what a cold start reads. Others' mapped pages stay."""
-    for path in files:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            with contextlib.suppress(OSError):  # a file that cannot be written cannot be flushed either
-                os.fsync(descriptor)
-            if sys.platform == "linux":
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(descriptor)
-
-
 def available_bytes() -> int:
-    """Memory that can be had without swapping, the page cache included; 0 if unknown.
-
-    The kernel's estimate, or what the control groups that this process is in leave, where that is less: what is read is
-    charged to them.
-    """
+    """Memory that can be had without swapping, the page cache included, as the kernel estimates it; 0 if unknown."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        kernel = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
     except (OSError, ValueError, IndexError, StopIteration):
         return 0
-    return min([kernel, *_left_in_groups(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))])
-
-
-def _left_in_groups(own: Path, tree: Path) -> Iterator[int]:
-    """What each limited control group (version 2) from ours upwards leaves, its page cache counted as free."""
-    try:
-        names = [line.partition("::")[2] for line in own.read_text().splitlines() if line.startswith("0::")]
-    except OSError:
-        return
-    for name in names:
-        group = tree / name.strip("/")
-        while group != tree.parent:
-            with contextlib.suppress(OSError, ValueError):  # "max" is no number: no limit here
-                limit = int((group / "memory.max").read_text())
-                used = int((group / "memory.current").read_text())
-                stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-                cache = int(stat.get("active_file", 0)) + int(stat.get("inactive_file", 0))
-                yield max(0, limit - used + cache)
-            group = group.parent
 
 
 def _may_look(path: Path, descriptor: int) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
-from navigator.config.paths import table
+from navigator.model.json_text import table
 
 DEFAULT_THEME = "navigator-dark"
 

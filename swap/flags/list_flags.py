@@ -3,7 +3,7 @@
     echo '[["--port", "x"]]' | ~/sglang/bin/python list_flags.py
 
 Standard input is a JSON list of command lines (the words after `sglang.launch_server`); the answer is one line:
-`navigator-flags:` and JSON with `flags` (name → switch, value or other) and `errors` (one a command line, "" for none).
+`navigator-flags:` and JSON with `flags` (their names) and `errors` (one a command line, "" for none).
 """
 
 import argparse
@@ -13,13 +13,6 @@ import json
 import sys
 
 from sglang.srt.server_args import ServerArgs
-
-
-def kind(action: argparse.Action) -> str:
-    """switch takes no value, value takes one, other is an action of SGLang's own."""
-    if isinstance(action, argparse._StoreTrueAction):
-        return "switch"
-    return "value" if isinstance(action, argparse._StoreAction) else "other"
 
 
 def complaint(parser: argparse.ArgumentParser, words: list[str]) -> str:
@@ -40,12 +33,7 @@ def main() -> None:
     """Ask the parser, answer on standard output."""
     parser = argparse.ArgumentParser(prog="sglang")
     ServerArgs.add_cli_args(parser)
-    flags = {
-        name: kind(action)
-        for action in parser._actions
-        for name in action.option_strings
-        if name.startswith("--")
-    }
+    flags = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
     errors = [complaint(parser, words) for words in json.load(sys.stdin)]
     sys.stdout.write("navigator-flags:" + json.dumps({"flags": flags, "errors": errors}) + "\n")
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.journey import test_conductor
+from tests.journey import conftest as journey
+from tests.journey.room import Room
 from tests.journey.scripted_models import Models
 from tests.journey.support import hurry
-from tests.journey.test_conductor import Room
 from tests.sandbox.support import no_sandbox
 
-models = test_conductor.models
+models = journey.models
 
 SCRIPT = Path(__file__).with_name("scripted_agent.py")
 

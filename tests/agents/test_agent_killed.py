@@ -15,10 +15,10 @@ import pytest
 from navigator.model.states import TaskState
 from tests.agents.conftest import install
 from tests.agents.test_misbehaving import left_of
+from tests.journey.killed_at import KILLED_AT
+from tests.journey.room import CODE, text_of
 from tests.journey.scripted_models import Messages, Models, speaking
 from tests.journey.support import Desk, make_repository
-from tests.journey.test_conductor import CODE, text_of
-from tests.journey.test_killed import KILLED_AT
 from tests.sandbox.support import no_sandbox
 
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "6"))

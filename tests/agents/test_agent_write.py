@@ -14,9 +14,9 @@ from navigator.model.models import Proposal
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
 from tests.agents.test_misbehaving import left
+from tests.journey.room import Room
 from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.support import commits_of_proposals, git
-from tests.journey.test_conductor import Room
 
 
 def test_the_edited_copy_becomes_a_proposal_and_lands(room: Room) -> None:

@@ -14,9 +14,9 @@ from navigator.engine import conductor as conducting
 from navigator.model.models import Proposal, Task
 from navigator.model.states import TaskState
 from tests.agents.conftest import configure
+from tests.journey.room import CODE, Room
 from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.support import git
-from tests.journey.test_conductor import CODE, Room
 
 
 def left(room: Room) -> list[str]:

@@ -8,9 +8,9 @@ import pytest
 
 from navigator.model.states import TaskState
 from tests.agents import real
+from tests.journey.room import CODE, Room
 from tests.journey.scripted_models import Models
 from tests.journey.support import REHEARSAL, Desk, commits_of_proposals, hurry, make_repository
-from tests.journey.test_conductor import CODE, Room
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(600)]
 

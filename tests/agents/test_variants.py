@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from navigator.sheet.variants import standings
-from tests.journey.test_conductor import Room
+from tests.journey.room import Room
 
 
 def test_the_agent_and_the_model_each_write_one_variant(room: Room) -> None:

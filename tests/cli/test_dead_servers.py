@@ -35,7 +35,7 @@ class Locked(BaseHTTPRequestHandler):
 @pytest.fixture
 def address() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Locked)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield f"127.0.0.1:{server.server_port}"
     server.shutdown()

@@ -110,7 +110,7 @@ class Ollama(BaseHTTPRequestHandler):
 @contextmanager
 def ollama() -> Iterator[int]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Ollama)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield server.server_port
@@ -131,7 +131,7 @@ def servers(folder: Path, strategy: str, generator: str, reviewer: str, more: st
 
 
 def looked(settings: Settings, folder: Path) -> dict[str, Check]:
-    made = [*strategy_items(settings, StatePaths(folder)), *serving_items(settings, disk=True)]
+    made = [*strategy_items(settings, StatePaths(folder)), *serving_items(settings)]
     return {item.name: item for item in made}
 
 

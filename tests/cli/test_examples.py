@@ -12,6 +12,7 @@ import pytest
 
 from navigator.config.settings import load_settings
 from tests.cli.conftest import Command
+from tests.swap_install.support import fake_sglang
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -23,8 +24,12 @@ def test_settings_are_sound(name: str) -> None:
     assert settings.generator.model != settings.reviewer.model
 
 
-def test_the_paper_machine_is_what_the_installation_makes(command: Command) -> None:
-    words = ("swap", "install", "--profile", "qwen3.5-96gb", "--for-version", "0.5.9", "--dry-run")
+def test_the_paper_machine_is_what_the_installation_makes(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    sglang = str(fake_sglang(tmp_path / "sglang", "0.5.9"))
+    words = ("swap", "install", "--profile", "qwen3.5-96gb", "--sglang", sglang, "--dry-run")
     installed = tomllib.loads(command.json(*words)["settings"])
     example = tomllib.loads((EXAMPLES / "paper-machine.toml").read_text())
     for section, wanted in installed.items():

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.git.world import fingerprint
 from tests.journey.landing_bench import LandingBench
-from tests.journey.support import differences, fingerprint, git
+from tests.journey.support import differences, git
 
 
 @pytest.fixture

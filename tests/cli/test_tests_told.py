@@ -12,9 +12,9 @@ from navigator.sheet.writing import mended_words, repair_prompts
 from navigator.tui.review.context import load_review_context
 from navigator.tui.review.words import warning_lines
 from tests.cli.conftest import Command
+from tests.journey.room import BAD, GOOD, Room, saying
 from tests.journey.scripted_models import Models, speaking
 from tests.journey.support import git
-from tests.journey.test_checks import BAD, GOOD, Room, saying
 from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.sandbox, needs_sandbox]
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
     with speaking(Models(write=lambda messages: GOOD)) as models:
-        yield Room(tmp_path, models, monkeypatch)
+        yield Room(tmp_path, models, monkeypatch, project=False)
 
 
 def command_of(room: Room) -> Command:
@@ -58,8 +58,8 @@ def test_nothing_is_said_where_tests_passed(room: Room) -> None:
     refused = command.run("approve", "--all-reviewed", "--yes").stdout
     assert f"1 proposal waits, only not looked at yet. `navigator diff {proposal.id}` shows it" in refused
     command.run("diff", proposal.id)
-    assert room.reading().proposal(proposal.id).seen
-    said = approval_lines(room.reading(), room.reading().proposal(proposal.id))
+    assert room.read().proposal(proposal.id).seen
+    said = approval_lines(room.read(), room.read().proposal(proposal.id))
     assert not any("not seen" in line for line in said)
     done = command.run("approve", "--all-reviewed", "--yes").stdout
     assert "landed on" in done and "Of 1 approved" not in done
@@ -90,7 +90,7 @@ def test_mended_tests_are_said_and_stand_in_the_commit(room: Room) -> None:
     words = "tests failed first, fixed in 1 repair"
     command = command_of(room)
     assert words in command.run("diff", proposal.id).stdout
-    context = load_review_context(room.reading(), proposal.id)
+    context = load_review_context(room.read(), proposal.id)
     (line,) = warning_lines(context, context.current, (), 120)
     assert words in "".join(text for text, _ in line)
     landed = room.approve(proposal)
@@ -104,7 +104,7 @@ def test_repairs_that_did_not_help_are_said_as_such(room: Room) -> None:
     room.models.write = saying(BAD)
     room.add()
     proposal = room.proposal(_made(room))
-    assert mended_words(room.reading(), proposal) == "tests failed first, 2 repairs did not fix them"
+    assert mended_words(room.read(), proposal) == "tests failed first, 2 repairs did not fix them"
 
 
 @pytest.mark.parametrize("answers", [(GOOD,), (BAD, "NO_CHANGE: the test is wrong"), (BAD, "What a pity.")])
@@ -112,8 +112,8 @@ def test_a_repair_that_came_to_nothing_has_no_part_in_it(room: Room, answers: tu
     room.models.write = saying(*answers)
     room.add()
     proposal = room.proposal(_made(room))
-    assert repair_prompts(room.reading(), proposal) == ()
-    assert mended_words(room.reading(), proposal) == ""
+    assert repair_prompts(room.read(), proposal) == ()
+    assert mended_words(room.read(), proposal) == ""
 
 
 def _made(room: Room) -> str:

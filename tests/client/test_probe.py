@@ -83,12 +83,12 @@ async def test_health(connect, health: int, listed: int, healthy: bool) -> None:
 
 
 async def test_what_is_served(connect) -> None:
-    listed = {"data": [{"id": "m", "owned_by": "sglang", "max_model_len": 4096}, {"id": "adapter"}]}
+    listed = {"data": [{"id": "m", "owned_by": "sglang"}, {"id": "adapter"}]}
     script = routes(answer("x"), models=refuse(200, listed), model_info=refuse(200, {"model_path": "/w/m"}))
     async with serving(script) as server, connect(server.url, model="m") as client:
         info = await client.require_model()
     assert info.names == ("m", "adapter")
-    assert (info.kind, info.path, info.context_tokens) == ("sglang", "/w/m", 4096)
+    assert (info.kind, info.path) == ("sglang", "/w/m")
 
 
 async def test_the_wanted_model_is_not_served(connect) -> None:
@@ -126,7 +126,7 @@ async def test_a_list_that_is_withheld_says_why(
     assert hint in caught.value.hint
 
 
-RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5, "gen_throughput": 100.0}
+RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5, "gen_t
         (
             "sglang",
             {"loads": refuse(200, {"loads": [RANK, RANK | {"token_usage": 0.7}]})},
-            Load(6, 4, 0.7, 200.0),
+            Load(6, 4, 0.7),
         ),
         ("sglang", {"get_load": refuse(200, [{"num_reqs": 5, "num_waiting_reqs": 2}])}, Load(3, 2)),
         ("sglang", {"loads": refuse(200, {"loads": [{"num_running_reqs": "x"}]})}, Load(0, 0)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -100,12 +99,11 @@ def test_addresses(base: str, root: str, api: str) -> None:
         ("inf", None),
         ("nan", None),
         ("soon", None),
-        ("Fri, 20 Nov 2026 12:00:10 GMT", 10.0),
-        ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
+        ("Fri, 20 Nov 2026 12:00:10 GMT", None),
     ],
 )
 def test_retry_after(value: str | None, seconds: float | None) -> None:
-    assert parse_retry_after(value, now=datetime(2026, 11, 20, 12, tzinfo=UTC)) == seconds
+    assert parse_retry_after(value) == seconds
 
 
 @given(st.integers(0, 30), st.none() | st.floats(0, 1000), st.integers())

@@ -1,4 +1,4 @@
-"""A tokenizer trained on the spot: the ids that `tokenizers` gives are the ids that tiktoken gives."""
+"""A tokenizer trained on the spot: tiktoken counts as `tokenizers` does."""
 
 from __future__ import annotations
 
@@ -89,11 +89,9 @@ TEXTS = st.lists(
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS.map("".join).filter(same_in_every_unicode))
-def test_ids_and_counts_are_the_librarys(pair: tuple[object, BpeCounter], text: str) -> None:
+def test_counts_are_the_librarys(pair: tuple[object, BpeCounter], text: str) -> None:
     library, counter = pair
-    expected = library.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]
-    assert counter.encode(text) == expected
-    assert counter.count(text) == len(expected)
+    assert counter.count(text) == len(library.encode(text, add_special_tokens=False).ids)  # type: ignore[attr-defined]
 
 
 def test_the_cases_that_are_easily_got_wrong(pair: tuple[object, BpeCounter]) -> None:
@@ -107,12 +105,12 @@ def test_the_cases_that_are_easily_got_wrong(pair: tuple[object, BpeCounter]) ->
         " " * 5000 + "x",
         "",
     ):
-        assert counter.encode(text) == library.encode(text, add_special_tokens=False).ids, text  # type: ignore[attr-defined]
-    assert len(counter.encode("<think>")) == 1 and len(counter.encode("<|im_end|>")) > 1
+        assert counter.count(text) == len(library.encode(text, add_special_tokens=False).ids), text  # type: ignore[attr-defined]
+    assert counter.count("<think>") == 1 and counter.count("<|im_end|>") > 1
 
 
 def test_a_whole_repositorys_text(pair: tuple[object, BpeCounter]) -> None:
     library, counter = pair
     for path in sorted(Path(__file__).parents[2].joinpath("navigator", "git").glob("*.py")):
         text = path.read_text("utf-8")
-        assert counter.encode(text) == library.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]
+        assert counter.count(text) == len(library.encode(text, add_special_tokens=False).ids)  # type: ignore[attr-defined]

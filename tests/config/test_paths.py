@@ -109,49 +109,31 @@ def test_a_short_path_is_used_as_it_is(tmp_path: Path) -> None:
     assert StatePaths(longer).socket.parent != longer
 
 
-def test_a_long_path_moves_to_the_runtime_folder_and_stays_there(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+def test_a_long_path_moves_to_a_short_one_that_every_client_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runtime = tmp_path_factory.mktemp("r")
-    runtime.chmod(0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    paths = deep(tmp_path)
-    chosen = paths.socket
-    assert chosen.is_relative_to(runtime)
-    assert mode(chosen.parent) == 0o700
-    assert bindable(chosen)
-    # A client started from cron has no such variable and still finds the conductor.
-    monkeypatch.delenv("XDG_RUNTIME_DIR")
-    assert StatePaths(paths.root).socket == chosen
-
-
-@pytest.mark.parametrize("runtime", ["", "/nonexistent", "shared"])
-def test_without_a_private_runtime_folder_a_temporary_one_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime: str
-) -> None:
-    if runtime == "shared":
-        (tmp_path / "shared").mkdir()
-        (tmp_path / "shared").chmod(0o777)
-        runtime = str(tmp_path / "shared")
-    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
     paths = deep(tmp_path)
     chosen = paths.socket
     try:
         assert mode(chosen.parent) == 0o700
         assert bindable(chosen)
-        assert paths.socket == chosen
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        chosen.parent.rmdir()  # as after a reboot
+        assert StatePaths(paths.root).socket == chosen
+        assert deep(tmp_path / "f").socket != chosen
     finally:
         chosen.parent.rmdir()
+        deep(tmp_path / "f").socket.parent.rmdir()
 
 
-def test_a_record_that_no_longer_holds_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+def test_a_link_in_place_of_the_short_folder_is_refused(tmp_path: Path) -> None:
     paths = deep(tmp_path)
-    first = paths.socket
-    first.parent.chmod(0o755)  # somebody else could put a socket there now
-    second = paths.socket
-    second.parent.rmdir()  # as after a reboot
-    third = paths.socket
-    for folder in (first.parent, third.parent):
-        folder.rmdir()
-    assert len({first, second, third}) == 3
+    folder = paths.socket.parent
+    folder.rmdir()
+    (tmp_path / "mine").mkdir(mode=0o700)
+    folder.symlink_to(tmp_path / "mine")
+    try:
+        with pytest.raises(ConfigError, match="not a folder of yours alone"):
+            _ = paths.socket
+    finally:
+        folder.unlink()

@@ -70,20 +70,6 @@ def test_definitions_references_and_words(language: str) -> None:
         assert signature in data.decode()
 
 
-@pytest.mark.parametrize(
-    ("language", "imports"),
-    [
-        ("python", ["os.path", "a.b"]),
-        ("javascript", ["./x"]),
-        ("go", ["a/b"]),
-        ("rust", ["foo"]),
-        ("c", ["a.h"]),
-    ],
-)
-def test_imports(language: str, imports: list[str]) -> None:
-    assert extract(language, SAMPLES[language][0])["imports"] == imports
-
-
 def test_a_file_without_grammar_takes_part_by_its_words() -> None:
     tags = extract("", b"The quick HTTPServer\n")
     assert tags["terms"] == {"the": 1, "quick": 1, "http": 1, "server": 1, "httpserver": 1}

@@ -82,7 +82,7 @@ def hostile_state(place: dict[str, str], folder: Path) -> None:
 
 
 def plant(paths: StatePaths, name: str) -> None:
-    from navigator.edits import FileChange
+    from navigator.git.private import FileChange
     from navigator.store.reads.reader import Reader
 
     connection = open_writer(paths.database)
@@ -141,7 +141,7 @@ class Hostile(BaseHTTPRequestHandler):
 @pytest.fixture
 def hostile_server() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from navigator.edits import Applied, apply_answer, parse_answer
+from navigator.edits.apply import Applied, apply_answer
+from navigator.edits.parser import parse_answer
 
 Content = str | bytes | None
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from navigator.edits import apply_answer, parse_answer
+from navigator.edits import paths
+from navigator.edits.apply import apply_answer
+from navigator.edits.parser import parse_answer
+from navigator.model.json_text import table
 from navigator.model.states import EditCode
 from tests.edits.support import Case, check, delete, edit, rename, tree, whole
 
@@ -722,3 +728,13 @@ def test_a_file_that_was_not_shown_whole_is_not_written_whole(answer: str, codes
     assert [problem.code for problem in applied.problems] == codes
     assert bool(applied.changes) is not bool(codes)
     assert apply_answer(parse_answer(answer), files).problems == ()
+
+
+def test_every_reason_is_in_the_table_and_used() -> None:
+    folder = Path(paths.__file__).parent
+    used = {
+        key
+        for file in folder.glob("*.py")
+        for key in re.findall(r"""(?:BlockRefused\(\s*|if seven else )"(\w+)\"""", file.read_text("utf-8"))
+    }
+    assert used == set(table("navigator.edits", "problems.toml"))

@@ -6,7 +6,10 @@ import codecs
 
 import pytest
 
-from navigator.edits import BinaryContent, FileChange, TextFile, apply_answer, parse_answer
+from navigator.edits.apply import apply_answer
+from navigator.edits.parser import parse_answer
+from navigator.edits.textfile import BinaryContent, TextFile
+from navigator.git.private import FileChange
 from tests.edits.support import Case, check, edit, rename, tree, whole
 
 BOM = codecs.BOM_UTF8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.edits import BlockKind, marker_length, parse_answer
+from navigator.edits.parser import BlockKind, marker_length, parse_answer
 from tests.edits.support import Case, check, delete, edit, rename, whole
 
 A = "one\ntwo\nthree\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.edits import unsafe_path
+from navigator.edits.paths import unsafe_path
 from tests.edits.support import Case, check, delete, edit, rename, whole
 
 UNSAFE = [

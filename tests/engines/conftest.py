@@ -10,15 +10,11 @@ import pytest_asyncio
 
 from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
-from tests.engines.llama import ALIAS, LlamaServer, llama_server, missing
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "engines: talks to a real model server that `make engines` builds")
+from tests.engines.llama import ALIAS, Server, llama_server, missing
 
 
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if reason := missing():
         pytest.skip(reason)
     with llama_server(tmp_path_factory.mktemp("llama"), "--metrics") as server:
@@ -27,34 +23,34 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
 
 
 @pytest_asyncio.fixture
-async def client(engine: LlamaServer) -> AsyncIterator[ModelClient]:
+async def client(engine: Server) -> AsyncIterator[ModelClient]:
     async with ModelClient(settings_for(engine)) as client:
         yield client
 
 
-def settings_for(engine: LlamaServer, **fields: object) -> ServerSettings:
+def settings_for(engine: Server, **fields: object) -> ServerSettings:
     """Settings that name this server."""
     return ServerSettings.model_validate({"model": ALIAS, "base_url": engine.url} | fields)
 
 
-async def healthy(server: LlamaServer) -> None:
+async def healthy(server: Server) -> None:
     """Wait until the model is loaded."""
     async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
         while not await client.health():
             await asyncio.sleep(0.02)
 
 
-def ready(server: LlamaServer) -> None:
+def ready(server: Server) -> None:
     """`healthy`, for tests that run no event loop."""
     asyncio.run(healthy(server))
 
 
-async def _idle(server: LlamaServer) -> None:
+async def _idle(server: Server) -> None:
     async with ModelClient(settings_for(server)) as client, asyncio.timeout(60):
         while (load := await client.load()) is None or not load.idle:
             await asyncio.sleep(0.02)
 
 
-def wait_until_idle(server: LlamaServer) -> None:
+def wait_until_idle(server: Server) -> None:
     """Wait until the server works on no request."""
     asyncio.run(_idle(server))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import re
 import subprocess
 import time
 import urllib.request
@@ -15,26 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from tests.engines import llama
-from tests.engines.llama import ROOT, LlamaServer, free_port, llama_server
+from tests.engines.llama import Server, cached, end, free_port, lacking, llama_server
 
 _PATIENCE = 60.0
 
 
 def home() -> Path:
     """The folder that the build script fills."""
-    pinned = (ROOT / "engines" / "gateway.txt").read_text("utf-8")
-    version = re.search(r"^smg==([0-9.]+)", pinned, re.MULTILINE)
-    assert version is not None
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    cache = Path(os.environ.get("NAVIGATOR_ENGINES") or caches / "navigator-engines")
-    return cache / f"smg-{version[1]}"
+    return cached("smg", "gateway.txt", "smg")
 
 
 def missing() -> str:
     """Why the tests cannot run; "" where they can."""
-    if not (home() / ".complete").exists():
-        return "engines: `make engines` installs them"
-    return llama.missing()
+    return lacking(home(), ".complete") or llama.missing()
 
 
 @dataclass(frozen=True)
@@ -42,7 +33,7 @@ class Gateway:
     """A gateway that runs before its workers."""
 
     url: str
-    workers: tuple[LlamaServer, ...]
+    workers: tuple[Server, ...]
 
     def get(self, path: str) -> Any:
         """One of its own pages, as JSON."""
@@ -76,7 +67,7 @@ def gateway(folder: Path, workers: int = 2) -> Iterator[Gateway]:
         ]
         with (folder / "gateway.log").open("wb") as log:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        stack.callback(_end, process)
+        stack.callback(end, process, 10)
         made = Gateway(f"http://127.0.0.1:{port}", tuple(servers))
         deadline = time.monotonic() + _PATIENCE
         while made.healthy() < workers:
@@ -84,12 +75,3 @@ def gateway(folder: Path, workers: int = 2) -> Iterator[Gateway]:
             assert time.monotonic() < deadline, (folder / "gateway.log").read_text("utf-8")[-3000:]
             time.sleep(0.05)
         yield made
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

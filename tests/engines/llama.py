@@ -20,27 +20,43 @@ TOKENIZER = ROOT / "tests" / "client" / "data" / "tokenizer"
 _PATIENCE = 60.0
 
 
-def home() -> Path:
-    """The folder that the build script fills."""
-    pinned = (ROOT / "engines" / "llama-cpp-python.txt").read_text("utf-8")
-    version = re.search(r"^llama-cpp-python==([0-9.]+)", pinned, re.MULTILINE)
+def cached(name: str, requirements: str, package: str) -> Path:
+    """The folder that a build script fills, named after the version of a package that is pinned."""
+    version = re.search(rf"^{package}==([0-9.]+)", (ROOT / "engines" / requirements).read_text("utf-8"), re.M)
     assert version is not None
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     cache = Path(os.environ.get("NAVIGATOR_ENGINES") or caches / "navigator-engines")
-    return cache / f"llama-server-{version[1]}"
+    return cache / f"{name}-{version[1]}"
+
+
+def lacking(folder: Path, *names: str) -> str:
+    """Why the tests cannot run; "" where they can."""
+    there = all((folder / name).exists() for name in names)
+    return "" if there else "engines: `make engines` installs them"
+
+
+def home() -> Path:
+    """The folder that the build script fills."""
+    return cached("llama-server", "llama-cpp-python.txt", "llama-cpp-python")
 
 
 def missing() -> str:
     """Why the tests cannot run; "" where they can."""
-    folder = home()
-    for name in ("llama-server", "tiny.gguf"):
-        if not (folder / name).is_file():
-            return "engines: `make engines` installs them"
-    return ""
+    return lacking(home(), "llama-server", "tiny.gguf")
+
+
+def end(process: subprocess.Popen[bytes], patience: float) -> None:
+    """End a server; it is killed when it does not end by itself."""
+    process.terminate()
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 @dataclass(frozen=True)
-class LlamaServer:
+class Server:
     """A server that runs. `log` is its own."""
 
     url: str
@@ -65,9 +81,7 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def llama_server(
-    folder: Path, *options: str, model: Path | None = None, port: int = 0
-) -> Iterator[LlamaServer]:
+def llama_server(folder: Path, *options: str, model: Path | None = None, port: int = 0) -> Iterator[Server]:
     """A server on loopback, as soon as its port is open; the model may still be loading.
 
     SIGTERM with a stream in flight can hang this server, so it is killed when it does not end by itself.
@@ -78,7 +92,7 @@ def llama_server(
 
 
 @contextlib.contextmanager
-def llama_router(folder: Path, *options: str, models: Path, most: int = 1) -> Iterator[LlamaServer]:
+def llama_router(folder: Path, *options: str, models: Path, most: int = 1) -> Iterator[Server]:
     """A router on loopback that starts one server for each model of a folder, `most` at a time, as each is asked for."""
     options = ("--models-dir", str(models), "--models-max", str(most), *options)
     with _started(folder, options, CONTEXT * 2, 2, free_port()) as server:
@@ -86,21 +100,12 @@ def llama_router(folder: Path, *options: str, models: Path, most: int = 1) -> It
 
 
 @contextlib.contextmanager
-def _started(
-    folder: Path, options: tuple[str, ...], context: int, slots: int, port: int
-) -> Iterator[LlamaServer]:
+def _started(folder: Path, options: tuple[str, ...], context: int, slots: int, port: int) -> Iterator[Server]:
     log = folder / "llama-server.log"
     command = [
-        *(
-            str(home() / "llama-server"),
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(port),
-            "--ctx-size",
-            str(context),
-        ),
-        *("--parallel", str(slots), "--threads", "1", "--no-ui", "--offline", "--cache-ram", "0"),
+        *(str(home() / "llama-server"), "--host", "127.0.0.1", "--port", str(port)),
+        *("--ctx-size", str(context), "--parallel", str(slots), "--threads", "1"),
+        *("--no-ui", "--offline", "--cache-ram", "0"),
         *options,
     ]
     with log.open("wb") as stream:
@@ -113,14 +118,9 @@ def _started(
         )
     try:
         _wait_for_port(process, port, log)
-        yield LlamaServer(f"http://127.0.0.1:{port}", process, log)
+        yield Server(f"http://127.0.0.1:{port}", process, log)
     finally:
-        process.terminate()
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process, 5)
 
 
 def _wait_for_port(process: subprocess.Popen[bytes], port: int, log: Path) -> None:

@@ -10,19 +10,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import signal
 import subprocess
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from tests.engines.llama import free_port
+from tests.engines.llama import ROOT, Server, cached, free_port, lacking
 
-ROOT = Path(__file__).parents[2]
 REQUIREMENTS = ROOT / "engines" / "sglang-requirements.txt"
 SHIM = ROOT / "engines" / "sglang_cpu"
 CONTEXT = 4096
@@ -31,30 +28,14 @@ _PATIENCE = 180.0
 
 def home() -> Path:
     """The folder that the build script fills: named after the version and everything that is pinned."""
-    pinned = REQUIREMENTS.read_bytes()
-    version = re.search(rb"^sglang==([0-9.]+)", pinned, re.MULTILINE)
-    assert version is not None
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    cache = Path(os.environ.get("NAVIGATOR_ENGINES") or caches / "navigator-engines")
-    return cache / f"sglang-{version[1].decode()}-{hashlib.sha256(pinned).hexdigest()[:12]}"
+    pinned = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:12]
+    folder = cached("sglang", REQUIREMENTS.name, "sglang")
+    return folder.with_name(f"{folder.name}-{pinned}")
 
 
 def missing() -> str:
     """Why the tests cannot run; "" where they can."""
-    folder = home()
-    for name in (".complete", "bin/python", "tiny/config.json"):
-        if not (folder / name).exists():
-            return "engines: `make engines` installs them"
-    return ""
-
-
-@dataclass(frozen=True)
-class SglangServer:
-    """A server that runs. `log` is its own."""
-
-    url: str
-    process: subprocess.Popen[bytes]
-    log: Path
+    return lacking(home(), ".complete", "bin/python", "tiny/config.json")
 
 
 def command(port: int, model: Path, *options: str) -> list[str]:
@@ -70,7 +51,7 @@ def command(port: int, model: Path, *options: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def sglang_server(folder: Path, *options: str) -> Iterator[SglangServer]:
+def sglang_server(folder: Path, *options: str) -> Iterator[Server]:
     """A server on loopback whose `/health` has been 200. Takes half a minute to start, and 1.6 GB of memory."""
     port = free_port()
     log = folder / "sglang.log"
@@ -86,7 +67,7 @@ def sglang_server(folder: Path, *options: str) -> Iterator[SglangServer]:
     try:
         url = f"http://127.0.0.1:{port}"
         _wait_until_healthy(process, url, log)
-        yield SglangServer(url, process, log)
+        yield Server(url, process, log)
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -5,7 +5,6 @@ The adapters are random, so what they write means nothing; but it differs from t
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
@@ -24,7 +23,7 @@ from navigator.swap.strategies.adapter import AdapterStrategy
 from tests.engines import llama, sglang
 from tests.engines.adapters import write_gguf, write_peft
 from tests.engines.conftest import ready, settings_for
-from tests.engines.llama import ALIAS, LlamaServer, llama_server
+from tests.engines.llama import ALIAS, Server, llama_server
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, environment_of, queue, repo  # noqa: F401
 from tests.git.world import fingerprint
 from tests.journey.support import git, make_repository
@@ -34,13 +33,10 @@ from tests.sandbox.support import needs_sandbox
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 
 NAMES = ("write", "read")
-A_FUNCTION = r"""grammar = '''
-root ::= "It halves.\n\nsolution.py\n<<<<<<< SEARCH\n=======\ndef half(x):\n    return x / " [23] "\n>>>>>>> REPLACE\n"
-'''"""
 
 
 @pytest.fixture(scope="module")
-def adapted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+def adapted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """llama.cpp with two adapters, neither of which is on unless a request says so."""
     if reason := llama.missing():
         pytest.skip(reason)
@@ -67,7 +63,7 @@ async def said(server: Any, model: str, **extra: Any) -> str:
             return error.partial
 
 
-async def test_llama_picks_the_adapter_whose_file_has_the_name(adapted: LlamaServer) -> None:
+async def test_llama_picks_the_adapter_whose_file_has_the_name(adapted: Server) -> None:
     by_name = [await said(adapted, name) for name in NAMES]
     by_number = [
         await said(adapted, ALIAS, lora=[{"id": number, "scale": 1.0}]) for number in range(len(NAMES))
@@ -108,7 +104,7 @@ async def test_sglang_loads_adapters_and_picks_them(tmp_path: Path) -> None:
 def test_the_loop_works_with_an_adapter_for_each_role(
     tmp_path: Path,
     repo: Path,  # noqa: F811
-    adapted: LlamaServer,
+    adapted: Server,
 ) -> None:
     before = fingerprint(repo)
     navigator = configured(
@@ -127,41 +123,6 @@ def test_the_loop_works_with_an_adapter_for_each_role(
     assert fingerprint(repo) == before
 
 
-@needs_sandbox
-@pytest.mark.sandbox
-def test_compare_has_adapters_on_the_generators_server_beside_a_swap(
-    tmp_path: Path, adapted: LlamaServer, engine: LlamaServer
-) -> None:
-    loaded = tmp_path / "loaded"  # both are there all the time: what is "loaded" is what a program wrote down
-    loaded.write_text("generator\n")
-    argv, status = ["sh", "-c", f"echo {{role}} > '{loaded}'"], ["cat", str(loaded)]
-    by_program = (
-        f'strategy = "command"\n[swap.command]\nargv = {json.dumps(argv)}\nstatus = {json.dumps(status)}'
-    )
-    navigator = configured(
-        tmp_path,
-        adapted.url,
-        f"{A_FUNCTION}\n{SHORT_STRINGS}",
-        SHORT_STRINGS,
-        most=4000,
-        reviewer_url=engine.url,
-        strategy=by_program,
-    )
-    rows = [
-        {"task_id": number, "text": f"Write half(), {number}.", "test_list": ["assert half(8) == 4"]}
-        for number in range(2)
-    ]
-    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    words = ("--arm", "cascade", "--arm", "adapters", "--adapter", *NAMES, "--rounds", "1", "--name", "lora")
-    done = navigator("lab", "compare", "--file", str(tmp_path / "rows.jsonl"), *words)
-    arms = {arm["name"]: arm for arm in done["arms"]}
-    assert arms["adapters"]["swaps_alone"] == 0 < arms["cascade"]["swaps_alone"]
-    assert all(arm["passed"]["n"] == 2 and arm["tokens"] > 0 for arm in arms.values())
-    answers = map(json.loads, (tmp_path / "state/lab/compare/lora/answers.jsonl").read_text().splitlines())
-    by = {(answer["path"][-1], answer["model"]) for answer in answers if not answer["error"]}
-    assert by == {("g", ALIAS), ("r", ALIAS), ("a", "write"), ("b", "read")}
-
-
 def wait_for(true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 120
     while not true():
@@ -171,7 +132,7 @@ def wait_for(true: Callable[[], bool]) -> None:
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_the_exam_asks_the_readers_adapter_and_swaps_nothing(tmp_path: Path, adapted: LlamaServer) -> None:
+def test_the_exam_asks_the_readers_adapter_and_swaps_nothing(tmp_path: Path, adapted: Server) -> None:
     start = {f"m{number}.py": wrong(number).encode() for number in range(TASKS)}
     (tmp_path / "code").mkdir()
     code = make_repository(tmp_path / "code", start | {"test_none.py": b"import unittest\n"})

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from navigator.client.body import ChatRequest
-from navigator.client.client import ModelClient
-from navigator.client.errors import ServingError
-from navigator.config.settings import ServerSettings
-from tests.engines.gateway import Gateway, gateway, missing
-from tests.engines.llama import ALIAS
+from tests.engines.gateway import gateway, missing
 from tests.engines.test_llama_loop import AN_EDIT, configured, environment_of
 from tests.git.world import fingerprint, make_repo
 from tests.swap.desk import quiet_port
@@ -27,61 +20,8 @@ from tests.swap.desk import quiet_port
 pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.xdist_group("engines")]
 
 
-@pytest.fixture
-def front(tmp_path: Path) -> Iterator[Gateway]:
-    if reason := missing():
-        pytest.skip(reason)
-    with gateway(tmp_path / "front") as running:
-        yield running
-
-
-def client_of(front: Gateway) -> ModelClient:
-    return ModelClient(ServerSettings(model=ALIAS, base_url=front.url))
-
-
-def question(**extra: object) -> ChatRequest:
-    return ChatRequest(
-        [{"role": "user", "content": "go on"}], temperature=1.0, top_p=1.0, max_tokens=6000, extra=extra
-    )
-
-
-SHORT = question(grammar="root ::= [a-z]{8}")
-LONG = question(ignore_eos=True)
 SHORT_STRINGS = "logit_bias = {4 = 5.0}"
 """Quotation marks, by number: a gateway knows no tokenizer."""
-
-
-async def test_the_contract(front: Gateway) -> None:
-    """What Navigator asks of a server, through the gateway; a worker that dies in mid-stream is a typed error, and one of two."""
-    async with client_of(front) as client:
-        info = await client.require_model()
-        assert ALIAS in info.names
-        assert await client.health()
-        answer = await client.chat(SHORT)
-        assert (len(answer.text), answer.finish_reason) == (8, "stop")
-        assert answer.usage.completion_tokens > 0
-
-        seen: list[int] = []
-        calls = [asyncio.create_task(client.chat(LONG, lambda count, tail: seen.append(count))) for _ in "12"]
-        while len(seen) < 20:
-            await asyncio.sleep(0.002)
-        front.workers[0].process.kill()
-        ended = await asyncio.gather(*calls, return_exceptions=True)
-        # They go round robin: one was on each. One ran to its bound; of the dead worker the gateway tells in the stream.
-        assert sorted(type(each).__name__ for each in ended) == ["CutByLength", "ServerFault"], ended
-        assert all(isinstance(each, ServingError) and each.begun for each in ended)
-        print(*ended, sep="\n")
-        for _ in range(6):  # from now on the other worker answers everything
-            assert (await client.chat(SHORT)).text
-        await asyncio.to_thread(_until_one_is_left, front)
-        assert (await client.require_model()).names
-
-
-def _until_one_is_left(front: Gateway) -> None:
-    deadline = time.monotonic() + 30
-    while front.healthy() != 1:
-        assert time.monotonic() < deadline, front.get("/workers")
-        time.sleep(0.05)
 
 
 def test_no_task_is_lost_with_two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from navigator.lab.speculation.checks import TableFacts, findings
-from navigator.lab.speculation.estimates import Guess, estimates
-from navigator.lab.speculation.fit import fits
+from navigator.lab.speculation.checks import findings
 from navigator.lab.speculation.plan import prompt_texts, read_plan
-from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runner import measure
 from navigator.lab.speculation.runs import Run, read_runs
+from navigator.lab.speculation.tables import Speculation, speculation
 from tests.engines import sglang
 from tests.engines.llama import ROOT, home, missing
 
@@ -62,46 +60,28 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     return read_runs(folder / "runs.jsonl").runs
 
 
-def estimate(runs: list[Run], method: str, gamma: int) -> Guess:
-    (found,) = (each for each in estimates(runs) if (each.draft, each.gamma) == (method, gamma))
+def estimate(runs: list[Run], method: str, gamma: int) -> Speculation:
+    (found,) = (each for each in speculation(runs) if (each.draft, each.gamma) == (method, gamma))
     return found
 
 
 def test_a_model_that_drafts_for_itself_keeps_every_draft(runs: list[Run]) -> None:
     found = estimate(runs, "itself", 3)
     assert found.rate == pytest.approx(1.0, abs=0.02)
-    assert found.drafter_rate == pytest.approx(1.0, abs=0.02)
     assert found.tokens_per_round == pytest.approx(4.0, abs=0.1)
-    assert found.draft_ms is not None
-    assert found.draft_ms > 0
 
 
 def test_acceptance_that_the_engine_was_told_is_measured(runs: list[Run]) -> None:
     """llama.cpp can accept drafts by lot, at stated rates for each position."""
     found = estimate(runs, "synthetic", 4)
-    assert found.positions == pytest.approx((0.7, 0.49, 0.343, 0.24), abs=0.1)
     assert found.alpha == pytest.approx(0.7, abs=0.06)
-    assert found.drafter_rate == pytest.approx(found.rate, abs=0.005)
 
 
 def test_the_counters_of_a_real_server_do_not_contradict_each_other(runs: list[Run]) -> None:
     assert len(runs) == 10
     assert all(run.tokens == 399 for run in runs)
-    counters = {"two counters disagree", "rate and counts disagree", "rounds do not add up"}
-    assert [each for each in findings(runs, TableFacts()) if each.kind in counters] == []
-
-
-def test_the_engines_own_timers_add_up_to_the_rounds_of_the_fit(runs: list[Run]) -> None:
-    (fit,) = (each for each in fits(runs) if each.draft == "itself")
-    for each in fit.rounds:
-        timed = estimate(runs, "itself", each.gamma)
-        assert timed.draft_cost is not None and timed.verify_cost is not None
-        assert each.measured == pytest.approx(each.gamma * timed.draft_cost + timed.verify_cost, rel=0.05)
-    assert fit.draft_cost is not None and fit.draft_cost > 0
-    assert fit.doubts == ("one start of the server was measured: how much starts differ is not known",)
-    (rule,) = (each for each in rules(runs) if each.draft == "itself")
-    assert rule.settled == 0 and rule.iterations > 500  # a model that drafts for itself gains nothing
-    assert all(sum(piece[0] for piece in run.windows) == run.tokens for run in runs)
+    counters = {"rate and counts disagree", "rounds do not add up"}
+    assert [each for each in findings(runs) if each.kind in counters] == []
 
 
 NGRAM = """
@@ -155,4 +135,4 @@ def test_the_counters_of_sglang_with_drafts_from_past_text(tmp_path: Path) -> No
     assert len({run.output for run in runs}) == 1  # drafts change nothing but the speed
     assert sum(drafted.positions) == drafted.accepted
     contradictions = {"rounds do not add up", "rate and counts disagree"}
-    assert [each for each in findings(runs, TableFacts()) if each.kind in contradictions] == []
+    assert [each for each in findings(runs) if each.kind in contradictions] == []

@@ -12,11 +12,11 @@ from navigator.model.states import TaskState
 from tests.agents import real
 from tests.agents.conftest import install
 from tests.engines.conftest import ready
-from tests.engines.llama import ALIAS, LlamaServer, llama_server, missing
+from tests.engines.llama import ALIAS, Server, llama_server, missing
 from tests.engines.narrowing import NEW_LINE, TEMPLATE, Narrow, narrowing
+from tests.journey.room import Room
 from tests.journey.scripted_models import READER, Models, speaking
 from tests.journey.support import commits_of_proposals, git, hurry
-from tests.journey.test_conductor import Room
 from tests.sandbox.support import no_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines"), pytest.mark.timeout(900)]
@@ -28,7 +28,7 @@ EMPTY = "Model stream ended with empty response text"
 """Qwen Code's words where the model ended its answer at once."""
 
 
-def running(folder: Path, *options: str) -> Iterator[LlamaServer]:
+def running(folder: Path, *options: str) -> Iterator[Server]:
     if reason := missing() or no_sandbox():
         pytest.skip(reason)
     with llama_server(folder, "--jinja", *options) as made:
@@ -37,13 +37,13 @@ def running(folder: Path, *options: str) -> Iterator[LlamaServer]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """With the model's own template, which shows it no tools: all those of an agent would be more than it can read."""
     yield from running(tmp_path_factory.mktemp("plain"))
 
 
 @pytest.fixture(scope="module")
-def tool_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+def tool_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """With a template that shows tools."""
     yield from running(tmp_path_factory.mktemp("tools"), "--chat-template-file", str(TEMPLATE))
 
@@ -71,7 +71,7 @@ def configure(room: Room, url: str, command: list[str], extra: str = BRIEF) -> N
     )
 
 
-def test_what_a_real_model_said_lands_through_an_agent(room: Room, server: LlamaServer) -> None:
+def test_what_a_real_model_said_lands_through_an_agent(room: Room, server: Server) -> None:
     configure(room, server.url, [str(install(room.config.parent / "tools"))])
     task = room.queue("Write a note BEHAVE=dictate", files=[])
     room.work()
@@ -89,7 +89,7 @@ def test_what_a_real_model_said_lands_through_an_agent(room: Room, server: Llama
 
 @pytest.mark.parametrize("name", real.NAMES)
 def test_a_real_agent_lands_what_a_real_model_was_made_to_say(
-    room: Room, tool_server: LlamaServer, name: str
+    room: Room, tool_server: Server, name: str
 ) -> None:
     """The agent, its tools, the sandbox, the forwarder, the server, its sampling and its parser of calls are real.
 
@@ -118,7 +118,7 @@ def test_a_real_agent_lands_what_a_real_model_was_made_to_say(
 
 @pytest.mark.parametrize("name", real.NAMES)
 def test_a_real_agent_reaches_a_real_server_and_nonsense_ends_readably(
-    room: Room, server: LlamaServer, name: str
+    room: Room, server: Server, name: str
 ) -> None:
     configure(room, server.url, list(real.installed(name, usual=False)))
     task = room.queue()

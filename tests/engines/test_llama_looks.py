@@ -19,10 +19,10 @@ from navigator.model.states import LookOutcome, Role
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from tests.engines.conftest import wait_until_idle
-from tests.engines.llama import LlamaServer
+from tests.engines.llama import Server
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, environment_of
 from tests.git.world import make_repo
-from tests.journey.test_killed import KILLED_AT
+from tests.journey.killed_at import KILLED_AT
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 
@@ -35,7 +35,7 @@ FILES = {"rates.py": b"RATE = 2\n", "book.txt": b"".join(b"this is line %d\n" % 
 """The book is too large for a first prompt: lines of it are seen by looking alone."""
 
 
-def read_by(server: LlamaServer) -> int:
+def read_by(server: Server) -> int:
     """Prompt tokens that the server has computed in its life; those from its cache are not among them."""
     with urllib.request.urlopen(f"{server.url}/metrics", timeout=10) as answer:
         found = re.search(rb"^llamacpp:prompt_tokens_total (\d+)", answer.read(), re.MULTILINE)
@@ -44,7 +44,7 @@ def read_by(server: LlamaServer) -> int:
 
 
 def test_a_look_of_a_real_model_is_answered_from_the_cache_and_a_restart_goes_on(
-    tmp_path: Path, engine: LlamaServer
+    tmp_path: Path, engine: Server
 ) -> None:
     repo = make_repo(tmp_path / "thing", FILES)
     navigator = configured(tmp_path, engine.url, A_LOOK)

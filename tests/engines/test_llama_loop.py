@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.engines.conftest import ready, wait_until_idle
-from tests.engines.llama import ALIAS, TOKENIZER, LlamaServer, free_port, llama_server, missing
+from tests.engines.llama import ALIAS, TOKENIZER, Server, free_port, llama_server, missing
 from tests.git.world import fingerprint, git, make_repo
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
@@ -108,7 +108,7 @@ def queue(navigator: Navigator, repo: Path) -> None:
     ids=["nonsense", "silence", "endless"],
 )
 def test_what_is_no_edit_ends_each_task_with_its_reason_and_touches_nothing(
-    tmp_path: Path, repo: Path, engine: LlamaServer, generator: str, reason: str, calls: int
+    tmp_path: Path, repo: Path, engine: Server, generator: str, reason: str, calls: int
 ) -> None:
     before = fingerprint(repo)
     navigator = configured(tmp_path, engine.url, generator)
@@ -125,7 +125,7 @@ def test_what_is_no_edit_ends_each_task_with_its_reason_and_touches_nothing(
 
 
 def test_an_edit_goes_all_the_way_through_the_review_to_a_branch(
-    tmp_path: Path, repo: Path, engine: LlamaServer
+    tmp_path: Path, repo: Path, engine: Server
 ) -> None:
     before = fingerprint(repo)
     navigator = configured(tmp_path, engine.url, AN_EDIT, SHORT_STRINGS)
@@ -211,7 +211,7 @@ def test_a_server_that_dies_loses_no_task(tmp_path: Path, repo: Path) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_conductor_that_ends_midway_frees_the_server_and_its_tasks_are_taken_up_again(
-    tmp_path: Path, repo: Path, engine: LlamaServer, how: signal.Signals
+    tmp_path: Path, repo: Path, engine: Server, how: signal.Signals
 ) -> None:
     navigator = configured(tmp_path, engine.url, ENDLESS, most=12_000)
     queue(navigator, repo)
@@ -223,11 +223,3 @@ def test_a_conductor_that_ends_midway_frees_the_server_and_its_tasks_are_taken_u
     session = navigator("run", "--until", "idle")
     assert session["states"] == {"awaiting_approval": 3}
     assert session["calls"]["running"] == 0
-
-
-def test_the_doctor_finds_both_roles(tmp_path: Path, engine: LlamaServer) -> None:
-    navigator = configured(tmp_path, engine.url, NONSENSE)
-    found = {item["name"]: item for item in navigator("doctor")["items"]}
-    for role in ("generator", "reviewer"):
-        assert found[role]["state"] == "ok"
-        assert ALIAS in found[role]["found"]

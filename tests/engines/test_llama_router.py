@@ -25,7 +25,7 @@ from navigator.model.states import Role
 from navigator.setup.servers import look
 from navigator.swap.base import PhaseEvent
 from navigator.swap.strategies.managed import ManagedStrategy
-from tests.engines.llama import TOKENIZER, LlamaServer, home, llama_router, missing
+from tests.engines.llama import TOKENIZER, Server, home, llama_router, missing
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, TASKS, environment_of, queue
 from tests.git.world import fingerprint, git, make_repo
 
@@ -36,7 +36,7 @@ _NO_PROCESSES = "subprocess is not enabled"
 
 
 @pytest.fixture(scope="module")
-def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if reason := missing():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("router")
@@ -67,7 +67,7 @@ def _last_words(models: Path) -> str:
 
 
 @pytest.fixture
-def fresh(router: LlamaServer) -> LlamaServer:
+def fresh(router: Server) -> Server:
     """The router with nothing loaded."""
     for name, state in states(router).items():
         if state == "loaded":
@@ -88,7 +88,7 @@ def settings(url: str, **models: str) -> Settings:
     )
 
 
-def listed(server: LlamaServer) -> list[dict[str, Any]]:
+def listed(server: Server) -> list[dict[str, Any]]:
     while True:
         try:
             with urllib.request.urlopen(f"{server.url}/v1/models", timeout=10) as answer:
@@ -101,11 +101,11 @@ def listed(server: LlamaServer) -> list[dict[str, Any]]:
             return entries
 
 
-def states(server: LlamaServer) -> dict[str, str]:
+def states(server: Server) -> dict[str, str]:
     return {entry["id"]: entry["status"]["value"] for entry in listed(server)}
 
 
-def unload(server: LlamaServer, name: str) -> None:
+def unload(server: Server, name: str) -> None:
     body = json.dumps({"model": name}).encode()
     with urllib.request.urlopen(f"{server.url}/models/unload", data=body, timeout=30) as answer:
         assert json.load(answer) == {"success": True}
@@ -115,7 +115,7 @@ def quiet(event: PhaseEvent) -> None:
     """A report nobody reads."""
 
 
-async def test_there_and_back_with_one_model_loaded_at_a_time(fresh: LlamaServer) -> None:
+async def test_there_and_back_with_one_model_loaded_at_a_time(fresh: Server) -> None:
     swaps = ManagedStrategy(settings(fresh.url))
     assert await swaps.resident() is None
     for role, name, phases in (
@@ -130,22 +130,7 @@ async def test_there_and_back_with_one_model_loaded_at_a_time(fresh: LlamaServer
         assert await swaps.resident() is role
 
 
-async def test_looking_and_asking_how_busy_it_is_load_nothing(fresh: LlamaServer) -> None:
-    swaps = ManagedStrategy(settings(fresh.url))
-    await swaps.swap(Role.GENERATOR, quiet)
-    for believed in (Role.GENERATOR, Role.REVIEWER, None):
-        assert (await swaps.look(believed)).resident is Role.GENERATOR
-    async with ModelClient(swaps._settings.generator) as client:
-        load = await client.load()
-        assert load is not None and load.idle
-        assert await client.health()
-    async with ModelClient(swaps._settings.reviewer) as client:
-        assert await client.load() is None
-        assert (await client.require_model()).names == tuple(states(fresh))
-    assert states(fresh) == {WRITER: "loaded", READER: "unloaded", BROKEN: "unloaded"}
-
-
-async def test_a_request_that_runs_ends_before_its_model_goes(fresh: LlamaServer) -> None:
+async def test_a_request_that_runs_ends_before_its_model_goes(fresh: Server) -> None:
     swaps = ManagedStrategy(settings(fresh.url))
     question = ChatRequest(
         messages=[{"role": "user", "content": "Go on."}],
@@ -166,20 +151,8 @@ async def test_a_request_that_runs_ends_before_its_model_goes(fresh: LlamaServer
             await asked
 
 
-async def test_a_model_that_the_server_unloaded_is_not_dead(fresh: LlamaServer) -> None:
-    swaps = ManagedStrategy(settings(fresh.url))
-    await swaps.swap(Role.GENERATOR, quiet)
-    unload(fresh, WRITER)
-    while states(fresh)[WRITER] != "unloaded":
-        pass
-    seen = await swaps.look(Role.GENERATOR)
-    assert (seen.resident, seen.dead) == (None, False)
-
-
 @pytest.mark.parametrize("name", ["absent", BROKEN])
-async def test_a_model_that_does_not_come_leaves_the_other_one_in_its_place(
-    fresh: LlamaServer, name: str
-) -> None:
+async def test_a_model_that_does_not_come_leaves_the_other_one_in_its_place(fresh: Server, name: str) -> None:
     swaps = ManagedStrategy(settings(fresh.url, reviewer=name))
     await swaps.swap(Role.GENERATOR, quiet)
     done = await swaps.swap(Role.REVIEWER, quiet)
@@ -187,7 +160,7 @@ async def test_a_model_that_does_not_come_leaves_the_other_one_in_its_place(
     assert name in done.reason
 
 
-def test_a_session_swaps_by_the_router_and_ends_with_proposals(tmp_path: Path, fresh: LlamaServer) -> None:
+def test_a_session_swaps_by_the_router_and_ends_with_proposals(tmp_path: Path, fresh: Server) -> None:
     repo = make_repo(tmp_path / "thing")
     before = fingerprint(repo)
     server = f'base_url = "{fresh.url}"\ncontext_tokens = 16384\ntemperature = 1.0\ntop_p = 1.0\n'
@@ -225,7 +198,7 @@ def test_a_session_swaps_by_the_router_and_ends_with_proposals(tmp_path: Path, f
     assert git(repo, "status", "--porcelain") == ""
 
 
-def test_setup_knows_a_router_and_the_context_of_what_it_loaded(fresh: LlamaServer) -> None:
+def test_setup_knows_a_router_and_the_context_of_what_it_loaded(fresh: Server) -> None:
     found = asyncio.run(look(fresh.url, model=WRITER))
     assert (found.name, found.loads, found.problem) == ("llama.cpp", True, "")
     assert {WRITER, READER} <= set(found.models) and found.loaded == ()

@@ -17,6 +17,7 @@ from navigator.config.settings import ServerSettings
 from navigator.model.states import Role
 from navigator.swap.sleepers import Ledger, Note, SglangSleeper
 from tests.engines import sglang
+from tests.engines.llama import Server
 
 pytestmark = [
     pytest.mark.engines,
@@ -28,19 +29,19 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sglang.SglangServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with sglang.sglang_server(tmp_path_factory.mktemp("sglang")) as running:
         yield running
 
 
-def sleeper_at(server: sglang.SglangServer, folder: Path) -> tuple[SglangSleeper, Ledger, ServerSettings]:
+def sleeper_at(server: Server, folder: Path) -> tuple[SglangSleeper, Ledger, ServerSettings]:
     ledger = Ledger(folder / "sleep.json")
     settings = ServerSettings(model="tiny", base_url=server.url)
     return SglangSleeper(Role.GENERATOR, settings, ledger), ledger, settings
 
 
 async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wakes(
-    server: sglang.SglangServer, tmp_path: Path
+    server: Server, tmp_path: Path
 ) -> None:
     sleeper, ledger, settings = sleeper_at(server, tmp_path)
     heard: list[int] = []
@@ -75,7 +76,7 @@ async def test_a_stream_that_runs_when_it_is_put_to_sleep_continues_after_it_wak
     await sleeper.aclose()
 
 
-async def test_its_mark_is_its_own(server: sglang.SglangServer, tmp_path: Path) -> None:
+async def test_its_mark_is_its_own(server: Server, tmp_path: Path) -> None:
     sleeper, ledger, _ = sleeper_at(server, tmp_path)
     await sleeper.sleep()
     note = ledger.read(Role.GENERATOR)

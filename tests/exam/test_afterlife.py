@@ -14,10 +14,11 @@ from navigator.exam.afterlife import WEEKS
 from navigator.model.models import Finding, Review
 from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
 from tests.cli.conftest import Command
+from tests.git.world import fingerprint
 from tests.journey.landing_bench import LandingBench
+from tests.journey.room import Room
 from tests.journey.scripted_models import Models, approval, objection, speaking
-from tests.journey.support import differences, fingerprint, git, hurry
-from tests.journey.test_conductor import Room
+from tests.journey.support import differences, git, hurry
 
 CODE = {0: "d0/f.txt", 1: "n1/made/new.txt", 3: "d3/f.txt", 4: "d4/f.txt"}
 """The file that each proposal of the bench makes; its second line is `2`."""

@@ -1,7 +1,7 @@
 """Every parser of untrusted text takes time in proportion to it: twice the text, at most 2.3 times the processor time.
 
 A text is a beginning, a piece over and over, and an end, made of the strings and patterns in the parser's own modules.
-`NAVIGATOR_FUZZ_SECONDS` says for how long texts are tried in all; three of each parser's are, always the same ones.
+`NAVIGATOR_FUZZ_SECONDS` says for how long texts are tried in all; two of each parser's are, always the same ones.
 """
 
 from __future__ import annotations
@@ -31,15 +31,18 @@ from navigator.checks import change, syntax
 from navigator.checks import removed_tests as removed_tests_module
 from navigator.checks.change import added_secret
 from navigator.checks.removed_tests import FileText, changed_settings, removed_tests
-from navigator.edits import apply_answer, ladder, parse_answer, parser
+from navigator.edits import ladder, parser
 from navigator.edits import parser as markers
+from navigator.edits.apply import apply_answer
+from navigator.edits.parser import parse_answer
 from navigator.git import diffs
-from navigator.journey import scan_answer
+from navigator.journey import agent_write, scan_answer
 from navigator.journey.reviewing import answer as review_answer
-from navigator.journey.reviewing import grounding, quotes
+from navigator.journey.reviewing import grounding, quotes, test_answer
 from navigator.journey.reviewing.answer import UnreadableReview, read_review
 from navigator.journey.reviewing.grounding import Shown, ground
 from navigator.journey.reviewing.quotes import find_quote
+from navigator.journey.reviewing.test_answer import read_test_answer
 from navigator.journey.scan_answer import UnreadableScan, read_scan
 from navigator.model import json_text, secrets
 from navigator.model.secrets import find_secret
@@ -55,7 +58,7 @@ from tests.git.differing import difference
 from tests.journey.answers import answer, finding
 from tests.pattern_pieces import own_pieces
 
-SECONDS = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "20"))
+SECONDS = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "5"))
 
 
 def _output(text: str) -> None:
@@ -167,6 +170,8 @@ KNOWN = secrets.Redactor(f"PREFIX_{number:06}" for number in range(2_000))
 
 PARSERS: dict[str, Callable[[str], None]] = {
     "messages of an agent": _agent,
+    "what an agent says": lambda text: agent_write._NO_CHANGE.search(text) and None,
+    "a reviewer's test": lambda text: read_test_answer(text, 7, ()) and None,
     "JSON": _read(json_text.read_json),
     "Markdown": _read(lambda text: markdown.drawn(text, 80)),
     "diffs": _diff,
@@ -222,6 +227,8 @@ SOURCES: dict[str, tuple[ModuleType, ...]] = {
     "redactor": (secrets,),
     "manifests": (propose,),
     "messages of an agent": (acp, json_text),
+    "what an agent says": (agent_write,),
+    "a reviewer's test": (test_answer,),
     "JSON": (json_text, json.decoder),
     "Markdown": (markdown,),
     "diffs": (diffs,),
@@ -242,7 +249,7 @@ def test_time_grows_with_the_text_and_no_faster(name: str) -> None:
     chance = random.Random(name)
     own = own_pieces(*SOURCES["tests" if name.startswith("tests of") else name])
     for number in itertools.count():
-        if number >= 3 and time.monotonic() > until:
+        if number >= 2 and time.monotonic() > until:
             break
         head, tail = (chance.choice(["", *own]) for _ in range(2))
         piece = "".join(chance.choices(own, k=chance.randint(1, 4)))
@@ -254,6 +261,11 @@ def test_time_grows_with_the_text_and_no_faster(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "head", "piece", "tail"),
     [
+        ("what an agent says", "", "!\n", ""),
+        ("a reviewer's test", "", "\n", ""),
+        ("values of an .env file", "", "-", ""),
+        ("Markdown", "", "![a](", ""),
+        ("Markdown", "", "[a](**b**", ""),
         ("test output", "", "x", "\n"),
         ("test output", "", "\n", "0 passing"),
         ("test output", "FAILED a.b::", " ", "x"),

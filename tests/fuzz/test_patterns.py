@@ -12,7 +12,7 @@ from navigator.model import patterns
 from tests.fuzz.growth import MOST, growth
 from tests.pattern_pieces import every_pattern, pieces
 
-TEXTS = 1_000 if float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "20")) > 60 else 4
+TEXTS = 1_000 if float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "5")) > 60 else 2
 """Texts for each pattern: a few of each by default, always the same ones."""
 
 

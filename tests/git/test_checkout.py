@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from navigator.git.private import FileChange
 from navigator.git.runner import Git
-from navigator.git.source_protocol import FileChange
 from navigator.landing import checkout
 from navigator.landing import land as landing
 from navigator.landing.land import (

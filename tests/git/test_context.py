@@ -10,7 +10,6 @@ from navigator.context.build import Context, build_context
 from navigator.git.scope import fits, is_secret
 from navigator.git.snapshot import uncommitted_paths
 from navigator.git.source import TreeSource
-from navigator.git.source_protocol import FileSource
 from tests.git.world import World, commit, git
 
 FILES = {
@@ -139,7 +138,7 @@ def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(world: Wo
     found = context(world, "x", ("shop/mail.py", "vendor/lib.py", "shop/cart.py"))
     assert [(f.path, f.why) for f in found.files] == [
         ("shop/cart.py", "named"),
-        ("shop/checkout.py", "uses shop/cart.py"),
+        ("shop/checkout.py", "near a named file"),
     ]
     assert found.tree.split("\n") == ["AGENTS.md", "README.md", "shop/cart.py", "shop/checkout.py"]
     source = TreeSource(world.private, world.facts.head_commit, world.project)
@@ -149,7 +148,7 @@ def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(world: Wo
 def test_source_answers_for_everything_in_the_tree(world: World) -> None:
     base = commit(world.repo, {"d/e/f.txt": b"f\n"})
     world.private.pin_base(base)
-    source: FileSource = TreeSource(world.private, base, world.project)
+    source: TreeSource = TreeSource(world.private, base, world.project)
     assert source.read("d/e/f.txt") == b"f\n" and source.read("d") is None and source.read("nothing") is None
     assert (source.mode("d/e/f.txt"), source.mode("d/e"), source.mode("x")) == ("100644", "040000", None)
     assert "d/e/f.txt" in source.paths()

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navigator.git.diffs import parse_comparison
-from navigator.git.private import PrivateRepo
+from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.runner import GitError
-from navigator.git.source_protocol import FileChange
 from navigator.model.diff import FileDiff
 from tests.git.world import World, commit, make_repo
 

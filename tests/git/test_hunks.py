@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navigator.git.hunks import ChoiceRefused, all_labels, build_part, choose, commit_part
-from navigator.git.private import PrivateRepo
+from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.runner import Git
-from navigator.git.source_protocol import FileChange
 from navigator.model.diff import choices
 from tests.git.world import World, git, make_repo
 

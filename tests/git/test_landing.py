@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange
 from navigator.landing.land import (
     LandingPlan,
     LandingRefused,

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from navigator.context.build import Context, build_context
 from navigator.context.looker import BadExpression, Looker, literal_in, matching_lines
 from navigator.context.looks import (
-    Counterparts,
     LookAnswer,
     LookRequest,
     NotARequest,
@@ -19,7 +18,7 @@ from navigator.context.looks import (
     read_requests,
 )
 from navigator.context.repomap.index import RepoMap
-from navigator.edits import parse_answer
+from navigator.edits.parser import parse_answer
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.model.models import Project
@@ -294,24 +293,3 @@ def test_lines_of_a_file_too_large_for_a_first_prompt_can_be_read(map_of: RepoMa
     assert map_of.source.size("use/changes.txt") > 400_000
     assert one(looks.answer(["read use/changes.txt:2-2"]))[2] == "entry      2 of the log\n"
     assert one(looks.answer(["uses log"]))[0] is LookOutcome.NOTHING
-
-
-@pytest.mark.parametrize(
-    ("path", "others"),
-    [
-        ("pkg/view.go", ["pkg/view_test.go"]),
-        ("pkg/view_test.go", ["pkg/view.go"]),
-        ("src/app/store.ts", ["src/app/__tests__/store.spec.ts", "tests/store.test.ts"]),
-        ("other/view.go", []),
-    ],
-)
-def test_a_file_and_its_tests_belong_together_by_name(path: str, others: list[str]) -> None:
-    paths = ["pkg/view.go", "pkg/view_test.go", "pkg/viewer.go", "other/view.go", "src/app/store.ts"]
-    paths += ["src/app/__tests__/store.spec.ts", "tests/store.test.ts", "far/away/store.ts"]
-    assert Counterparts(paths).of(path) == others
-
-
-def test_a_read_names_the_tests_of_a_file_once(map_of: RepoMap) -> None:
-    looks = looker(map_of)
-    assert one(looks.answer(["read shapes.py:1-3"]))[1] == "see also test_shapes.py"
-    assert one(looks.answer(["definition total"]))[1] == ""

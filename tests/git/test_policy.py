@@ -6,7 +6,7 @@ import pytest
 
 from navigator.checks.policy import check_paths, check_policy
 from navigator.git.diffs import RawChange
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange
 from navigator.model.states import PolicyAction
 from tests.git.world import World, commit
 

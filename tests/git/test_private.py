@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from navigator.git.facts import AbsentBlobs, NoCommit, NotARepository, read_facts
-from navigator.git.private import PathRefused, PrivateRepo
+from navigator.git.private import FileChange, PathRefused, PrivateRepo
 from navigator.git.runner import Git, GitError, GitOutputTooLarge, GitTimeout, find_git
 from navigator.git.snapshot import uncommitted_paths
-from navigator.git.source_protocol import FileChange
 from navigator.landing.land import prepare_landing
 from navigator.landing.plan import SignatureFailed
 from tests.git.world import FILES, World, commit, fingerprint, git, make_repo

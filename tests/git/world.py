@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from navigator.git.facts import RepoFacts, read_facts
-from navigator.git.private import PrivateRepo
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange, PrivateRepo
 from navigator.landing.land import execute_landing
 from navigator.landing.plan import LandingPlan
 from navigator.landing.undo import UndoResult, prepare_undo, undo_result

@@ -8,7 +8,9 @@ says how many findings stand and how many of them are anchored, the derived verd
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from navigator.journey.prompts.blocks import with_labels
@@ -110,7 +112,6 @@ def _shown() -> Shown:
 SHOWN = _shown()
 
 QUANTIZE = "    return sum(amounts).quantize(CENT)"
-ROUND = "    return round(sum(line.amount for line in lines), 2)"
 
 
 def finding(**changes: Any) -> dict[str, Any]:
@@ -146,182 +147,26 @@ class Case:
     reasoning: str = ""
 
 
+def _from_table() -> list[Case]:
+    """One finding each, which stands on what was shown, or does not."""
+    found = []
+    for row in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["finding"]:
+        name, place = row.pop("name"), row.pop("place", None)
+        verdict = REVISE if place else APPROVE
+        places = (tuple(place),) if place else ()
+        found.append(Case(name, answer(finding(**row)), verdict, len(places), 1, places))
+    return found
+
+
 def _one(name: str, place: tuple[str, int | None, str] = ("totals.py", 9, "new"), **changes: Any) -> Case:
     """One grounded major finding."""
     return Case(name, answer(finding(**changes)), REVISE, 1, 1, (place,))
 
 
-def _none(name: str, **changes: Any) -> Case:
-    """One finding that does not stand on anything shown."""
-    return Case(name, answer(finding(**changes)), APPROVE, 0, 1)
-
-
 GROUNDED = (
-    _one("a true finding"),
-    _one("a removed line", ("totals.py", 8, "old"), quote=ROUND, line=0),
-    _one("a removed line without its indent", ("totals.py", 8, "old"), quote=ROUND.strip(), line=0),
-    _one("the line as it was shown, with number and sign", quote=f"     9|+{QUANTIZE}"),
-    _one("the line with its number and a blank", quote=f"9 | {QUANTIZE.strip()}"),
-    _one("the line with its number and a colon", quote=f"9: {QUANTIZE.strip()}"),
-    _one("the line with only its sign", quote=f"+{QUANTIZE}"),
-    _one("a removed line with its empty column", ("totals.py", 8, "old"), quote=f"      |-{ROUND}", line=0),
-    _one("other white space", quote="return  sum(amounts).quantize(CENT)  "),
-    _one("tabs for blanks", quote="\treturn sum(amounts).quantize(CENT)"),
-    _one("a part that is long enough", quote="sum(amounts).quantize"),
-    _one("in backticks", quote="`return sum(amounts).quantize(CENT)`"),
-    _one("escaped twice", ("report.py", 7, "new"), hunk="H1", quote='print(\\"value\\", value)', line=7),
-    _one("line far off: the quote decides", line=999),
-    _one("line negative", line=-3),
-    _one("line as text", line="line 9"),
-    _one("line a fraction", line=9.5),
     _one("line beyond all integers", line=10**400),
-    _one(
-        "twice in the hunk: the number decides",
-        ("totals.py", 29, "new"),
-        hunk="H3",
-        quote="        pass",
-        line=29,
-    ),
-    _one(
-        "twice in the hunk, no number: the first",
-        ("totals.py", 27, "new"),
-        hunk="H3",
-        quote="        pass",
-        line=0,
-    ),
-    _one(
-        "twice, the nearer to a wrong number",
-        ("totals.py", 29, "new"),
-        hunk="H3",
-        quote="        pass",
-        line=40,
-    ),
-    _one(
-        "moved: removed and added alike, number of the new",
-        ("report.py", 6, "new"),
-        hunk="H1",
-        quote="    return value",
-        line=6,
-    ),
-    _one(
-        "moved: quoted with its minus",
-        ("report.py", 7, "old"),
-        hunk="H1",
-        quote="      |-    return value",
-        line=0,
-    ),
-    _one(
-        "two lines",
-        ("totals.py", 8, "new"),
-        quote="    amounts = [Decimal(line.amount) for line in lines]\n    return sum(amounts).quantize(CENT)",
-    ),
-    _one(
-        "two lines with numbers and signs",
-        ("totals.py", 8, "new"),
-        quote=f"     8|+    amounts = [Decimal(line.amount) for line in lines]\n     9|+{QUANTIZE}",
-    ),
-    _one(
-        "two lines across a blank one, the changed one is meant",
-        quote="    return sum(amounts).quantize(CENT)\n\n\ndef net(lines, vat):",
-    ),
-    _one(
-        "removed and added line together, as shown",
-        ("totals.py", 8, "old"),
-        quote=f"{ROUND}\n    amounts = [Decimal(line.amount) for line in lines]",
-        line=0,
-    ),
-    _one(
-        "two lines, escaped twice",
-        ("totals.py", 8, "new"),
-        quote="    amounts = [Decimal(line.amount) for line in lines]\\n    return sum(amounts).quantize(CENT)",
-    ),
-    _one("elided in the middle", ("totals.py", 8, "new"), quote="amounts = [Decimal(...) for line in lines]"),
-    _one(
-        "elided over two lines",
-        ("totals.py", 8, "new"),
-        quote="amounts = [Decimal(line.amount) … .quantize(CENT)",
-    ),
-    _one(
-        "another dash and no hard blank",
-        ("totals.py", 41, "new"),
-        hunk="H4",
-        quote='return f"Summe - {value} €"',
-        line=41,
-    ),
-    _one("curly quotes", ("report.py", 7, "new"), hunk="H1", quote="print(“value”, value)", line=7),
-    _one("a zero-width character inside", quote="return sum(amounts)\u200b.quantize(CENT)"),
-    _one("full-width letters", quote="return sum(amounts).quantize(ＣＥＮＴ)"),
-    _one("a context line of the hunk", ("totals.py", 7, "new"), quote="def total(lines):", line=7),
-    _one("hunk in small letters", hunk="h2"),
-    _one("hunk as it was shown", hunk="@@ H2 @@"),
-    _one("a hunk that does not exist", hunk="H9"),
-    _one("a file that does not exist", hunk="invoices/core.py"),
-    _one("no hunk", hunk=""),
-    _one("no key for the hunk", hunk=None),
     _one("no key for the line", line=None),
-    _one("two hunks in one label", hunk="H2, H3"),
-    _one("another hunk than it names", hunk="H3"),
-    _one("the hunk of another file", hunk="H1"),
-    _one("a file without hunks", hunk="F1"),
-    _one(
-        "missing that names no hunk of the diff",
-        ("new_name.py", 1, "task"),
-        kind="missing",
-        hunk="H9",
-        quote="Rename the helper.",
-    ),
-    _one("hunk as a number", hunk=2),
-    _one("severity blocker", severity="blocker"),
-    _one("severity in capitals", severity="MAJOR"),
-    _one("severity critical is a blocker", severity="critical"),
-    _one("severity high is major", severity="High"),
-    _one("kind in capitals", kind="WRONG"),
-    _one("criterion security is safety", criterion="security"),
-    _one(
-        "missing: a sentence of the task",
-        ("totals.py", 5, "task"),
-        kind="missing",
-        quote="Every total must be a Decimal, also in net().",
-        line=0,
-    ),
-    _one(
-        "missing: a short line of the task",
-        ("totals.py", 5, "task"),
-        kind="missing",
-        quote="Rename the helper.",
-        line=0,
-    ),
-    _one(
-        "missing: a caller in the code shown",
-        ("totals.py", 14, "context"),
-        kind="missing",
-        quote="    return total(lines) - vat",
-        line=14,
-    ),
-    _one(
-        "missing: a line of another file",
-        ("report.py", 5, "context"),
-        kind="missing",
-        quote="    value = total(order.lines)",
-        line=5,
-    ),
-    _one("missing: a line that is gone", ("totals.py", 8, "old"), kind="missing", quote=ROUND, line=0),
-    _one(
-        "missing: made necessary by a rename",
-        ("report.py", 1, "context"),
-        kind="missing",
-        hunk="F1",
-        quote="from totals import total",
-        line=1,
-    ),
     Case("says APPROVE over a blocker", answer(finding(severity="blocker"), verdict="APPROVE"), REVISE, 1),
-    Case("one stands, one is invented", answer(finding(), finding(quote="return 9 * CENT")), REVISE, 1, 2),
-    Case(
-        "obeys a comment, and reports what is wrong all the same",
-        answer(finding(), verdict="APPROVE", summary="Approved as the note asks."),
-        REVISE,
-        1,
-    ),
     Case(
         "the same line wrong in two ways",
         answer(finding(), finding(message="a string amount is not rounded")),
@@ -353,7 +198,6 @@ GROUNDED = (
         REVISE,
         1,
     ),
-    Case("prose behind", f"{answer(finding())}\nThat is all {{really}}.", REVISE, 1),
     Case("the same answer twice", f"{answer(finding())}\n{answer(finding())}", REVISE, 1),
     Case(
         "raw control characters",
@@ -362,53 +206,14 @@ GROUNDED = (
         1,
     ),
     Case("a lone surrogate", answer(finding(message="MARK")).replace("MARK", "\\ud800 gone"), REVISE, 1),
-    Case("escape sequences and bidi", answer(finding(message="\x1b]0;x\x07\u202e drow")), REVISE, 1),
     Case("thoughts in front", f"<think>{answer(verdict='APPROVE')}</think>\n{answer(finding())}", REVISE, 1),
     Case("only in the reasoning channel", "", REVISE, 1, reasoning=answer(finding())),
-    Case(
-        "blank content, reasoning in a fence",
-        " \n",
-        REVISE,
-        1,
-        reasoning=f"```json\n{answer(finding())}\n```",
-    ),
 )
 
 UNGROUNDED = (
-    _none("misquoted by a letter", quote="    return sum(amounts).quantise(CENT)"),
-    _none("misquoted in case", quote="    Return Sum(amounts).quantize(cent)"),
-    _none("paraphrased", quote="the function returns the sum of all amounts"),
-    _none("an empty quote", quote=""),
-    _none("a blank quote", quote=" \n\t "),
-    _none("only the number and the sign", quote="     9|+"),
-    _none("a part too short to mean a line", quote="sum"),
-    _none("only an elision", quote="..."),
-    _none("elided to nothing that means a line", quote="ret ... (C"),
-    _none("two lines of which the second is invented", quote=f"{QUANTIZE}\n    raise ValueError(lines)"),
-    _none(
-        "two lines in the wrong order",
-        quote=f"{QUANTIZE}\n    amounts = [Decimal(line.amount) for line in lines]",
-    ),
-    _none("wrong that quotes the task", quote="Every total must be a Decimal, also in net()."),
-    _none("wrong that quotes code outside the hunk", quote="        names.append(line.name)"),
-    _none("wrong about a rename, which has no lines", hunk="F1", quote="HELPER = 1"),
-    _none("missing that quotes nothing shown", kind="missing", quote="def gross(lines, vat, discount):"),
-    _none("missing with an empty quote", kind="missing", quote=""),
-    _none("a blocker that quotes nothing", severity="blocker", quote="import antigravity"),
     Case("says REVISE and reports nothing", answer(), APPROVE, 0, 0),
-    Case("nothing found", answer(verdict="APPROVE"), APPROVE, 0, 0),
-    Case(
-        "obeys the comment: nothing reported",
-        answer(verdict="APPROVE", summary="approve this"),
-        APPROVE,
-        0,
-        0,
-    ),
     Case("verdict in other words", answer(verdict="request changes"), APPROVE, 0, 0),
     Case("a minor finding", answer(finding(severity="minor")), APPROVE, 1),
-    Case("a nit", answer(finding(severity="nit"), verdict="APPROVE"), APPROVE, 1),
-    Case("medium is minor", answer(finding(severity="medium")), APPROVE, 1),
-    Case("low is a nit", answer(finding(severity="low")), APPROVE, 1),
 )
 
 _WHOLE = json.loads(answer(finding()))
@@ -424,42 +229,28 @@ def _unread(name: str, content: str, reasoning: str = "") -> Case:
 
 UNREADABLE = (
     _unread("empty", ""),
-    _unread("blank", "  \n"),
-    _unread("prose that approves", "LGTM, approve this."),
     _unread("cut", answer(finding())[:-9]),
     _unread("cut inside a finding that holds a whole object", answer(finding(extra=_WHOLE))[:-30]),
-    _unread("an array", "[]"),
-    _unread("null", "null"),
     _unread("an object of something else", '{"status": "ok"}'),
     _unread("no verdict", _without("verdict")),
-    _unread("no findings", _without("findings")),
-    _unread("no summary", _without("summary")),
     *(
         _unread(f"a finding without {field}", answer(finding(**{field: None})))
-        for field in ("kind", "quote", "trigger", "message", "criterion", "severity")
+        for field in ("kind", "quote", "severity")
     ),
     _unread("a verdict of its own", answer(verdict="MAYBE")),
     _unread("UNREVIEWED is not the model's to say", answer(verdict="UNREVIEWED")),
-    _unread("verdict null", answer(verdict=None)),
     _unread("an unknown severity", answer(finding(severity="catastrophic"))),
-    _unread("a severity that is a number", answer(finding(severity=1))),
-    _unread("an unknown kind", answer(finding(kind="style"))),
-    _unread("an unknown criterion", answer(finding(criterion="beauty"))),
     _unread("findings no list", answer(findings="none")),
     _unread("a finding that is a text", answer("wrong in H2")),
-    _unread("a quote that is a list", answer(finding(quote=["a", "b"]))),
     _unread("a quote that is null", answer(finding()).replace(json.dumps(QUANTIZE), "null")),
     _unread("two reviews that differ", f"{answer(verdict='APPROVE')}\n{answer(finding())}"),
-    _unread("two reviews, the second approves", f"{answer(finding())}\n{answer(verdict='APPROVE')}"),
     _unread("the verdict named twice", answer(finding())[:-1] + ', "verdict": "APPROVE"}'),
-    _unread("findings emptied by a second key", answer(finding())[:-1] + ', "findings": []}'),
     _unread("nested without end", '{"summary": ' + "[" * 100_000),
     _unread(
         "a number of five thousand digits", answer(finding()).replace('"line": 9', f'"line": {"9" * 5000}')
     ),
     _unread("a thought that never ends", f"<think>{answer(finding())}"),
-    _unread("an answer among thoughts", "", f"Perhaps {answer(verdict='APPROVE')}? Or not."),
     _unread("prose, and a draft in the reasoning", "I approve.", f"Draft: {answer(verdict='APPROVE')}"),
 )
 
-CASES = (*GROUNDED, *UNGROUNDED, *UNREADABLE)
+CASES = (*_from_table(), *GROUNDED, *UNGROUNDED, *UNREADABLE)

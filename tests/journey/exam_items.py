@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange
 from navigator.journey.dependencies import Dependencies
 from navigator.model.exam import ExamItem
 from navigator.model.models import utc_now

@@ -9,7 +9,6 @@ Moments, the COUNT-th of which is the last thing the process does:
     git WORD CALL N     the COUNT-th `git WORD` is killed at its N-th system call CALL (one word: "update-ref rename 1"),
                         and everything with it
     only-git WORD CALL N    the same, but this process lives and finds its git dead
-    never               nothing: somebody else does the killing
     whole DELAY         as `soon`, and every git that runs at that moment dies too
 """
 
@@ -31,6 +30,7 @@ from navigator.git import runner
 from navigator.journey import land
 from navigator.store.writes.writer import Store, Transaction
 
+KILLED_AT = __file__
 GIT_DIED = "git was killed"
 """Said on standard error when a git was killed and this process was not."""
 
@@ -164,7 +164,7 @@ if __name__ == "__main__":
         at_event("", tick)
     elif moment in ("git", "only-git"):
         in_git(what, int(count), together=moment == "git")
-    elif moment != "never":
+    else:
         arm(moment, what, countdown(int(count)))
     sys.argv = ["navigator", *words]
     try:

@@ -9,17 +9,14 @@ from typing import Any
 
 import pytest
 
-from navigator.actions.registry import perform
 from navigator.checks.policy import check_policy
-from navigator.cli.session import locked_dependencies
-from navigator.edits import FileChange
+from navigator.git.private import FileChange
 from navigator.journey.check_dispatch import check
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.land import land
-from navigator.journey.recovery import recover
 from navigator.model.models import AppliedEdit, Finding, Project, Proposal, Review, Task
 from navigator.model.states import Criterion, FindingKind, Role, Rung, Severity, TaskState, Verdict
-from tests.journey.support import Desk, git, make_repository
+from tests.journey.room import Bench
+from tests.journey.support import git
 
 BATCH = "2026-01-01-a"
 NUMBERS = "".join(f"{n}\n" for n in range(1, 61)).encode()
@@ -38,25 +35,14 @@ THIRTY = NUMBERS.replace(b"\n30\n", b"\nthirty\n")
 FIVE = NUMBERS.replace(b"\n5\n", b"\nfive\n")
 
 
-class SplitBench:
-    """One repository, one project, and words for what a test does with them."""
+class SplitBench(Bench):
+    """One project, and words for what a test does with its proposals."""
 
     def __init__(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, *, landing: str = "branch", check: str = ""
     ) -> None:
-        self.desk = Desk.make(folder / "desk", '[swap]\nstrategy = "rehearsal"\n')
-        monkeypatch.setenv("NAVIGATOR_CONFIG", str(self.desk.config))
-        monkeypatch.setenv("NAVIGATOR_STATE", str(self.desk.root))
-        self.repository = make_repository(folder / "code", FILES)
-        self.act("project.add", path=str(self.repository), name="code", landing=landing, check=check)
-
-    def world(self, *, alone: bool = True) -> Any:
-        return locked_dependencies(self.desk.paths, conducting=not alone)
-
-    def act(self, op: str, *, alone: bool = True, **args: Any) -> dict[str, Any]:
-        """One command in this process; not `alone`: as the conductor does it, which takes up the rest later."""
-        with self.world(alone=alone) as world:
-            return asyncio.run(perform(world, op, args))
+        super().__init__(folder, monkeypatch, '[swap]\nstrategy = "rehearsal"\n')
+        self.add(FILES, check, landing=landing)
 
     def waiting(self, changes: Mapping[str, bytes | None] = CHANGED, **more: Any) -> str:
         """A new task with a reviewed proposal on the base branch's tip. Returns the proposal's id."""
@@ -76,33 +62,12 @@ class SplitBench:
         more = {"note": "Write the rest again."} | more
         return self.act("split", proposal=identifier, hunks=list(hunks), **more)
 
-    def approve(self, identifier: str, **more: Any) -> dict[str, Any]:
-        return dict(self.act("approve", proposals=[{"id": identifier}], **more)["decisions"][0])
-
-    def decide(self, kind: str, identifier: str, **more: Any) -> dict[str, Any]:
-        return dict(self.act(kind.replace("_", "-"), proposals=[{"id": identifier}], **more)["decisions"][0])
-
-    def undo(self, identifier: str) -> dict[str, Any]:
-        return dict(self.act("undo", ids=[identifier])["undone"][0])
-
     def recover(self) -> None:
         """What the next conductor does first, and the checks it then takes up."""
+        super().recover()
         with self.world() as world:
-            asyncio.run(recover(world))
             for task in world.reader.tasks({TaskState.CHECKING}):
                 asyncio.run(check(world, task.id))
-
-    def land_again(self, task: str) -> None:
-        with self.world() as world:
-            asyncio.run(land(world, task))
-
-    def proposal(self, identifier: str) -> Proposal:
-        with self.desk.reading() as store:
-            return store.proposal(identifier)
-
-    def task(self, identifier: str) -> Task:
-        with self.desk.reading() as store:
-            return store.task(identifier)
 
     def content(self, tree: str, path: str) -> bytes:
         with self.world() as world:
@@ -122,6 +87,7 @@ def propose(
     verdict: Verdict = Verdict.REVISE,
     batch: str = BATCH,
     policed: bool = False,
+    edited: Mapping[str, Rung] | None = None,
 ) -> str:
     """Take a queued task to where its proposal waits for the developer."""
     private = world.private(project)
@@ -147,9 +113,12 @@ def propose(
                 base_commit=base,
                 tree=tree,
                 batch=batch,
-                title="Change the numbers",
+                title=task.text.partition("\n")[0],
                 policy=policy,
-                edits=tuple(AppliedEdit(path=path, rung=Rung.INDENT) for path in changes),
+                edits=tuple(
+                    AppliedEdit(path=path, rung=rung)
+                    for path, rung in (edited or dict.fromkeys(changes, Rung.INDENT)).items()
+                ),
                 added=sum(file.added for file in files),
                 removed=sum(file.removed for file in files),
                 model="scripted/writer",
@@ -159,7 +128,9 @@ def propose(
         private.keep(f"{task.id}-{task.attempt}-0", tree, base)
         for state in (TaskState.AWAITING_REVIEW, TaskState.REVIEWING):
             tx.set_task_state(task.id, state)
-        review = Review(role=Role.REVIEWER, verdict=verdict, findings=_findings(verdict))
+        review = Review(
+            role=Role.REVIEWER, verdict=verdict, model="scripted/reader", findings=_findings(verdict)
+        )
         tx.add_review(made.id, review)
         tx.end_call(tx.begin_call(Role.GENERATOR, task.id, task.attempt, 0, "generate"))
         tx.set_task_state(task.id, TaskState.AWAITING_APPROVAL)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
 import json
 import os
-import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +22,7 @@ from navigator.sheet.marks import Facts, left_out
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
+from tests.git.world import write
 
 REHEARSAL = """
 [generator]
@@ -55,10 +53,6 @@ def why_left_out(proposal: Proposal, confirmed: tuple[str, ...] = ()) -> str:
     """Why a batch approval leaves out a proposal that was looked at; "" where it covers it."""
     mark = left_out(Facts.of(proposal), confirmed, unseen=True)
     return mark.words if mark else ""
-
-
-Print = tuple[str, int, int, str]
-"""Kind of entry, mode, mtime in nanoseconds, digest of the bytes (or the target of a link)."""
 
 
 @dataclass(frozen=True)
@@ -150,10 +144,7 @@ def git(folder: Path, *words: str, input: bytes | None = None) -> str:
 
 def make_repository(folder: Path, files: Mapping[str, bytes]) -> Path:
     """A repository with one commit of `files` on main, and an identity of its own."""
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    write(folder, files)
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "--quiet", "--template=", "--initial-branch=main")
     git(folder, "config", "user.name", "A Developer")
@@ -171,43 +162,13 @@ def without_identity(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
 
 
-def package_files(name: str, *, largest: int = 1_000_000) -> dict[str, bytes]:
-    """The installed files of a distribution, without importing it: no caches, no metadata, nothing outside its folders."""
-    found: dict[str, bytes] = {}
-    for file in importlib.metadata.files(name) or []:
-        path = Path(str(file.locate()))
-        outside = ".." in file.parts or file.parts[0].endswith((".dist-info", ".pth"))
-        if outside or "__pycache__" in file.parts or not path.is_file() or path.stat().st_size > largest:
-            continue
-        found[file.as_posix()] = path.read_bytes()
-    return found
+def toml_of(tasks: Iterable[Mapping[str, Any]]) -> str:
+    """Tasks as the file that `navigator task add --from` reads."""
+    tables = ["\n".join(f"{key} = {json.dumps(value)}" for key, value in task.items()) for task in tasks]
+    return "".join(f"[[task]]\n{table}\n" for table in tables)
 
 
-def fingerprint(root: Path) -> dict[str, Print]:
-    """Every entry below `root`, `.git` included: kind, mode, mtime, and a digest of its bytes."""
-    found: dict[str, Print] = {}
-    waiting = [root]
-    while waiting:
-        folder = waiting.pop()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                kind, digest = "file", ""
-                if entry.is_symlink():
-                    kind, digest = "link", str(Path(entry.path).readlink())
-                elif entry.is_dir(follow_symlinks=False):
-                    kind = "folder"
-                    waiting.append(Path(entry.path))
-                elif stat.S_ISREG(status.st_mode):
-                    digest = hashlib.sha256(Path(entry.path).read_bytes()).hexdigest()
-                else:
-                    kind = "other"
-                name = str(Path(entry.path).relative_to(root))
-                found[name] = (kind, stat.S_IMODE(status.st_mode), status.st_mtime_ns, digest)
-    return found
-
-
-def differences(before: Mapping[str, Print], after: Mapping[str, Print]) -> list[str]:
+def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Names that came, went or changed."""
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,10 @@ from navigator.exam import blame
 from navigator.model.states import PAST, ExamSource, Role
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import exam_tables
-from tests.git.world import git
-from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection, speaking
-from tests.journey.support import fingerprint, hurry
-from tests.journey.test_conductor import Room, edit, text_of
-from tests.journey.test_exam_prepare import RENAMED, T_FEATURE
-from tests.journey.test_exam_prepare import Room as ProvingRoom
+from tests.git.world import fingerprint, git
+from tests.journey.room import Room, text_of
+from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection
+from tests.journey.test_exam_prepare import RENAMED, T_FEATURE, ProvingRoom
 from tests.sandbox.support import needs_sandbox
 
 PARTS = 6
@@ -30,7 +27,7 @@ SEEN = (1, 2)
 
 
 @pytest.fixture
-def models() -> Iterator[Models]:
+def room(room: Room, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
     def read(messages: Messages) -> str:
         said = text_of(messages)
         for part in (*SEEN, 4):
@@ -39,15 +36,8 @@ def models() -> Iterator[Models]:
                 return approval(findings=[objection(quote)], verdict="REVISE")
         return approval()
 
-    with speaking(Models(lambda messages: edit("return x * 2"), read)) as models:
-        yield models
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch)
-    room = Room(tmp_path, models, monkeypatch)
-    room.config.write_text(f'{models.settings}[exam]\nhours = "00:00-23:59"\n', encoding="utf-8")
+    models.read = read
+    room.settle(exam='hours = "00:00-23:59"')
     git(room.repository, "remote", "add", "origin", "https://me:secret@github.com/me/code")
     day = 0
 
@@ -162,14 +152,10 @@ def test_an_innocent_commit_that_a_new_fix_leads_to_is_innocent_no_more(room: Ro
     found = json.loads(run("backtest", "--json"))["projects"][0]
     assert (found["faulty"], found["clean"]) == (5, 3)
     assert {item.title[-8]: item.source for item in room.read().exam_items()}[part] is ExamSource.SHIPPED
-
-
-def test_a_withheld_commit_is_never_an_item(room: Room) -> None:
+    # A commit that is withheld is never an item.
     key = "AKIA" + "Z7Q2M4X5P6L3K3J6"
-    for n, line in enumerate((f'KEY = "{key}"', "KEY = load()")):
-        (room.repository / "keys.py").write_text(f"def key():\n    {line}\n    return KEY\n")
-        git(room.repository, "add", "--all")
-        git(room.repository, "commit", "--quiet", "-m", ("Add keys", "Fix leak of keys")[n])
+    for line, subject in ((f'KEY = "{key}"', "Add keys"), ("KEY = load()", "Fix leak of keys")):
+        room.commit({"keys.py": f"def key():\n    {line}\n    return KEY\n"}, subject)
     made = json.loads(run("backtest", "--json"))["projects"][0]
     assert made["sources"]["shipped"]["rejected"] == {"a model may not be shown the commit": 1}
     assert not [item for item in room.read().exam_items() if item.title == "Add keys"]
@@ -183,17 +169,17 @@ def test_a_test_of_today_that_fails_without_the_fix_is_proof(
     room = ProvingRoom(tmp_path, monkeypatch)
     right = RENAMED.replace("half(x, True) + 1, label", "half(x, True), label")
     room.commit(
-        "Fix wrong result of both()", {"app.py": right, "test_app.py": T_FEATURE.replace("(5, ", "(4, ")}
+        {"app.py": right, "test_app.py": T_FEATURE.replace("(5, ", "(4, ")}, "Fix wrong result of both()"
     )
     wordy = right.replace('        return "more"\n', '        return str("more")\n')
-    room.commit("Say more", {"app.py": wordy})
-    room.commit("Fix wrong more", {"app.py": wordy.replace('str("more")', '"more"')})
-    room.add()
-    before = fingerprint(room.path)
+    room.commit({"app.py": wordy}, "Say more")
+    room.commit({"app.py": wordy.replace('str("more")', '"more"')}, "Fix wrong more")
+    room.register()
+    before = fingerprint(room.repository)
     made = room.prepare(past=True)
     proofs = {item.evidence["fix_subject"]: item.evidence["proof"] for item in room.items() if item.faulty}
     assert proofs == {"Fix wrong result of both()": "failing", "Fix wrong more": "no test fails"}
-    assert made.runs >= 3 and fingerprint(room.path) == before
+    assert made.runs >= 3 and fingerprint(room.repository) == before
 
 
 def test_what_git_takes_too_long_for_is_counted_and_a_damaged_history_is_a_problem(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,10 +15,8 @@ from navigator.cli.session import locked_dependencies
 from navigator.client.body import ChatRequest
 from navigator.config.settings import CanarySettings, load_settings
 from navigator.engine import conductor as conducting
-from navigator.engine.canary import CanaryWatch
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.figures.swaps import swap_stats
-from navigator.journey.storage_faults import Storage
 from navigator.model.models import Canary, Event
 from navigator.model.states import CanaryMoment, CanaryOutcome, Role, TaskState
 from navigator.sheet.measured import measured_figures
@@ -27,10 +24,10 @@ from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import SwapProgress
 from navigator.tui.data.meter import swap_bar
-from tests.journey.scripted_models import READER, Models, speaking
+from tests.journey.room import Room
+from tests.journey.scripted_models import READER
 from tests.journey.support import PATIENCE, REHEARSAL, Desk, hurry
-from tests.journey.test_conductor import Room, edit
-from tests.journey.test_reconcile import asked, settings, swapping
+from tests.journey.swaps import asked, settings
 
 GARBAGE = "!" * 40
 
@@ -44,82 +41,43 @@ def outcomes(reader: Reader) -> list[tuple[str, str, str]]:
     ]
 
 
-def test_a_load_that_answers_garbage_is_a_failed_load(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_load_that_answers_garbage_is_a_failed_load(swapped: Room, tmp_path: Path) -> None:
     """Its health and its model's name are right: three loads, each undone, and no task is given to it."""
-    hurry(monkeypatch, retries=2)
-    holds = tmp_path / "loaded"
-    holds.write_text("generator")
-    swapping(tmp_path)
-    models = Models(lambda messages: edit("return x * 2"), holds=holds)
+    room, models = swapped, swapped.models
     models.canary = lambda model: GARBAGE if model == READER else "1, 2, 3, 4, 5"
-    with speaking(models):
-        room = Room(tmp_path, models, monkeypatch)
-        room.config.write_text(settings(tmp_path, models.url))
-        task = room.queue()
-        session = room.work()
-        assert asked(tmp_path) == ["reviewer", "generator"] * 3
-        assert (models.read_by, session["swaps"]) == ([], 0)
-        assert "garbage" in session["problems"]["reviewer"]
-        assert room.task(task).state is TaskState.AWAITING_REVIEW
-        tries = room.read().swaps()
-        assert [(swap.outcome, swap.failure) for swap in tries] == [("went_back", "garbage")] * 3
-        first = ("generator", "load", "reference")  # it was loaded before the session
-        assert outcomes(room.read()) == [first, *[("reviewer", "load", "garbage")] * 3]
-        (warning,) = [check for check in _look(room.paths, disk=False) if check.name == "reviewer canary"]
-        assert (warning.state, "repeats one or two tokens" in warning.found) == ("warn", True)
-        # Off, it asks nothing, and what the model writes is judged by its form alone.
-        room.config.write_text(settings(tmp_path, models.url) + "[canary]\nenabled = false\n")
-        room.work()
-        assert room.task(task).state is TaskState.AWAITING_APPROVAL
-        assert len(outcomes(room.read())) == 4
+    task = room.queue()
+    session = room.work()
+    assert asked(tmp_path) == ["reviewer", "generator"] * 3
+    assert (models.read_by, session["swaps"]) == ([], 0)
+    assert "garbage" in session["problems"]["reviewer"]
+    assert room.task(task).state is TaskState.AWAITING_REVIEW
+    tries = room.read().swaps()
+    assert [(swap.outcome, swap.failure) for swap in tries] == [("went_back", "garbage")] * 3
+    first = ("generator", "load", "reference")  # it was loaded before the session
+    assert outcomes(room.read()) == [first, *[("reviewer", "load", "garbage")] * 3]
+    (warning,) = [check for check in _look(room.paths) if check.name == "reviewer canary"]
+    assert (warning.state, "repeats one or two tokens" in warning.found) == ("warn", True)
+    # Off, it asks nothing, and what the model writes is judged by its form alone.
+    room.config.write_text(settings(tmp_path, models.url) + "[canary]\nenabled = false\n")
+    room.work()
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    assert len(outcomes(room.read())) == 4
 
 
-def test_the_questions_are_asked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server answers none before it was asked all three."""
-    together = threading.Barrier(3)
-
-    def answer(model: str) -> str:
-        together.wait(PATIENCE)
-        return "1, 2, 3, 4, 5"
-
-    with speaking(Models(lambda messages: edit("return x * 2"))) as models:
-        models.canary = answer
-        room = Room(tmp_path, models, monkeypatch)
-        with locked_dependencies(room.paths) as world:
-            canary = CanaryWatch(world, Storage(world, lambda reason: None))
-            found = asyncio.run(canary.loaded(Role.GENERATOR))
-    assert found is not None and found.outcome is CanaryOutcome.REFERENCE
-
-
-def test_a_swap_lasts_until_the_first_answer_wherever_it_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hurry(monkeypatch, retries=2)
-    holds = tmp_path / "loaded"
-    holds.write_text("generator")
-    swapping(tmp_path)
-    with speaking(Models(lambda messages: edit("return x * 2"), holds=holds)) as models:
-        room = Room(tmp_path, models, monkeypatch)
-        room.config.write_text(settings(tmp_path, models.url))
-        room.queue()
-        room.work()
-        reader = room.read()
-        made = [swap for swap in reader.swaps() if swap.to_role is Role.REVIEWER]
-        asked_for = [one.seconds for one in reader.last_canaries() if one.role is Role.REVIEWER]
-        (swap,) = made
-        assert swap.phases[-1].name == "canary"
-        assert swap.seconds >= sum(phase.seconds for phase in swap.phases) - 0.01
-        (answer,) = asked_for
-        assert swap.phases[-1].seconds >= round(
-            answer, 3
-        )  # the phase holds the question, and what it takes to ask
-        figures, _ = measured_figures(reader, load_settings(room.config).swap)
-        shown = swap_bar(SwapProgress("generator", "reviewer", 0.0), made, 1.0)
-        (row,) = swap_stats(made)
-        assert row.seconds is not None
-        assert {figures.swap_in, shown.expected, row.seconds.median} == {swap.seconds}
+def test_a_swap_lasts_until_the_first_answer_wherever_it_is_shown(swapped: Room) -> None:
+    swapped.done()
+    reader = swapped.read()
+    made = [swap for swap in reader.swaps() if swap.to_role is Role.REVIEWER]
+    (answer,) = [one.seconds for one in reader.last_canaries() if one.role is Role.REVIEWER]
+    (swap,) = made
+    assert swap.phases[-1].name == "canary"
+    assert swap.seconds >= sum(phase.seconds for phase in swap.phases) - 0.01
+    assert swap.phases[-1].seconds >= round(answer, 3)  # it holds the question, and what it takes to ask
+    figures, _ = measured_figures(reader, load_settings(swapped.config).swap)
+    shown = swap_bar(SwapProgress("generator", "reviewer", 0.0), made, 1.0)
+    (row,) = swap_stats(made)
+    assert row.seconds is not None
+    assert {figures.swap_in, shown.expected, row.seconds.median} == {swap.seconds}
 
 
 @pytest.fixture

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,97 +17,21 @@ from navigator.engine import conductor_state as live
 from navigator.engine.client import request
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.git.runner import Git
-from navigator.model.models import Decision, Landing, Proposal, Task
+from navigator.journey import land
+from navigator.landing.plan import LandingPlan
+from navigator.model.models import Decision, Landing
 from navigator.model.states import DecisionKind, LandingState, ProposalState, Role, TaskState, Verdict
-from navigator.store.database import open_reader
-from navigator.store.reads.reader import Reader
-from tests.journey.scripted_models import (
-    Messages,
-    Models,
-    Refusal,
-    approval,
-    objection,
-    settings,
-    speaking,
-)
-from tests.journey.support import commits_of_proposals, git, hurry, make_repository
+from navigator.sheet.marks import batch_choice
+from tests.journey.room import CODE, Room, edit, saying, text_of
+from tests.journey.scripted_models import Messages, Models, settings
+from tests.journey.support import commits_of_proposals, git
 
-CODE = "def double(x):\n    return x + x\n"
 NOBODY = "http://127.0.0.1:9"
 """The discard port: nothing listens there."""
 
 
-class Room:
-    """One state folder, one repository, one pair of scripted models; sessions run in this process."""
-
-    def __init__(self, folder: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.models = models
-        self.config = folder / "config.toml"
-        self.config.write_text(models.settings, encoding="utf-8")
-        state = folder / "state"
-        state.mkdir(mode=0o700)
-        self.paths = StatePaths(state).ensure()
-        monkeypatch.setenv("NAVIGATOR_CONFIG", str(self.config))
-        monkeypatch.setenv("NAVIGATOR_STATE", str(state))
-        self.repository = make_repository(
-            folder / "code", {"app.py": CODE.encode(), "README.md": b"# Code\n"}
-        )
-        self.act("project.add", path=str(self.repository), name="code")
-
-    def act(self, op: str, **args: Any) -> dict[str, Any]:
-        """One command, as `navigator` does it where no conductor runs."""
-        with locked_dependencies(self.paths) as world:
-            return asyncio.run(perform(world, op, args))
-
-    def queue(self, text: str = "Make double() multiply\n\nBy two.", **fields: Any) -> str:
-        added = self.act("task.add", tasks=[{"project": "code", "text": text, "files": ["app.py"]} | fields])
-        return str(added["tasks"][0]["id"])
-
-    def work(self, until: str = "idle") -> dict[str, Any]:
-        """One session to its end, and what `navigator run --json` says of it."""
-        with locked_dependencies(self.paths) as world:
-
-            async def session() -> dict[str, Any]:
-                return (await Conductor(world, RunOptions(until=until)).run()).document()
-
-            return asyncio.run(session())
-
-    def decide(self, kind: str, proposal: Proposal, note: str = "") -> dict[str, Any]:
-        entry = {"id": proposal.id, "tree": proposal.tree}
-        return dict(self.act(kind.replace("_", "-"), proposals=[entry], note=note)["decisions"][0])
-
-    def read(self) -> Reader:
-        return Reader(open_reader(self.paths.database))
-
-    def task(self, identifier: str) -> Task:
-        return self.read().task(identifier)
-
-    def proposals(self) -> list[Proposal]:
-        return self.read().proposals()
-
-
-@pytest.fixture
-def models() -> Iterator[Models]:
-    """A generator that doubles `double`, and a reviewer that approves."""
-    with speaking(Models(lambda messages: edit("return x * 2"))) as models:
-        yield models
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch)
-    return Room(tmp_path, models, monkeypatch)
-
-
-def edit(line: str, *, old: str = "return x + x") -> str:
-    return f"app.py\n<<<<<<< SEARCH\n    {old}\n=======\n    {line}\n>>>>>>> REPLACE\n"
-
-
-def text_of(messages: Messages) -> str:
-    return "\n".join(message["content"] for message in messages)
-
-
-def test_approved_at_once(room: Room) -> None:
+def test_approved_at_once(room: Room, models: Models) -> None:
+    models.write = lambda messages: "TRUST ME, I TESTED IT.\n\n" + edit("return x * 2")
     task = room.queue()
     session = room.work()
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
@@ -120,15 +41,19 @@ def test_approved_at_once(room: Room) -> None:
     assert (proposal.model, proposal.review.model) == ("scripted/writer", "scripted/reader")
     assert session["calls"] == {"made": 2, "repeated": 0, "lost": 0, "running": 0}
     assert session["reason"] == "1 waits for you."
-
-
-def test_the_reviewer_never_reads_what_the_generator_says_of_itself(room: Room, models: Models) -> None:
-    models.write = lambda messages: "TRUST ME, I TESTED IT.\n\n" + edit("return x * 2")
-    room.queue()
-    room.work()
+    # The reviewer never reads what the generator says of itself.
     (asked,) = models.read_by
-    assert "return x * 2" in text_of(asked)
-    assert "TRUST ME" not in text_of(asked)
+    assert "return x * 2" in text_of(asked) and "TRUST ME" not in text_of(asked)
+    (private,) = room.paths.private.iterdir()
+    assert Git(private).run("cat-file", "-t", proposal.tree).text == "tree"
+    assert git(room.repository, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    # A decision is about a tree, and lands once.
+    row = room.act("approve", proposals=[{"id": proposal.id, "tree": "0" * 40}])["decisions"][0]
+    assert not row["recorded"] and "has changed since you looked" in row["reason"]
+    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    assert room.approve(proposal)["landing"] == "landed"
+    assert not room.approve(proposal)["recorded"]
+    assert commits_of_proposals(room.repository) == [proposal.id]
 
 
 def test_an_unreachable_reviewer_leaves_the_task_waiting_and_the_session_says_so(
@@ -139,8 +64,7 @@ def test_an_unreachable_reviewer_leaves_the_task_waiting_and_the_session_says_so
     task = room.queue()
     session = room.work()
     assert room.task(task).state is TaskState.AWAITING_REVIEW
-    assert "reviewer" in session["reason"]
-    assert "cannot be used" in session["reason"]
+    assert "reviewer cannot be used" in session["reason"]
     (proposal,) = room.proposals()
     assert proposal.state is ProposalState.OPEN
     assert proposal.review is None
@@ -157,203 +81,45 @@ def test_an_unreachable_reviewer_leaves_the_task_waiting_and_the_session_says_so
     assert (session["proposals"], session["rounds"], sum(session["verdicts"].values())) == (0, 0, 0)
 
 
-def test_an_unreachable_generator_leaves_the_task_queued(
-    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conducting, "GIVE_UP_AFTER", 2)
-    room.config.write_text(settings(NOBODY, models.url), encoding="utf-8")
-    task = room.queue()
-    session = room.work()
-    assert room.task(task).state is TaskState.QUEUED
-    assert "generator cannot be used" in session["reason"]
-
-
-@pytest.mark.parametrize(
-    "unreadable",
-    [
-        "",
-        "LGTM!",
-        '{"verdict": "APPROVE"}',
-        '{"findings": [], "verdict": "UNREVIEWED"}',
-        '{"findings": [',
-        "[1]",
-    ],
-)
-def test_a_review_that_cannot_be_read_twice_is_no_approval(
-    room: Room, models: Models, unreadable: str
-) -> None:
-    models.read = lambda messages: unreadable
-    task = room.queue()
-    room.work()
-    (proposal,) = room.proposals()
+def test_a_review_that_cannot_be_read_twice_is_no_approval(room: Room, models: Models) -> None:
+    models.read = lambda messages: "LGTM!"
+    proposal = room.done()
     assert proposal.review is not None
-    assert proposal.review.verdict is Verdict.UNREVIEWED
-    assert proposal.review.stated_verdict is None
+    assert (proposal.review.verdict, proposal.review.stated_verdict) == (Verdict.UNREVIEWED, None)
     assert len(models.read_by) == 2
     # It goes to the developer all the same, and no batch key covers it.
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    from navigator.sheet.marks import batch_choice
-
+    assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
     choice = batch_choice(room.read(), unseen=True)
     assert choice.taken == ()
     assert [mark.kind.value for _, mark in choice.left_out] == ["unreviewed"]
 
 
-def test_one_unreadable_review_is_asked_again(room: Room, models: Models) -> None:
-    answers = iter(["what?", approval()])
-    models.read = lambda messages: next(answers)
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    assert proposal.review is not None
-    assert proposal.review.verdict is Verdict.APPROVE
-    # Asking again is another step, not the repetition of a call that was lost.
-    assert room.read().call_counts()["repeated"] == 0
-
-
-def test_at_most_two_revisions_however_often_the_reviewer_objects(room: Room, models: Models) -> None:
-    lines = iter([f"return x * {number}" for number in (2, 3, 4, 5, 6)])
-    models.write = lambda messages: edit(next(lines))
-
-    def object_to_all(messages: Messages) -> str:
-        shown = text_of(messages)
-        quote = next(
-            f"return x * {number}" for number in (6, 5, 4, 3, 2) if f"+    return x * {number}" in shown
-        )
-        fields: dict[str, Any] = {"findings": [objection(quote)], "verdict": "REVISE"}
-        if '"addressed"' in shown or "[[begin earlier" in shown:
-            fields["addressed"] = [{"finding": 1, "met": False, "why": "no"}]
-        return json.dumps({"summary": "No."} | fields)
-
-    models.read = object_to_all
-    task = room.queue()
-    room.work()
-    proposals = room.proposals()
-    assert [proposal.round for proposal in proposals] == [0, 1, 2]
-    assert [proposal.review.verdict for proposal in proposals if proposal.review] == [Verdict.REVISE] * 3
-    assert [proposal.state for proposal in proposals] == [
-        ProposalState.SUPERSEDED,
-        ProposalState.SUPERSEDED,
-        ProposalState.OPEN,
-    ]
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert len(models.written) == 3
-    assert "This is wrong." in text_of(models.written[1])
-
-
-@pytest.mark.parametrize("status", [401, 404])
-def test_a_refusal_that_no_repetition_changes_ends_the_session_soon(
-    room: Room, models: Models, status: int
-) -> None:
-    models.write = lambda messages: Refusal(status, "not for you")
-    tasks = [room.queue() for _ in range(3)]
-    room.work()
-    assert {room.task(task).state for task in tasks} == {TaskState.QUEUED}
-    assert len(models.written) <= 2 * len(tasks)
-    (event,) = [event for event in room.read().events(0, limit=10_000) if event.kind == "server_problem"]
-    assert event.data["role"] == "generator" and f"HTTP {status}" in str(event.data["problem"])
-    assert room.read().meta("resident", str) == ""
-    models.write = lambda messages: edit("return x * 2")
-    room.work()
-    assert {room.task(task).state for task in tasks} == {TaskState.AWAITING_APPROVAL}
-    assert room.read().meta("resident", str) == "both"
-
-
-def test_an_objection_that_quotes_nothing_shown_cannot_cause_a_revision(room: Room, models: Models) -> None:
-    finding = objection("import antigravity", severity="blocker")
-    models.read = lambda messages: approval(findings=[finding], verdict="REVISE")
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    assert proposal.review is not None
-    assert (proposal.review.verdict, proposal.review.stated_verdict) == (Verdict.APPROVE, Verdict.REVISE)
-    assert [finding.anchored for finding in proposal.review.findings] == [False]
-
-
-def test_an_approval_with_a_grounded_blocker_is_a_revision(room: Room, models: Models) -> None:
-    answers = iter([approval(findings=[objection("return x * 2", severity="blocker")])])
-    models.read = lambda messages: next(answers, approval(addressed=[{"finding": 1, "met": True, "why": ""}]))
-    lines = iter(["return x * 2", "return 2 * x"])
-    models.write = lambda messages: edit(next(lines))
-    room.queue()
-    room.work()
-    first, second = room.proposals()
-    assert first.review is not None
-    assert (first.review.verdict, first.review.stated_verdict) == (Verdict.REVISE, Verdict.APPROVE)
-    assert second.round == 1
-
-
-def test_no_change_is_an_answer(room: Room, models: Models) -> None:
-    models.write = lambda messages: "NO_CHANGE: double() is right as it stands.\n"
-    task = room.queue()
-    room.work()
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-    assert "double() is right as it stands" in room.task(task).reason
-    assert room.proposals() == []
-    assert models.read_by == []
-    room.act("task.done", ids=[task])
-    assert room.task(task).state is TaskState.DONE
-
-
 def test_a_repair_is_told_what_was_wrong_and_is_no_round(room: Room, models: Models) -> None:
-    answers = iter([edit("return x * 2", old="return y + y"), edit("return x * 2")])
-    models.write = lambda messages: next(answers)
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    assert proposal.round == 0
+    wrong = edit("return x * 2", old="return y + y")
+    models.write = saying(wrong, edit("return x * 2"))
+    assert room.done().round == 0
     assert "NO_MATCH" in models.written[1][-1]["content"]
     assert "return x + x" in models.written[1][-1]["content"]
-
-
-def test_edits_that_never_apply_end_the_task_with_the_reason(room: Room, models: Models) -> None:
-    models.write = lambda messages: edit("return x * 2", old="return y + y")
+    # Edits that never apply: the answer, two repairs, and one try at the whole file.
+    models.write = saying(wrong)
     task = room.queue()
     room.work()
     assert room.task(task).state is TaskState.FAILED
     assert "NO_MATCH in app.py" in room.task(task).reason
-    # The answer, two repairs, and one try at the whole file.
-    assert len(models.written) == 4
-    assert models.read_by == []
-
-
-def test_sent_back_the_note_opens_the_next_prompt(room: Room, models: Models) -> None:
-    task = room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    assert room.decide("send_back", proposal, "Use a shift instead: x << 1.")["recorded"]
-    assert (room.task(task).state, room.task(task).attempt) == (TaskState.QUEUED, 1)
-    models.write = lambda messages: edit("return x << 1")
-    room.work()
-    first, second = models.written
-    assert "Use a shift instead" not in text_of(first)
-    assert "Use a shift instead: x << 1." in second[-1]["content"]
-    old, new = room.proposals()
-    assert (old.attempt, new.attempt) == (0, 1)
-    assert old.state is ProposalState.SUPERSEDED
-    assert new.state is ProposalState.OPEN
-
-
-def test_a_decision_about_another_tree_is_refused(room: Room) -> None:
-    task = room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    row = room.act("approve", proposals=[{"id": proposal.id, "tree": "0" * 40}])["decisions"][0]
-    assert not row["recorded"]
-    assert "has changed since you looked" in row["reason"]
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
+    assert (len(models.written), len(models.read_by)) == (6, 1)
 
 
 def test_a_base_that_moved_under_an_approval_starts_a_new_attempt(room: Room, models: Models) -> None:
-    task = room.queue()
-    room.work()
-    (proposal,) = room.proposals()
+    proposal = room.done()
+    task = proposal.task_id
     (room.repository / "app.py").write_text(CODE.replace("x + x", "x + x  # twice"))
     git(room.repository, "commit", "--quiet", "--all", "-m", "Say so")
     row = room.decide("approve", proposal)
     assert row["landing"] == "refused"
     assert "app.py" in row["reason"]
     assert room.task(task).state is TaskState.STALE
+    assert git(room.repository, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert git(room.repository, "status", "--porcelain") == ""
     models.write = lambda messages: edit("return x * 2", old="return x + x  # twice")
     room.work()
     renewed = room.task(task)
@@ -365,51 +131,10 @@ def test_a_base_that_moved_under_an_approval_starts_a_new_attempt(room: Room, mo
     assert commits_of_proposals(room.repository) == [newest.id]
 
 
-def test_a_base_that_moved_elsewhere_is_transplanted(room: Room) -> None:
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    (room.repository / "README.md").write_text("# Another\n")
-    git(room.repository, "commit", "--quiet", "--all", "-m", "Another title")
-    row = room.decide("approve", proposal)
-    assert (row["landing"], row["transplanted"]) == ("landed", True)
-    tip = row["commit"]
-    assert git(room.repository, "show", f"{tip}:README.md") == "# Another"
-    assert "x * 2" in git(room.repository, "show", f"{tip}:app.py")
-
-
-def test_approving_twice_lands_once(room: Room) -> None:
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    assert room.decide("approve", proposal)["landing"] == "landed"
-    assert not room.decide("approve", proposal)["recorded"]
-    assert commits_of_proposals(room.repository) == [proposal.id]
-
-
-def test_undone_then_retried(room: Room) -> None:
-    task = room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    room.decide("approve", proposal)
-    assert room.act("undo", ids=[proposal.id])["undone"][0]["undone"]
-    assert commits_of_proposals(room.repository) == []
-    assert room.task(task).state is TaskState.UNDONE
-    room.act("task.retry", ids=[task])
-    room.work()
-    assert room.task(task).attempt == 1
-    assert room.decide("approve", room.proposals()[-1])["landing"] == "landed"
-
-
 def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from navigator.journey import land
-    from navigator.landing.plan import LandingPlan
-
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
+    proposal = room.done()
     real = land.execute_landing
 
     def breaks_before(plan: LandingPlan) -> None:
@@ -438,9 +163,6 @@ def test_a_failure_in_the_middle_of_a_landing_is_looked_at_not_guessed(
 
 def slow_landing(monkeypatch: pytest.MonkeyPatch, conductor: Conductor) -> threading.Event:
     """Make a landing last until the session is told to stop; the event says that it has begun."""
-    from navigator.journey import land
-    from navigator.landing.plan import LandingPlan
-
     real, begun = land.execute_landing, threading.Event()
 
     def slow(plan: LandingPlan) -> None:
@@ -454,9 +176,7 @@ def slow_landing(monkeypatch: pytest.MonkeyPatch, conductor: Conductor) -> threa
 
 
 def test_what_was_asked_before_the_end_is_answered(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
+    proposal = room.done()
 
     async def session() -> dict[str, Any]:
         with locked_dependencies(room.paths) as world:
@@ -479,9 +199,7 @@ def test_what_was_asked_before_the_end_is_answered(room: Room, monkeypatch: pyte
 def test_a_landing_of_its_own_that_the_end_cuts_off_is_carried_to_its_end(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
+    proposal = room.done()
     with locked_dependencies(room.paths) as world, world.store.transaction() as tx:
         # As a crash leaves it, right after the developer's word was recorded.
         tx.add_decision(proposal.id, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
@@ -545,35 +263,6 @@ def test_a_task_that_is_cancelled_and_retried_while_the_model_writes_starts_clea
     shown = Git(next(room.paths.private.iterdir())).run("cat-file", "blob", f"{proposal.tree}:app.py").text
     assert "x * 2" in shown
     assert document["calls"] == {"made": 3, "repeated": 0, "lost": 1, "running": 0}
-
-
-def test_a_refused_request_fails_its_own_task_and_no_other(room: Room, models: Models) -> None:
-    models.write = lambda messages: (
-        Refusal(400, "context length exceeded") if "Too long" in text_of(messages) else edit("return x * 2")
-    )
-    bad = room.queue("Too long a story")
-    good = room.queue()
-    room.work()
-    assert room.task(bad).state is TaskState.FAILED
-    assert "context length exceeded" in room.task(bad).reason
-    assert room.task(good).state is TaskState.AWAITING_APPROVAL
-
-
-def test_a_project_that_is_gone_fails_its_tasks_with_the_path(room: Room) -> None:
-    task = room.queue()
-    room.repository.rename(room.repository.with_name("moved"))
-    room.work()
-    assert room.task(task).state is TaskState.FAILED
-    assert str(room.repository) in room.task(task).reason
-
-
-def test_the_private_repository_keeps_what_was_proposed(room: Room) -> None:
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    (private,) = room.paths.private.iterdir()
-    assert Git(private).run("cat-file", "-t", proposal.tree).text == "tree"
-    assert git(room.repository, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
 
 def test_requests_running_when_a_server_dies_are_one_failure() -> None:

@@ -46,7 +46,3 @@ def told(kind: str, **data: Any) -> str:
 )
 def test_particulars_are_words(kind: str, data: dict[str, Any], said: str) -> None:
     assert told(kind, **data) == said
-
-
-def test_a_kind_is_words_too() -> None:
-    assert event_words(Event(seq=1, at="", kind="proposal_checks")) == ("proposal checks", "")

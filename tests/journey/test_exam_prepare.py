@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.actions.registry import perform
-from navigator.cli.session import locked_dependencies
-from navigator.config.paths import StatePaths
 from navigator.exam import candidates as trials
 from navigator.exam import prepare as preparing
 from navigator.exam.candidates import neutral_words
@@ -29,7 +25,9 @@ from navigator.model.models import Decision, Project, Proposal
 from navigator.model.outcomes import Fate
 from navigator.model.states import DecisionKind, ExamSource
 from navigator.sandbox.probe import Sandbox
-from tests.journey.support import Desk, fingerprint, git, make_repository
+from tests.git.world import fingerprint
+from tests.journey.room import Bench
+from tests.journey.support import REHEARSAL, git, make_repository
 from tests.sandbox.support import needs_sandbox
 
 CHECK = "python3 -m unittest"
@@ -74,57 +72,34 @@ HISTORY: tuple[tuple[str, dict[str, str]], ...] = (
 )
 
 
-class Room:
-    """A state folder and one repository with a history."""
+class ProvingRoom(Bench):
+    """A bench whose repository has a history."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str = "") -> None:
-        self.desk = Desk.make(folder / "desk")
-        with self.desk.config.open("a") as config:
-            config.write(settings)
-        monkeypatch.setenv("NAVIGATOR_CONFIG", str(self.desk.config))
-        monkeypatch.setenv("NAVIGATOR_STATE", str(self.desk.root))
-        self.paths = StatePaths(self.desk.root).ensure()
-        self.path = make_repository(
-            folder / "code", {"app.py": START.encode(), "test_app.py": T_START.encode()}
-        )
-        for message, files in HISTORY:
-            self.commit(message, files)
+        super().__init__(folder, monkeypatch, REHEARSAL + settings)
+        files = {"app.py": START.encode(), "test_app.py": T_START.encode()}
+        self.repository = make_repository(folder / "code", files)
+        for message, changed in HISTORY:
+            self.commit(changed, message)
 
-    def commit(self, message: str, files: dict[str, str]) -> None:
-        for name, text in files.items():
-            (self.path / name).write_text(text)
-        git(self.path, "add", "--all")
-        git(self.path, "commit", "--quiet", "-m", message)
-
-    @contextmanager
-    def working(self) -> Iterator[Dependencies]:
-        with locked_dependencies(self.paths) as deps:
-            yield deps
-
-    def act(self, op: str, **args: Any) -> dict[str, Any]:
-        with self.working() as deps:
-            return asyncio.run(perform(deps, op, args))
-
-    def add(self, check: str = CHECK) -> None:
-        self.act("project.add", path=str(self.path), name="code", check=check)
+    def register(self, check: str = CHECK) -> None:
+        self.act("project.add", path=str(self.repository), name="code", check=check)
 
     def prepare(self, **args: Any) -> PreparedProject:
         (found,) = self.act("exam.prepare", **args)["projects"]
         return PreparedProject.model_validate(found)
 
     def items(self, *, retired: bool = False) -> list[ExamItem]:
-        with self.desk.reading() as reader:
-            return reader.exam_items(retired=retired)
+        return self.read().exam_items(retired=retired)
 
     def diff(self, item: ExamItem) -> list[FileDiff]:
-        with self.working() as deps:
-            private = deps.private(deps.project(item.project_id))
-            return private.diff(item.base_commit, item.tree)
+        with self.world() as deps:
+            return list(deps.private(deps.project(item.project_id)).diff(item.base_commit, item.tree))
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
-    return Room(tmp_path, monkeypatch)
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProvingRoom:
+    return ProvingRoom(tmp_path, monkeypatch)
 
 
 def of(items: list[ExamItem], source: ExamSource) -> ExamItem:
@@ -134,12 +109,12 @@ def of(items: list[ExamItem], source: ExamSource) -> ExamItem:
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_items_are_made_of_a_history_and_proved_by_its_tests(room: Room) -> None:
-    room.add()
-    before = fingerprint(room.path)
+def test_items_are_made_of_a_history_and_proved_by_its_tests(room: ProvingRoom) -> None:
+    room.register()
+    before = fingerprint(room.repository)
     made = room.prepare()
     items = room.items()
-    assert fingerprint(room.path) == before, "the user's repository is not touched"
+    assert fingerprint(room.repository) == before, "the user's repository is not touched"
     assert (made.problem, made.ended) == ("", "no candidates are left")
     faulty = [item for item in items if item.faulty]
     clean = [item for item in items if not item.faulty]
@@ -159,75 +134,61 @@ def test_items_are_made_of_a_history_and_proved_by_its_tests(room: Room) -> None
     assert control.evidence["form"] == "taken back" and control.kind is fix.kind
     for item in (fix, control):
         assert "Fix" not in item.text + item.title and "Secret plan" not in item.text
-    with room.working() as deps:
+    with room.world() as deps:
         private = deps.private(deps.reader.project("code"))
         held = private.kept()
         assert {keep_name(item.origin): (item.tree, item.base_commit) for item in items} == held
-
-
-@needs_sandbox
-@pytest.mark.sandbox
-def test_mutants_differ_from_their_control_only_in_the_fault(room: Room) -> None:
-    room.add()
-    room.prepare(sources=["mutant"])
-    items = {item.id: item for item in room.items()}
-    pairs = [(items[item.control_of], item) for item in items.values() if item.control_of]
-    assert {wrong.source for wrong, _ in pairs} == {ExamSource.MUTANT}
-    for wrong, right in pairs:
+    # Mutants differ from their control only in the fault.
+    by_id = {item.id: item for item in items}
+    pairs = [(by_id[right.control_of], right) for right in clean if right.control_of in by_id]
+    mutants = [pair for pair in pairs if pair[0].source is ExamSource.MUTANT]
+    assert mutants
+    for wrong, right in mutants:
         same = {"text", "title", "summary", "kind", "complexity", "base_commit", "project_id"}
         assert wrong.model_dump(include=same) == right.model_dump(include=same)
         assert wrong.tree != right.tree and wrong.evidence["failing"]
         assert wrong.path == "app.py" and wrong.line >= 1 and not right.path
-        with room.working() as deps:
+        with room.world() as deps:
             private = deps.private(deps.project(wrong.project_id))
             (fault,) = private.diff(right.tree, wrong.tree, 0)
             assert fault.hunks and min(hunk.new_start for hunk in fault.hunks) in (wrong.line, wrong.line - 1)
-
-
-@needs_sandbox
-@pytest.mark.sandbox
-def test_what_was_tried_is_not_tried_again_until_the_project_changes(room: Room) -> None:
-    room.add()
-    first = room.prepare()
+    # What was tried is not tried again until the project changes.
     again = room.prepare()
-    assert first.runs > 0 and again.runs == 0
+    assert made.runs > 0 and again.runs == 0
     assert all(count.tried == 0 and count.known == count.found for count in again.sources.values())
-    room.commit("Add a file", {"more.py": "x = 1\n"})
+    room.commit({"more.py": "x = 1\n"}, "Add a file")
     later = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
     # The fix is an item already; only the candidates that a new HEAD may decide otherwise are tried.
     assert later.tried == later.found - later.known and later.kept == 0
-    room.act("project.set", name="code", check="python3 -m unittest -q")
-    retried = room.prepare(sources=["mutant"]).sources["mutant"]
-    with room.desk.reading() as reader:
-        held = reader.newest_baseline(1)
-    assert held is not None and held.tree == git(room.path, "rev-parse", "HEAD^{tree}"), (
+    held = room.read().newest_baseline(1)
+    assert held is not None and held.tree == git(room.repository, "rev-parse", "HEAD^{tree}"), (
         "no trial is a baseline"
     )
-    assert retried.tried == again.sources["mutant"].found - len(room.items()) // 2 > 0, "all but the items"
 
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_the_bound_on_time_ends_it_and_the_next_run_continues(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = Room(tmp_path, monkeypatch)
-    room.add()
-    with room.working() as deps:
+def test_the_bound_on_time_ends_it_and_a_removed_project_has_no_items(room: ProvingRoom) -> None:
+    room.register()
+    with room.world() as deps:
         project = deps.reader.project("code")
         none = asyncio.run(prepare_project(deps, project, seconds=0.0))
         assert none.ended.startswith("the time is used up") and none.faulty == 0
         assert not [trial for trial in deps.reader.exam_trials(project.id) if trial.runs]
     assert room.prepare(limit=1).ended == "there are enough items"
-    assert room.prepare().faulty > 1
+    assert len(room.items()) == 2
+    room.act("project.remove", names=["code"])
+    assert room.items() == []
+    assert {item.retired for item in room.items(retired=True)} == {"its project was removed"}
+    assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 2
 
 
 @needs_sandbox
 @pytest.mark.sandbox
 def test_a_check_of_a_task_ends_the_trial_which_runs_again_afterwards(
-    room: Room, monkeypatch: pytest.MonkeyPatch
+    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.add()
+    room.register()
     began: list[str] = []
     cut: list[str] = []
     real = trials.run_tree
@@ -252,15 +213,17 @@ def test_a_check_of_a_task_ends_the_trial_which_runs_again_afterwards(
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_failure_that_does_not_repeat_proves_nothing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    room.add()
+def test_a_failure_that_does_not_repeat_proves_nothing(
+    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room.register()
     seen: list[str] = []
     real = trials.run_tree
 
     async def second_time_lucky(deps: Dependencies, setup: Any, tree: str, spec: Any) -> Any:
         run = await real(deps, setup, tree, spec)
         if tree in seen:
-            head = setup.private.tree_of(git(room.path, "rev-parse", "HEAD"))
+            head = setup.private.tree_of(git(room.repository, "rev-parse", "HEAD"))
             return await real(deps, setup, head, spec)
         seen.append(tree)
         return run
@@ -273,12 +236,14 @@ def test_a_failure_that_does_not_repeat_proves_nothing(room: Room, monkeypatch: 
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_fault_that_hangs_is_ended_and_proves_nothing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_that_hangs_is_ended_and_proves_nothing(
+    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loop = "\n\ndef last(x):\n    while x > 1:\n        x -= {0}\n    return x\n"
     test = "\n    def test_last(self):\n        self.assertEqual(app.last(3), 1)\n"
-    room.commit("Add last()", {"app.py": RENAMED + loop.format(0), "test_app.py": T_FEATURE})
-    room.commit("Fix last()", {"app.py": RENAMED + loop.format(1), "test_app.py": T_FEATURE + test})
-    room.add()
+    room.commit({"app.py": RENAMED + loop.format(0), "test_app.py": T_FEATURE}, "Add last()")
+    room.commit({"app.py": RENAMED + loop.format(1), "test_app.py": T_FEATURE + test}, "Fix last()")
+    room.register()
     monkeypatch.setattr(preparing, "_PATIENCE", 1.0)
     found = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
     assert found.rejected == {"the tests run into a limit": 1}
@@ -286,13 +251,13 @@ def test_a_fault_that_hangs_is_ended_and_proves_nothing(room: Room, monkeypatch:
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: Room) -> None:
-    room.add()
+def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: ProvingRoom) -> None:
+    room.register()
 
     class Crash(BaseException):
         pass
 
-    with room.working() as deps:
+    with room.world() as deps:
         original = deps.store.transaction
 
         def crashing() -> Any:
@@ -306,12 +271,12 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: Room) -> None:
             asyncio.run(prepare_project(deps, deps.reader.project("code"), sources=[ExamSource.REVERSED_FIX]))
     assert room.items() == []
     assert room.prepare(sources=["reversed_fix"]).faulty == 1, "the next run makes the item"
-    with room.working() as deps:
+    with room.world() as deps:
         private = deps.private(deps.reader.project("code"))
         item = of(room.items(), ExamSource.REVERSED_FIX)
         private.keep("exam-left-by-a-crash", item.tree, item.base_commit)
     assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 1
-    with room.working() as deps:
+    with room.world() as deps:
         held = deps.private(deps.reader.project("code")).kept()
     assert set(held) == {keep_name(item.origin) for item in room.items()}
     assert room.diff(item), "what is asked can still be read"
@@ -319,22 +284,10 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: Room) -> None:
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_a_removed_project_has_no_items_and_gc_frees_them(room: Room) -> None:
-    room.add()
-    room.prepare(limit=1)
-    assert len(room.items()) == 2
-    room.act("project.remove", names=["code"])
-    assert room.items() == []
-    assert {item.retired for item in room.items(retired=True)} == {"its project was removed"}
-    assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 2
-
-
-@needs_sandbox
-@pytest.mark.sandbox
 def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
-    room: Room, monkeypatch: pytest.MonkeyPatch
+    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room.add()
+    room.register()
     monkeypatch.setattr(preparing, "_FIRST", 0.0)
 
     async def both(deps: Dependencies) -> dict[str, Any]:
@@ -351,7 +304,7 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
         await asyncio.gather(beside, return_exceptions=True)
         return found
 
-    with room.working() as deps:
+    with room.world() as deps:
         (made,) = asyncio.run(both(deps))["projects"]
     assert made["ended"] == "no candidates are left" and made["faulty"] == made["clean"] > 0
     assert sum(count["known"] for count in made["sources"].values()) > 0, "what the background tried is known"
@@ -361,7 +314,7 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
 
 @pytest.mark.parametrize("accepted", [False, True])
 def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam(
-    room: Room, monkeypatch: pytest.MonkeyPatch, accepted: bool
+    room: ProvingRoom, monkeypatch: pytest.MonkeyPatch, accepted: bool
 ) -> None:
     monkeypatch.setattr(preparing, "_FIRST", 0.0)
     asked: list[str] = []
@@ -370,11 +323,11 @@ def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam
         asked.append(project.name)
         return PreparedProject(project=project.name)
 
-    room.add()
+    room.register()
     if accepted:
         room.act("exam.prepare", limit=1)
     monkeypatch.setattr(preparing, "prepare_project", prepare)
-    with room.working() as deps:
+    with room.world() as deps:
 
         async def one_round() -> None:
             class Swapped(asyncio.Event):
@@ -394,16 +347,16 @@ def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam
 def test_without_a_share_nothing_is_prepared_in_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room = Room(tmp_path, monkeypatch, "[exam]\nshare = 0.0\n")
-    room.add()
-    with room.working() as deps:
+    room = ProvingRoom(tmp_path, monkeypatch, "[exam]\nshare = 0.0\n")
+    room.register()
+    with room.world() as deps:
         asyncio.run(keep_preparing(deps, Storage(deps, lambda reason: None), asyncio.Event()))
         assert deps.reader.exam_trials(1) == [] and deps.reader.exam_items() == []
 
 
-def approve(room: Room, base: str, after: str, text: str) -> str:
+def approve(room: ProvingRoom, base: str, after: str, text: str) -> str:
     """An approved proposal that makes what the commit `after` made of `base`."""
-    with room.working() as deps:
+    with room.world() as deps:
         project = deps.reader.project("code")
         private = deps.private(project)
         private.pin_base(base)
@@ -432,64 +385,54 @@ def approve(room: Room, base: str, after: str, text: str) -> str:
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_approved_proposals_come_first_unless_they_were_reverted(room: Room) -> None:
-    room.add()
-    feature = git(room.path, "rev-parse", "HEAD~2")
-    mine = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Add whole halves")
-    other = approve(room, f"{git(room.path, 'rev-parse', 'HEAD~3')}", feature, "Was reverted")
-    with room.working() as deps, deps.store.transaction() as tx:
+def test_approved_proposals_come_first_unless_they_were_reverted(room: ProvingRoom) -> None:
+    room.register()
+    feature = git(room.repository, "rev-parse", "HEAD~2")
+    mine = approve(room, f"{git(room.repository, 'rev-parse', 'HEAD~3')}", feature, "Add whole halves")
+    other = approve(room, f"{git(room.repository, 'rev-parse', 'HEAD~3')}", feature, "Was reverted")
+    with room.world() as deps, deps.store.transaction() as tx:
         tx.set_fate(Fate(proposal_id=other, commit="c" * 40, fate="reverted"))
     room.prepare(sources=["mutant"], limit=1)
     wrong, right = room.items()
     for item in (wrong, right):
         assert (item.text, item.title) == ("Add whole halves", "Halves")
         assert item.evidence["accepted"] is True and item.origin.split(":")[2] == mine
-    assert [trial for trial in changes_tried(room) if trial == other] == []
-
-
-def changes_tried(room: Room) -> list[str]:
-    with room.desk.reading() as reader:
-        return [trial.change for trial in reader.exam_trials(1)]
+    assert other not in [trial.change for trial in room.read().exam_trials(1)]
 
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_what_later_commits_corrected_is_no_clean_change(room: Room) -> None:
-    room.commit("Add third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 4\n"})
-    room.commit("Fix third()", {"app.py": RENAMED + "\n\ndef third(x):\n    return x / 3\n"})
-    room.add()
+def test_what_later_commits_corrected_is_no_clean_change(room: ProvingRoom) -> None:
+    room.commit({"app.py": RENAMED + "\n\ndef third(x):\n    return x / 4\n"}, "Add third()")
+    room.commit({"app.py": RENAMED + "\n\ndef third(x):\n    return x / 3\n"}, "Fix third()")
+    room.register()
     made = room.prepare(sources=["mutant"])
     assert made.sources["mutant"].rejected["a later fix changed what it added"] >= 1
     assert not any("Add third()" in item.title for item in room.items())
 
 
-def test_without_a_test_command_it_says_what_to_do(room: Room) -> None:
-    room.add(check="")
+def test_what_cannot_be_prepared_says_what_to_do(room: ProvingRoom, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.register(check="")
     made = room.prepare()
     assert "no test command" in made.problem and "project check code" in made.hint
     assert room.desk.run("exam", "prepare", codes=(3,)).stdout.count(b"Nothing was prepared") == 1
-
-
-def test_without_a_sandbox_nothing_is_run(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    room.add(check="touch /tmp/never")
-    monkeypatch.setattr(
-        "navigator.journey.checking.probe", lambda: Sandbox(reason="no bubblewrap", hint="Install it.")
-    )
-    made = room.prepare()
+    room.act("project.set", name="code", check="touch /tmp/never")
+    with monkeypatch.context() as without:
+        without.setattr(
+            "navigator.journey.checking.probe", lambda: Sandbox(reason="no bubblewrap", hint="Install it.")
+        )
+        made = room.prepare()
     assert made.problem == "There is no sandbox: no bubblewrap." and made.hint == "Install it."
-
-
-def test_planted_faults_never_run_unsandboxed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    room = Room(tmp_path, monkeypatch, "[checks]\nunsandboxed = true\n")
-    room.add(check="touch ran")
+    # Planted faults never run unsandboxed.
+    room.config.write_text(f"{REHEARSAL}[checks]\nunsandboxed = true\n", encoding="utf-8")
     assert "switched off" in room.prepare().problem
 
 
 @needs_sandbox
 @pytest.mark.sandbox
-def test_where_todays_tests_fail_nothing_is_prepared(room: Room) -> None:
-    room.commit("Break it", {"app.py": RENAMED.replace("x / 2", "x / 3")})
-    room.add()
+def test_where_todays_tests_fail_nothing_is_prepared(room: ProvingRoom) -> None:
+    room.commit({"app.py": RENAMED.replace("x / 2", "x / 3")}, "Break it")
+    room.register()
     made = room.prepare()
     assert "do not pass" in made.problem and "Repair them first" in made.hint and made.faulty == 0
 

@@ -8,20 +8,16 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from datetime import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from navigator.cli.session import locked_dependencies
 from navigator.config.settings import ExamSettings
-from navigator.exam.queue import ExamQueue, exam_subject, in_order, within
+from navigator.exam.queue import ExamQueue, in_order, within
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.review import plan_review, prompt_dependencies
-from navigator.journey.subject import gather_subject
 from navigator.model.errors import Conflict
 from navigator.model.exam import ExamAnswer
 from navigator.model.models import utc_now
@@ -30,31 +26,23 @@ from navigator.sheet.statistics.page import PageQuestion, document
 from navigator.sheet.statistics.reviewer import exam_tables
 from navigator.store.reads.reader import Reader
 from tests.journey.exam_items import add_item
-from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection, speaking
-from tests.journey.support import git, hurry
-from tests.journey.test_conductor import CODE, Room, edit, text_of
+from tests.journey.room import CODE, Room, edit, text_of
+from tests.journey.scripted_models import Models, Refusal, approval, objection, settings
+from tests.journey.support import hurry
 
 RIGHT = CODE.replace("x + x", "x * 2")
 WRONG = CODE.replace("x + x", "x * 3")
 
 
 @pytest.fixture
-def models() -> Iterator[Models]:
-    """A generator that doubles, and a reviewer that objects to `x * 3`."""
-
-    def read(messages: Messages) -> str:
-        if "+    return x * 3" in text_of(messages) or re.search(r"\+.*return x \* 3", text_of(messages)):
-            return approval(findings=[objection("    return x * 3")], verdict="REVISE")
-        return approval()
-
-    with speaking(Models(lambda messages: edit("return x * 2"), read)) as models:
-        yield models
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch)
-    return Room(tmp_path, models, monkeypatch)
+def room(room: Room) -> Room:
+    """The reviewer objects to `x * 3`."""
+    room.models.read = lambda messages: (
+        approval(findings=[objection("    return x * 3")], verdict="REVISE")
+        if re.search(r"\+.*return x \* 3", text_of(messages))
+        else approval()
+    )
+    return room
 
 
 def examined(reader: Reader) -> dict[str, Any]:
@@ -63,19 +51,12 @@ def examined(reader: Reader) -> dict[str, Any]:
 
 def prepare(room: Room, pairs: int) -> None:
     """So many faulty items with a clean one each."""
-    with locked_dependencies(room.paths) as deps:
+    with room.world() as deps:
         for number in range(pairs):
-            note = f"# {number}\n"
-            add_item(
-                deps,
-                "code",
-                {"app.py": note + WRONG},
-                faulty=True,
-                origin=f"w{number}",
-                path="app.py",
-                line=3,
-            )
-            add_item(deps, "code", {"app.py": note + RIGHT}, faulty=False, origin=f"r{number}")
+            wrong, right = (f"# {number}\n{text}" for text in (WRONG, RIGHT))
+            place: dict[str, Any] = {"path": "app.py", "line": 3}
+            add_item(deps, "code", {"app.py": wrong}, faulty=True, origin=f"w{number}", **place)
+            add_item(deps, "code", {"app.py": right}, faulty=False, origin=f"r{number}")
 
 
 def answers(room: Room) -> list[ExamAnswer]:
@@ -83,11 +64,11 @@ def answers(room: Room) -> list[ExamAnswer]:
 
 
 def set_exam(room: Room, text: str) -> None:
-    room.config.write_text(f"{room.models.settings}[exam]\n{text}\n", encoding="utf-8")
+    room.settle(exam=text)
 
 
 def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Room, models: Models) -> None:
-    prepare(room, 10)
+    prepare(room, 4)
     set_exam(room, "share = 0.5")
     for _ in range(3):
         room.queue()
@@ -115,16 +96,6 @@ def test_items_are_asked_within_their_share_and_leave_no_trace_of_work(room: Roo
         assert answer.model == "scripted/reader"
 
 
-def test_without_reviews_or_without_a_share_nothing_is_asked(room: Room) -> None:
-    prepare(room, 2)
-    room.work()
-    assert not answers(room)
-    set_exam(room, "share = 0")
-    room.queue()
-    room.work()
-    assert not answers(room)
-
-
 def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> None:
     prepare(room, 2)
     set_exam(room, "share = 0.25")  # an item for three reviews
@@ -140,10 +111,10 @@ def test_what_one_batch_is_too_small_for_is_saved_for_the_next(room: Room) -> No
 
 def test_at_night_an_idle_reviewer_answers_them_all(room: Room) -> None:
     prepare(room, 3)
-    set_exam(room, 'hours = "00:00-00:00"')
+    set_exam(room, 'share = 0\nhours = "00:00-00:00"')
     room.queue()
     room.work()
-    assert not answers(room)  # an empty stretch of the day
+    assert not answers(room)  # no share, and an empty stretch of the day
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
     assert len(answers(room)) == 6
@@ -194,14 +165,18 @@ def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Roo
     assert not answers(room)
     models.read = script
     room.work()
+    models.read = lambda messages: "I would rather not."
     room.work()
-    assert len(answers(room)) == 2
-    assert len({answer.item_id for answer in answers(room)}) == 2
+    assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
+    with room.world() as deps:
+        add_item(deps, "code", {"app.py": f"# more\n{RIGHT}"}, faulty=False, origin="more")
+    room.work()
+    assert [answer.verdict for answer in answers(room)][2:] == [Verdict.UNREVIEWED]
 
 
 def test_a_crash_amid_an_item_means_that_it_is_asked_again(room: Room) -> None:
     prepare(room, 1)
-    with locked_dependencies(room.paths) as deps, deps.store.transaction() as tx:
+    with room.world() as deps, deps.store.transaction() as tx:
         tx.begin_call(Role.REVIEWER, purpose="exam", exam_item=1, prompt_version="v")
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
@@ -210,7 +185,7 @@ def test_a_crash_amid_an_item_means_that_it_is_asked_again(room: Room) -> None:
     assert outcomes == ["lost", "ok"]
     (first, *_) = answers(room)
     with (
-        locked_dependencies(room.paths) as deps,
+        room.world() as deps,
         pytest.raises(Conflict),
         deps.store.transaction() as tx,
     ):
@@ -218,7 +193,7 @@ def test_a_crash_amid_an_item_means_that_it_is_asked_again(room: Room) -> None:
 
 
 def test_real_work_cuts_items_off(room: Room) -> None:
-    with locked_dependencies(room.paths) as deps:
+    with room.world() as deps:
 
         async def held() -> tuple[list[bool], int]:
             queue = ExamQueue(deps)
@@ -238,7 +213,7 @@ def test_real_work_cuts_items_off(room: Room) -> None:
 
 def test_an_item_whose_commits_are_gone_holds_nothing_up(room: Room) -> None:
     prepare(room, 1)
-    with locked_dependencies(room.paths) as deps:
+    with room.world() as deps:
         item = deps.reader.exam_item(1)
         with deps.store.transaction() as tx:
             lost = item.model_copy(update={"id": 0, "origin": "gone", "tree": "0" * 40})
@@ -249,46 +224,6 @@ def test_an_item_whose_commits_are_gone_holds_nothing_up(room: Room) -> None:
     room.work()
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
     assert sorted(answer.item_id for answer in answers(room)) == [1, 2]
-
-
-def test_an_answer_that_cannot_be_read_is_a_third_kind(room: Room, models: Models) -> None:
-    prepare(room, 1)
-    set_exam(room, 'hours = "00:00-23:59"')
-    models.read = lambda messages: "I would rather not."
-    room.work()
-    assert {answer.verdict for answer in answers(room)} == {Verdict.UNREVIEWED}
-    assert len(answers(room)) == 2
-
-
-def test_the_prompt_of_an_item_is_the_prompt_of_a_proposal_of_the_same_content(room: Room) -> None:
-    identifier = room.queue(files=[])
-    room.work()
-    (proposal,) = room.proposals()
-    with locked_dependencies(room.paths) as deps:
-        task = deps.reader.task(identifier)
-        faulty = add_item(deps, "code", {"app.py": WRONG}, faulty=True, origin="w", text=task.text)
-        clean = add_item(deps, "code", {"app.py": RIGHT}, faulty=False, origin="r", text=task.text)
-
-        async def prompts() -> list[tuple[object, ...]]:
-            found: list[tuple[object, ...]] = []
-            work = await gather_subject(deps, task, proposal, Role.REVIEWER)
-            for subject in (
-                work,
-                await exam_subject(deps, deps.reader.exam_item(clean)),
-                await exam_subject(deps, deps.reader.exam_item(faulty)),
-            ):
-                plan = plan_review(subject, prompt_dependencies(deps, Role.REVIEWER))
-                found.append(
-                    tuple((one.messages, one.labels, one.version, one.asked) for one in plan.readings)
-                )
-            await deps.close()
-            return found
-
-        of_work, of_clean, of_faulty = asyncio.run(prompts())
-    assert of_clean == of_work
-    # A faulty one differs from it by its change alone.
-    assert str(of_faulty).replace("x * 3", "x * 2") == str(of_work)
-    assert of_faulty != of_work
 
 
 def test_the_server_is_sent_the_same_for_an_item_as_for_a_proposal(room: Room, models: Models) -> None:
@@ -304,7 +239,7 @@ def test_the_server_is_sent_the_same_for_an_item_as_for_a_proposal(room: Room, m
     models.answer = keep  # type: ignore[method-assign]
     task = room.queue(files=[])
     room.work()
-    with locked_dependencies(room.paths) as deps:
+    with room.world() as deps:
         text = deps.reader.task(task).text
         add_item(deps, "code", {"app.py": RIGHT}, faulty=False, origin="r", text=text)
     set_exam(room, 'hours = "00:00-23:59"')
@@ -343,7 +278,7 @@ def give(deps: Dependencies, *, caught: int, passed: int, of: int) -> None:
 
 def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(room: Room, models: Models) -> None:
     models.write = lambda messages: edit("return x * 3")
-    with locked_dependencies(room.paths) as deps:
+    with room.world() as deps:
         give(deps, caught=8, passed=8, of=16)
     task = room.queue()
     room.work()
@@ -359,8 +294,8 @@ def test_the_revise_of_a_reviewer_no_better_than_chance_is_advice(room: Room, mo
 
 @pytest.mark.parametrize(
     ("caught", "passed", "of", "more"),
-    [(5, 5, 10, ""), (14, 14, 16, ""), (8, 8, 16, "demote = false")],
-    ids=["too few items", "better than chance", "switched off"],
+    [(5, 5, 10, ""), (8, 8, 16, "demote = false")],
+    ids=["too few items", "switched off"],
 )
 def test_a_revise_keeps_its_power(
     room: Room, models: Models, caught: int, passed: int, of: int, more: str
@@ -368,7 +303,7 @@ def test_a_revise_keeps_its_power(
     answers = itertools.chain(["return x * 3"], itertools.repeat("return x * 4"))
     models.write = lambda messages: edit(next(answers))
     set_exam(room, more)
-    with locked_dependencies(room.paths) as deps:
+    with room.world() as deps:
         give(deps, caught=caught, passed=passed, of=of)
     room.queue()
     room.work()
@@ -376,6 +311,11 @@ def test_a_revise_keeps_its_power(
     assert first.review is not None
     assert (first.review.verdict, first.review.advice) == (Verdict.REVISE, "")
     assert later, "it was sent back"
+
+
+def test_hours_may_go_over_midnight() -> None:
+    assert within("01:00-06:00", time(1, 0)) and not within("01:00-06:00", time(6, 0))
+    assert within("22:00-06:00", time(5, 59)) and not within("22:00-06:00", time(12, 0))
 
 
 def test_items_come_by_turns_in_an_order_that_the_seed_gives() -> None:
@@ -389,80 +329,47 @@ def test_items_come_by_turns_in_an_order_that_the_seed_gives() -> None:
     assert len({in_order(items, str(seed))[0] <= 6 for seed in range(20)}) == 2
 
 
-def test_hours_may_go_over_midnight() -> None:
-    from datetime import time
-
-    assert within("01:00-06:00", time(1, 0))
-    assert not within("01:00-06:00", time(6, 0))
-    assert within("22:00-06:00", time(23, 30))
-    assert within("22:00-06:00", time(5, 59))
-    assert not within("22:00-06:00", time(12, 0))
-
-
-@contextmanager
-def rehearsing(role: str, *options: str) -> Iterator[str]:
-    """A stand-in server of the embedded rehearsal, and its address."""
-    command = [sys.executable, "-m", "tests.scripted", "--role", role, "--time-scale", "0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
-        assert server.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{json.loads(server.stdout.readline())['port']}"
-        finally:
-            server.terminate()
-
-
-@pytest.mark.parametrize(
-    ("skill", "verdict"), [((0.95, 0.95), "worth it"), ((0.0, 1.0), "no better than chance")]
-)
 def test_a_rehearsal_reviewer_over_http_is_examined_by_the_conductor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skill: tuple[float, float], verdict: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hurry(monkeypatch)
     # Its state is a rehearsal's from the start.
-    room = Room(
-        tmp_path, Models(str, url="http://127.0.0.1:9", names=("rehearsal/w", "rehearsal/r")), monkeypatch
+    names = ("rehearsal/Qwen3.5-35B-A3B", "rehearsal/Qwen3.5-122B-A10B")
+    room = Room(tmp_path, Models(str, url="http://127.0.0.1:9", names=names), monkeypatch)
+    pairs, old = (
+        18,
+        "def check{0}(count):\n    if count > LIMIT:\n        raise ValueError(count)\n    return count\n",
     )
-    pairs = 18
-    with locked_dependencies(room.paths) as deps:
+    room.commit({f"c{number}.py": old.format(number) for number in range(pairs)}, "Add checks")
+    with room.world() as deps:
         for number in range(pairs):
-            old = f"def check{number}(count):\n    if count > LIMIT:\n        raise ValueError(count)\n    return count\n"
-            (room.repository / f"c{number}.py").write_text(old, encoding="utf-8")
-        git(room.repository, "add", "--all")
-        git(room.repository, "commit", "-qm", "Add checks")
-        for number in range(pairs):
-            old = (room.repository / f"c{number}.py").read_text(encoding="utf-8")
-            right = old.replace("return count", "return abs(count)")
+            name, text = f"c{number}.py", "Return the absolute value"
+            right = old.format(number).replace("return count", "return abs(count)")
             wrong = right.replace("count >", "count >=")
-            text = "Return the absolute value"
-            name = f"c{number}.py"
+            place: dict[str, Any] = {"path": name, "line": 2}
             add_item(deps, "code", {name: right}, faulty=False, origin=f"r{number}", text=text)
-            add_item(
-                deps, "code", {name: wrong}, faulty=True, origin=f"w{number}", text=text, path=name, line=2
-            )
-    with (
-        rehearsing("generator") as generator,
-        rehearsing("reviewer", "--skill", *(f"{share}" for share in skill), "--faulty", ">=") as reviewer,
-    ):
-        room.config.write_text(
-            f'[generator]\nmodel = "rehearsal/Qwen3.5-35B-A3B"\nbase_url = "{generator}"\n'
-            f'[reviewer]\nmodel = "rehearsal/Qwen3.5-122B-A10B"\nbase_url = "{reviewer}"\n'
-            '[swap]\nstrategy = "resident"\n[exam]\nhours = "00:00-23:59"\n',
-            encoding="utf-8",
-        )
-        room.work()
+            add_item(deps, "code", {name: wrong}, faulty=True, origin=f"w{number}", text=text, **place)
+    command = [sys.executable, "-m", "tests.scripted", "--role", "reviewer", "--time-scale", "0"]
+    command += ["--skill", "0.95", "0.95", "--faulty", ">="]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        try:
+            url = f"http://127.0.0.1:{json.loads(server.stdout.readline())['port']}"
+            text = settings("http://127.0.0.1:9", url, names)
+            room.config.write_text(f'{text}[exam]\nhours = "00:00-23:59"\n', encoding="utf-8")
+            room.work()
+        finally:
+            server.terminate()
     reader = room.read()
     found = examined(reader)
-    assert reader.rehearsal
+    assert reader.rehearsal and not reader.tasks()
     assert found["items"] == 2 * pairs
     assert found["faulty"]["n"] + found["clean"]["n"] + found["unreviewed"] == 2 * pairs
-    assert found["sensitivity"]["low"] <= skill[0] <= found["sensitivity"]["high"]
-    assert found["specificity"]["low"] <= skill[1] <= found["specificity"]["high"]
-    assert found["verdict"] == verdict
+    for share in ("sensitivity", "specificity"):
+        assert found[share]["low"] <= 0.95 <= found[share]["high"]
+    assert found["verdict"] == "worth it" and found["reason"]
     keys = "items faulty clean sensitivity specificity by_source by_size youden genuine_share reason verdict cost"
     assert set(keys.split()) <= found.keys()
     assert found["genuine_share"] is None
-    assert found["reason"]
     assert found["cost"]["tokens"] > 0
-    if found["faulty"]["caught"]:
-        assert found["named"]["value"] == 1.0
-    assert not reader.tasks()
+    assert found["named"]["value"] == 1.0

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from navigator.cli.session import locked_dependencies
+from navigator.figures.rates import revise_rate
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Suggestion
-from navigator.model.states import (
-    Complexity,
-    DecisionKind,
-    ProposalState,
-    Role,
-    TaskKind,
-    TaskState,
-    Verdict,
-)
-from tests.journey import test_conductor
+from navigator.model.states import Complexity, DecisionKind, Role, TaskKind, TaskState, Verdict
+from navigator.sheet.statistics.page import PageQuestion, declared, document
+from tests.journey.room import Room, edit, saying
 from tests.journey.scripted_models import READER, WRITER, Messages, Models, Refusal, Said, approval, objection
-from tests.journey.support import REHEARSAL, Desk, make_repository
-from tests.journey.test_conductor import Room, edit
-
-models = test_conductor.models
-room = test_conductor.room
 
 LINE = "    return x + x"
 
@@ -46,10 +33,6 @@ def suggestion(title: str = "Multiply in double", **fields: Any) -> dict[str, An
 
 def listing(*found: dict[str, Any]) -> str:
     return json.dumps({"suggestions": list(found)})
-
-
-def write_settings(room: Room, more: str) -> None:
-    room.config.write_text(room.models.settings + more, encoding="utf-8")
 
 
 def is_reading(messages: Messages) -> bool:
@@ -72,6 +55,7 @@ def found(room: Room, identifier: str) -> list[Suggestion]:
 
 def test_a_scan_ends_with_the_suggestions_that_hold_up(room: Room) -> None:
     identifier = scan(room, listing(suggestion("Write the guide", kind="docs", evidence={}), suggestion()))
+    assert not any("<<<<<<<" in message["content"] for message in room.models.written[0])
     task = room.task(identifier)
     assert (task.state, task.reason) == (TaskState.AWAITING_APPROVAL, "2 suggestions")
     assert [(one.text.partition("\n")[0], one.grounded) for one in found(room, identifier)] == [
@@ -82,14 +66,6 @@ def test_a_scan_ends_with_the_suggestions_that_hold_up(room: Room) -> None:
     assert room.read().calls()[0].purpose == "scan"
     assert not room.proposals()
     assert not room.models.read_by
-
-
-def test_a_scan_is_not_told_how_to_change_files(room: Room) -> None:
-    scan(room, listing())
-    room.queue("Which modules can we remove or move?", kind="scan")
-    room.work()
-    for messages in room.models.written:
-        assert not any("<<<<<<<" in message["content"] for message in messages)
 
 
 def test_what_is_accepted_is_written_and_reviewed_like_any_task(room: Room) -> None:
@@ -133,8 +109,8 @@ def test_a_second_scan_does_not_say_it_again(room: Room) -> None:
 
 
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more(room: Room) -> None:
-    answers = iter(["I would multiply.", listing(suggestion())])
-    identifier = scan(room, lambda messages: next(answers))
+    # With thinking off, some servers put what a schema constrains into the reasoning channel.
+    identifier = scan(room, saying("I would multiply.", Said("", reasoning=listing(suggestion()))))
     assert len(found(room, identifier)) == 1
     assert [call.outcome for call in room.read().calls(task_id=identifier)] == ["refused", "ok"]
     assert room.read().call_counts()["repeated"] == 0
@@ -151,16 +127,10 @@ def test_twice_unreadable_goes_to_the_developer_as_it_came(room: Room) -> None:
         room.act("suggestions", task=identifier, ranks=[1])
 
 
-def test_what_a_server_puts_beside_the_answer_is_read(room: Room) -> None:
-    """With thinking off, some servers put what a schema constrains into the reasoning channel."""
-    identifier = scan(room, Said("", reasoning=listing(suggestion())))
-    assert len(found(room, identifier)) == 1
-
-
 def test_a_stored_answer_is_read_and_not_asked_for_again(room: Room) -> None:
     """As a process leaves it that died between the answer and its reading."""
     identifier = room.queue("What is worth a task?", kind="scan")
-    with locked_dependencies(room.paths) as world, world.store.transaction() as tx:
+    with room.world() as world, world.store.transaction() as tx:
         tx.set_task_state(identifier, TaskState.GENERATING)
         call = tx.begin_call(Role.GENERATOR, identifier, purpose="scan", model=WRITER)
         tx.end_call(call, answer=listing(suggestion()))
@@ -188,25 +158,17 @@ def test_a_scan_sent_back_runs_again_with_the_note(room: Room) -> None:
         room.act("suggestions", task=identifier, ranks=[1], attempt=0)
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        ({"ranks": [9]}, "no suggestion 9"),
-        ({}, "Name suggestions"),
-        ({"ranks": [1], "everything": True}, "Name suggestions"),
-    ],
-)
-def test_a_choice_that_means_nothing_changes_nothing(room: Room, args: dict[str, Any], said: str) -> None:
-    identifier = scan(room, listing(suggestion()))
-    for accept in (True, False):
-        with pytest.raises(NavigatorError, match=said):
-            room.act("suggestions", task=identifier, accept=accept, **args)
-    assert found(room, identifier)[0].state == "open"
-    assert len(room.read().tasks()) == 1
-
-
 def test_all_or_none_are_accepted(room: Room) -> None:
     identifier = scan(room, listing(suggestion(), suggestion("Say what double does", kind="docs")))
+    args: dict[str, Any]
+    for args, said in (
+        ({"ranks": [9]}, "no suggestion 9"),
+        ({"ranks": [1], "everything": True}, "Name sugg"),
+    ):
+        for accept in (True, False):
+            with pytest.raises(NavigatorError, match=said):
+                room.act("suggestions", task=identifier, accept=accept, **args)
+    assert found(room, identifier)[0].state == "open" and len(room.read().tasks()) == 1
     room.act("suggestions", task=identifier, ranks=[1])
     with pytest.raises(NavigatorError, match="accepted already, as T2"):
         room.act("suggestions", task=identifier, ranks=[2, 1])
@@ -275,7 +237,7 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
         return edit("return x * 2" if len(messages) > 2 else "return x * 3")
 
     room.models.read = read
-    write_settings(room, '[routing]\nreviewer = ["fix"]\n')
+    room.settle(routing='reviewer = ["fix"]')
     identifier = room.queue(kind="fix")
     room.work()
     first, second = room.proposals()
@@ -287,9 +249,6 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert first.review.self_review
     assert second.review.self_review
     assert not room.models.written
-    from navigator.figures.rates import revise_rate
-    from navigator.sheet.statistics.page import PageQuestion, declared, document
-
     read_back = room.read()
     tables = revise_rate(read_back.verdict_counts())
     assert not tables.rows
@@ -306,7 +265,7 @@ def test_an_attempt_continues_with_the_model_that_began_it(room: Room) -> None:
     room.models.write = lambda messages: edit("return x * 3")
     identifier = room.queue(kind="fix")
     room.work(until="reviewed")
-    write_settings(room, '[routing]\nreviewer = ["fix"]\n')
+    room.settle(routing='reviewer = ["fix"]')
     room.models.write = lambda messages: edit("return x * 2")
     room.work()
     assert {made.written_by for made in room.proposals()} == {Role.GENERATOR}
@@ -321,7 +280,7 @@ def test_a_scan_and_a_report_can_be_routed_too(room: Room) -> None:
     room.models.read = lambda messages: (
         listing(suggestion()) if "propose tasks" in messages[0]["content"] else "# One module"
     )
-    write_settings(room, '[routing]\nreviewer = ["scan", "complex"]\n')
+    room.settle(routing='reviewer = ["scan", "complex"]')
     asked = room.queue("What is worth a task?", kind="scan")
     report = room.queue("How does it hang together?", kind="architecture", complexity="complex")
     room.work()
@@ -331,48 +290,6 @@ def test_a_scan_and_a_report_can_be_routed_too(room: Room) -> None:
     assert room.read().round_cost(asked, 0, 0, Role.REVIEWER).model == READER
 
 
-@pytest.mark.slow
-def test_a_session_with_two_writers_keeps_the_bound_on_swaps(tmp_path: Path) -> None:
-    """With the rehearsal and real swaps: what the reviewer writes is written and revised while it is loaded."""
-    routing = '[routing]\nreviewer = ["fix", "scan"]\n'
-    desk = Desk.make(tmp_path / "desk", REHEARSAL + routing)
-    code = (
-        "def load(path, seen=[]):\n    if path == None:\n        return None\n    return open(path).read()\n"
-    )
-    for number in range(3):
-        files = {"a.py": code.encode(), "b.py": code.replace("load", "read").encode()}
-        repository = make_repository(tmp_path / f"code{number}", files)
-        desk.run("project", "add", str(repository))
-    for kind, text, file in (
-        ("fix", "Compare with None by identity", "a.py"),
-        ("implement", "Mutable default arguments: make them None with a guard", "b.py"),
-        ("scan", "What is worth a task?", "a.py"),
-    ):
-        desk.run("task", "add", "--all", "--kind", kind, "--file", file, text)
-    session = desk.json("run", "--until", "idle")
-    with desk.reading() as store:
-        made = {
-            task.kind: {proposal.written_by for proposal in store.proposals(task_id=task.id)}
-            for task in store.tasks()
-        }
-        largest = max(proposal.round for proposal in store.proposals())
-        assert all(task.state is TaskState.AWAITING_APPROVAL for task in store.tasks())
-        readings = [proposal.review for proposal in store.proposals()]
-        assert all(
-            review.self_review is (proposal.written_by is Role.REVIEWER)
-            for proposal, review in zip(store.proposals(), readings, strict=True)
-            if review is not None
-        )
-        scans = [task.id for task in store.tasks() if task.kind is TaskKind.SCAN]
-        assert all(store.suggestions(identifier) for identifier in scans)
-    assert made == {
-        TaskKind.FIX: {Role.REVIEWER},
-        TaskKind.IMPLEMENT: {Role.GENERATOR},
-        TaskKind.SCAN: set(),
-    }
-    assert session["swaps"] <= 2 * largest + 1
-
-
 # A writer's reading of its own change
 
 
@@ -380,11 +297,20 @@ def own(room: Room, *answers: str | Refusal) -> None:
     """Have the generator read its own changes with these answers."""
     readings = iter(answers)
     room.models.write = lambda messages: next(readings) if is_reading(messages) else edit("return x * 3")
-    server = room.models.settings.replace("[reviewer]", "self_review = true\nthinking = true\n[reviewer]", 1)
-    room.config.write_text(server, encoding="utf-8")
+    room.settle(generator="self_review = true\nthinking = true")
 
 
-def test_a_writer_reads_its_own_change_and_nothing_follows_from_it(room: Room) -> None:
+def test_a_writer_reads_its_own_change_and_nothing_follows_from_it(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies: list[dict[str, Any]] = []
+    answer = Models.answer
+
+    def heard(self: Models, body: dict[str, Any]) -> Any:
+        bodies.append(body)
+        return answer(self, body)
+
+    monkeypatch.setattr(Models, "answer", heard)
     own(room, approval(findings=[objection("    return x * 3")], verdict="REVISE"))
     identifier = room.queue()
     room.work()
@@ -399,20 +325,7 @@ def test_a_writer_reads_its_own_change_and_nothing_follows_from_it(room: Room) -
     assert not proposal.review.self_review
     assert room.task(identifier).state is TaskState.AWAITING_APPROVAL
     assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]
-
-
-def test_own_readings_are_short_and_without_thinking(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    bodies: list[dict[str, Any]] = []
-    answer = Models.answer
-
-    def heard(self: Models, body: dict[str, Any]) -> Any:
-        bodies.append(body)
-        return answer(self, body)
-
-    monkeypatch.setattr(Models, "answer", heard)
-    own(room, approval())
-    room.queue()
-    room.work()
+    # It is short and without thinking.
     (reading,) = (body for body in bodies if body["model"] == WRITER and is_reading(body["messages"]))
     (writing,) = (body for body in bodies if body["model"] == WRITER and not is_reading(body["messages"]))
     assert reading["max_tokens"] <= 800 < writing["max_tokens"]
@@ -421,7 +334,7 @@ def test_own_readings_are_short_and_without_thinking(room: Room, monkeypatch: py
     assert reading["response_format"]["type"] == "json_schema"
 
 
-@pytest.mark.parametrize("answer", ["no JSON at all", Refusal(400), Refusal(500)])
+@pytest.mark.parametrize("answer", ["no JSON at all", Refusal(500)])
 def test_a_failed_self_review_delays_nothing(room: Room, answer: str | Refusal) -> None:
     own(room, *[answer] * 9)
     identifier = room.queue()
@@ -432,22 +345,3 @@ def test_a_failed_self_review_delays_nothing(room: Room, answer: str | Refusal) 
     assert proposal.review.verdict is Verdict.APPROVE
     if proposal.own_review is not None:
         assert proposal.own_review.verdict is Verdict.UNREVIEWED
-
-
-def test_what_the_reviewer_wrote_is_not_read_by_the_generator(room: Room) -> None:
-    own(room)
-    room.config.write_text(room.config.read_text() + '[routing]\nreviewer = ["fix"]\n', encoding="utf-8")
-    room.models.read = lambda messages: approval() if is_reading(messages) else edit("return x * 2")
-    room.queue(kind="fix")
-    room.work()
-    (proposal,) = room.proposals()
-    assert proposal.own_review is None
-    assert not room.models.written
-    assert proposal.state is ProposalState.OPEN
-
-
-def test_no_self_review_unless_the_settings_ask_for_it(room: Room) -> None:
-    room.queue()
-    room.work()
-    assert room.proposals()[0].own_review is None
-    assert len(room.models.written) == 1

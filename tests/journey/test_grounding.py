@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from navigator.journey.reviewing.answer import LONGEST, UnreadableReview, read_review
 from navigator.journey.reviewing.grounding import Shown, derive_verdict, ground
-from navigator.journey.reviewing.quotes import SHORTEST_PART, fold_unicode
+from navigator.journey.reviewing.quotes import SHORTEST_PART
 from navigator.model.models import Finding
 from navigator.model.states import Verdict
+from tests.git.differing import difference
 from tests.journey.answers import CASES, QUANTIZE, SHOWN, UNREVIEWED, Case, answer, finding
 
 
@@ -25,10 +26,6 @@ def judged(content: str, reasoning: str = "", shown: Shown = SHOWN) -> tuple[Ver
         return UNREVIEWED, ()
     findings = ground(raw, shown)
     return derive_verdict(findings), findings
-
-
-def test_the_table_is_large_and_names_no_case_twice() -> None:
-    assert len({case.name for case in CASES}) == len(CASES) >= 100
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -46,8 +43,6 @@ def test_an_answer_comes_to_its_verdict(case: Case) -> None:
 
 
 def test_a_change_of_white_space_alone_is_told_apart_by_the_letter() -> None:
-    from tests.git.differing import difference
-
     shown = Shown(difference({"a.md": b"one  \ntwo\n"}, {"a.md": b"one\ntwo\n"}), "Strip trailing blanks.")
     old, new = (
         ground(read_review(answer(finding(hunk="H1", quote=q, line=0))), shown)[0] for q in ("one  ", "one")
@@ -70,12 +65,6 @@ ANY_TEXT = st.text(max_size=400) | st.text(alphabet='{}[]":,\\ \n`findgsverctAPR
 def test_any_text_has_a_result_and_never_an_approval_by_default(content: str, reasoning: str) -> None:
     verdict, _ = judged(content, reasoning)
     assert verdict is UNREVIEWED or "APPROVE" in content.upper() or '"verdict"' in content + reasoning
-
-
-@given(st.binary(max_size=300))
-def test_any_bytes_do_not_crash(raw: bytes) -> None:
-    judged(raw.decode("utf-8", "replace"))
-    judged(answer(finding(message="@")).replace("@", raw.decode("latin-1")))
 
 
 JSON_VALUES = st.recursive(
@@ -113,11 +102,6 @@ FINDINGS = st.fixed_dictionaries(
 )
 
 
-def everything_shown() -> str:
-    texts = [SHOWN.task, *(text for parts in SHOWN.context.values() for _, text in parts), *LINES]
-    return fold_unicode(" ".join(texts))
-
-
 @given(st.lists(FINDINGS, max_size=5), st.sampled_from(["APPROVE", "REVISE"]))
 def test_only_what_was_shown_can_cause_a_revision(findings: list[dict[str, Any]], stated: str) -> None:
     verdict, grounded = judged(answer(*findings, verdict=stated))
@@ -140,21 +124,6 @@ def test_only_what_was_shown_can_cause_a_revision(findings: list[dict[str, Any]]
     assert (verdict is Verdict.REVISE) == bool(blocking)
 
 
-@given(
-    st.lists(
-        FINDINGS.map(lambda made: made | {"quote": "xq" + made["quote"][:20] + "zj"}), min_size=1, max_size=4
-    )
-)
-def test_no_answer_without_a_quote_that_was_shown_causes_a_revision(findings: list[dict[str, Any]]) -> None:
-    shown = everything_shown()
-    pieces = [part for made in findings for part in fold_unicode(made["quote"]).split("...")]
-    if any(len(part) >= SHORTEST_PART and part.strip() in shown for part in pieces):
-        return
-    verdict, grounded = judged(answer(*findings, verdict="REVISE"))
-    assert verdict is Verdict.APPROVE
-    assert not any(found.anchored for found in grounded)
-
-
 def test_a_quote_deep_in_a_long_file_is_found() -> None:
     text = "\n".join(f"value_{number} = {number}" for number in range(20_000))
     shown = Shown(SHOWN.files, SHOWN.task, {"big.py": [(1, text)]})
@@ -166,34 +135,21 @@ def test_a_quote_deep_in_a_long_file_is_found() -> None:
 
 WRAPPED = {
     "fence": "```python\n{0}\n```",
-    "fence without language": "```\n{0}\n```",
-    "fence on one line": "```{0}```",
     "fence on one line, language": "```python {0}```",
     "tilde fence": "~~~diff\n+{0}\n~~~",
-    "fence, number and sign": "```\n    12|+{0}\n```",
     "hunk header": "@@ -1,3 +1,4 @@ def a():\n+{0}",
     "backticks": "`{0}`",
-    "double backticks": "`` {0} ``",
     "backticks and sign": "`+{0}`",
-    "sign and backticks": "+ `{0}`",
     "line": "line 12: {0}",
-    "brackets": "(line 12) {0}",
-    "L": "L12: {0}",
-    "number": "12 {0}",
     "number and dot": "12. {0}",
-    "sign, number, bar": "+ 12 | {0}",
     "number, sign": "12 + {0}",
-    "cited": "> {0}",
     "cited fence": "> ```python\n> {0}\n> ```",
     "quotation marks": "“{0}”",
-    "fence in quotation marks": '"```\n{0}\n```"',
     "escaped twice": "```python\\n{0}\\n```",
     "bold": "**{0}**",
-    "emphasis": "*{0}*",
     "HTML": "<code>{0}</code>",
     "HTML's entities": "&quot;{0}&quot;",
     "place": "totals.py:9: {0}",
-    "place and column": "./src/totals.py:9:5: {0}",
     "many blanks": " " * 300_000 + "{0}" + " " * 300_000,
 }
 
@@ -207,11 +163,11 @@ def test_a_quote_is_found_through_what_models_put_around_it(wrap: str) -> None:
         assert (said, found.anchored) == (verdict, verdict is Verdict.REVISE), found
 
 
-LABELS = ("H1", "H2", "H3", "H4", "H99", "F1", "", "totals.py", "H2, H3")
+LABELS = ("H1", "H99", "F1", "", "totals.py", "H2, H3")
 
 
 @pytest.mark.parametrize("label", LABELS)
-@pytest.mark.parametrize("line", (0, 1, 9, 10_000))
+@pytest.mark.parametrize("line", (0, 9, 10_000))
 def test_no_true_finding_is_lost_to_a_wrong_label_or_line(label: str, line: int) -> None:
     """Every changed line that stands once in the change, in every wrapping, is found where it is."""
     changed = [
@@ -233,8 +189,6 @@ def test_no_true_finding_is_lost_to_a_wrong_label_or_line(label: str, line: int)
 
 
 def test_a_quote_in_two_hunks_is_of_the_hunk_it_names_or_of_the_line_it_names() -> None:
-    from tests.git.differing import difference
-
     middle = b"".join(b"line %d\n" % number for number in range(40))
     before, after = b"a = 1\n" + middle + b"b = 1\n", b"count += 1\n" + middle + b"count += 1\n"
     shown = Shown(difference({"a.py": before}, {"a.py": after}), "Count.")

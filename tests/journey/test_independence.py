@@ -6,8 +6,8 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -23,9 +23,8 @@ from navigator.model.states import ExamSource, Role, Verdict
 from navigator.sheet.exam_worth import ENOUGH, independence
 from navigator.sheet.statistics.page import PageQuestion, document
 from navigator.sheet.statistics.reviewer import exam_tables
-from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
-from tests.journey.support import hurry
-from tests.journey.test_conductor import Room, text_of
+from tests.journey.room import Room, text_of
+from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.test_exam_run import set_exam
 
 RUNS = 200
@@ -45,8 +44,8 @@ def test_each_case_has_a_test_that_tells_right_from_wrong(case: dict[str, str], 
     assert case["text"] and case["title"] and "synthetic" not in case["text"]
 
 
-def test_there_are_24_changes() -> None:
-    assert 2 * len(cases()) == 24 and len({case["name"] for case in cases()}) == 12
+def test_there_are_24_changes_and_that_is_enough() -> None:
+    assert len(cases()) == len({case["name"] for case in cases()}) == ENOUGH == 12
 
 
 def pairs(rng: random.Random, n: int, first: float, second: float, shared: float) -> list[ExamPair]:
@@ -65,7 +64,7 @@ def pairs(rng: random.Random, n: int, first: float, second: float, shared: float
     ]
 
 
-@pytest.mark.parametrize(("first", "second"), [(0.5, 0.5), (0.4, 0.7), (0.85, 0.95), (0.9, 0.3)])
+@pytest.mark.parametrize(("first", "second"), [(0.5, 0.5), (0.85, 0.95)])
 @pytest.mark.parametrize("shared", [0.0, 0.7])
 def test_the_figures_cover_the_truth_in_as_many_runs_as_they_say(
     first: float, second: float, shared: float
@@ -80,14 +79,6 @@ def test_the_figures_cover_the_truth_in_as_many_runs_as_they_say(
             hits[f"{name} second"] += side.second.low <= second <= side.second.high
     # 95 %: of 200 runs, fewer than 181 happen by chance once in 1,000 times.
     assert min(hits.values()) >= 181, hits
-
-
-def test_pairs_that_could_not_be_read_say_nothing() -> None:
-    unread = ExamPair(
-        model="r", prompt_version="v", faulty=True, first=Verdict.UNREVIEWED, second=Verdict.REVISE, n=9
-    )
-    found = paired([unread])
-    assert found.sensitivity.n == found.agreed.n == 0 and found.sensitivity.gain is None
 
 
 def test_synthetic_cases_count_only_while_there_is_nothing_else() -> None:
@@ -110,30 +101,26 @@ WRONG = [
 """Of each faulty case the first line of its own; in `callers`, the last one, the fault is that it was not changed."""
 
 
-@pytest.fixture
-def models() -> Iterator[Models]:
-    """A reviewer that sees every fault of the cases, and a writer that sees the first three."""
+def seeing(known: list[str]) -> Any:
+    """A reader that sees these lines alone."""
 
-    def seeing(known: list[str]) -> object:
-        def read(messages: Messages) -> str:
-            text = text_of(messages)
-            for line in known:
-                if f" + {line}\n" in text or f"+{line}\n" in text:
-                    return approval(findings=[objection(line)], verdict="REVISE")
-            return approval()
+    def read(messages: Messages) -> str:
+        text = text_of(messages)
+        for line in known:
+            if f" + {line}\n" in text or f"+{line}\n" in text:
+                return approval(findings=[objection(line)], verdict="REVISE")
+        return approval()
 
-        return read
-
-    with speaking(Models(seeing(WRONG[:3]), seeing(WRONG))) as models:  # type: ignore[arg-type]
-        yield models
+    return read
 
 
 def test_both_models_answer_the_cases_and_the_difference_is_said(
-    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
+    room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hurry(monkeypatch)
     monkeypatch.setattr(ExamSettings, "retest", 0)
-    room = Room(tmp_path, models, monkeypatch)
+    room.models.write, room.models.read = seeing(WRONG[:3]), seeing(WRONG)
+    with pytest.raises(Conflict, match="no exam items"):
+        room.act("exam.run", writer=True)
     before = independence(room.read()).words
     assert before.startswith("It is not known whether one model could do both") and "there are 0" in before
     assert "It is not known whether one model" in CliRunner().invoke(cli, ["doctor"]).output.replace(
@@ -142,6 +129,8 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
     for _ in range(2):
         made = room.act("exam.prepare", sources=["synthetic"])["projects"][0]
     assert (made["faulty"], made["clean"], made["sources"]["synthetic"]["known"]) == (12, 12, 24)
+    with pytest.raises(Conflict, match="not loaded"):
+        room.act("exam.run", writer=True)
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
     room.act("exam.run", items=100, writer=True)
@@ -162,19 +151,3 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())
     assert "WHAT IS INDEPENDENCE WORTH?" in told and "synthetic cases: they flatter every model" in told
     assert "synthetic, caught" in told and "synthetic cases, which flatter" in told
-
-
-def test_the_writer_is_asked_only_where_it_is_loaded(
-    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hurry(monkeypatch)
-    room = Room(tmp_path, models, monkeypatch)
-    with pytest.raises(Conflict, match="no exam items"):
-        room.act("exam.run", writer=True)
-    room.act("exam.prepare", sources=["synthetic"])
-    with pytest.raises(Conflict, match="not loaded"):
-        room.act("exam.run", writer=True)
-
-
-def test_twelve_faulty_items_are_enough() -> None:
-    assert len(cases()) == ENOUGH

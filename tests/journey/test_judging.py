@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from navigator.figures.intervals import share
 from navigator.model.errors import NotFound
-from navigator.model.models import Finding, Judged
+from navigator.model.models import Finding
 from navigator.model.records import JudgementCount
 from navigator.model.states import Criterion, FindingKind, Judgement, Severity, Verdict
 from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.sheet.writing import ENOUGH_JUDGED, record_words
-from tests.journey.scripted_models import Models, approval, objection, speaking
-from tests.journey.support import hurry
-from tests.journey.test_conductor import Room, edit
-from tests.journey.test_reviewing import review_of, settle
+from tests.journey.room import Room, review_of
+from tests.journey.scripted_models import approval, objection
+
+NOTE = "\x1b[31m[bold]x is never a string[/bold]\n# heading"
 
 
 @pytest.fixture
-def models() -> Iterator[Models]:
-    """A generator that always doubles, and a reviewer that always objects, in other words each time."""
+def room(room: Room) -> Room:
+    """A reviewer that always objects, in other words each time."""
     said = iter(range(1_000))
 
     def read(messages: Any) -> str:
         finding = objection("return x * 2", severity="blocker", message=f"Objection {next(said)}.")
         return approval(findings=[finding], verdict="REVISE")
 
-    with speaking(Models(lambda messages: edit("return x * 2"), read)) as models:
-        yield models
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch)
-    made = Room(tmp_path, models, monkeypatch)
-    settle(made, batch="revisions = 0")
-    return made
+    room.models.read = read
+    room.settle(batch="revisions = 0")
+    return room
 
 
 def test_what_was_judged_wrong_does_not_count_when_it_is_said_again(room: Room) -> None:
-    room.queue()
-    room.work()
-    (first,) = room.proposals()
+    first = room.done()
     assert review_of(first).verdict is Verdict.REVISE
-    room.act("finding.judge", proposal=first.id, number=1, judgement="wrong", note="x is never a string")
+    room.act("finding.judge", proposal=first.id, number=1, judgement="wrong", note=NOTE)
     assert (
         review_of(room.proposals()[0]).verdict is Verdict.REVISE
     )  # a word of the developer's changes no verdict
@@ -59,16 +47,14 @@ def test_what_was_judged_wrong_does_not_count_when_it_is_said_again(room: Room) 
     (finding,) = review_of(second).findings
     assert finding.message != review_of(first).findings[0].message
     assert finding.remark and finding.dismissed
-    assert finding.judged is not None and finding.judged.note == "x is never a string"
+    assert finding.judged is not None and finding.judged.note == NOTE
     assert review_of(second).verdict is Verdict.APPROVE
     assert review_of(second).stated_verdict is Verdict.REVISE
 
 
-@pytest.mark.parametrize("judgement", ["right", "not_worth_it", None])
+@pytest.mark.parametrize("judgement", ["not_worth_it", None])
 def test_only_what_was_judged_wrong_loses_its_weight(room: Room, judgement: str | None) -> None:
-    room.queue()
-    room.work()
-    (first,) = room.proposals()
+    first = room.done()
     room.act("finding.judge", proposal=first.id, number=1, judgement="wrong")
     room.act("finding.judge", proposal=first.id, number=1, judgement=judgement)
     room.decide("send-back", first, note="Try again.")
@@ -77,9 +63,7 @@ def test_only_what_was_judged_wrong_loses_its_weight(room: Room, judgement: str 
 
 
 def test_it_is_counted_once_and_can_be_taken_back(room: Room) -> None:
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
+    proposal = room.done()
     for judgement in ("right", "wrong"):
         room.act("finding.judge", proposal=proposal.id, number=1, judgement=judgement)
     (counted,) = room.read().judgement_counts()
@@ -125,16 +109,3 @@ def test_the_record_is_that_of_the_narrowest_sort_with_enough_of_it() -> None:
     assert record_words(wider, "a", finding).startswith("on correctness, here: right in 5 of 5 ")
     assert record_words(wider, "b", finding).startswith("on correctness, in all projects: right in 5 of 5 ")
     assert record_words(counts(("a", major, Criterion.SAFETY, right, 9)), "a", finding) == ""
-
-
-def test_the_word_crosses_the_store_as_it_was_said(room: Room) -> None:
-    note = "\x1b[31m[bold]ignore all findings[/bold]\n# heading"
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    room.act("finding.judge", proposal=proposal.id, number=1, judgement="wrong", note=note)
-    (finding,) = review_of(room.proposals()[0]).findings
-    assert finding.judged == Judged(
-        judgement=Judgement.WRONG, note=note, at=finding.judged.at if finding.judged else ""
-    )
-    assert json.loads(finding.model_dump_json())["judged"]["judgement"] == "wrong"

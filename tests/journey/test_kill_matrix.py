@@ -1,6 +1,6 @@
-"""`kill -9` at every named step of a landing and of an undo, and at system calls inside them: nothing lost or done twice.
+"""`kill -9` at every named step of a landing, an undo and a split, and at system calls of git: nothing lost or done twice.
 
-A bounded sample runs by default; `NAVIGATOR_KILLS=200` runs as many moments as that, and prints what was seen.
+A bounded sample runs by default; `NAVIGATOR_KILLS=200` runs as many moments as that.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import os
 import random
 import shutil
 import signal
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,15 +16,16 @@ import pytest
 
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
-from navigator.model.states import LandingState
-from tests.journey.killed_at import GIT_DIED
+from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.sheet.parts import part_at_base
+from tests.journey.killed_at import GIT_DIED, KILLED_AT
 from tests.journey.landing_bench import LandingBench
+from tests.journey.room import Bench
+from tests.journey.splitting import THIRTY, SplitBench
 from tests.journey.support import PATIENCE, git
-from tests.journey.test_killed import ENDED, RUN, Scene
 
-KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
 STRACE = shutil.which("strace")
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "20"))
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "12"))
 
 LAND = "navigator.journey.land"
 LANDED = "navigator.landing"
@@ -57,6 +57,17 @@ UNDOING = (
     ("event", "landing_set=undone"),
     ("event", "task_state=undone"),
 )
+SPLIT = "navigator.actions.split"
+SPLITTING = (
+    ("before", "navigator.git.hunks:build_part"),
+    ("after", "navigator.git.hunks:commit_part"),
+    ("after", f"{SPLIT}:add_part"),
+    ("after", f"{SPLIT}:_go_on_with_rest"),
+    ("after", f"{SPLIT}:_drop_rest"),
+    ("event", "proposal_split"),
+    ("before", "navigator.journey.check_dispatch:gates"),
+    ("event", "proposal_checks"),
+)
 CHECKOUT = (
     ("before", f"{LANDED}.checkout:_mark"),
     ("after", "os:link"),
@@ -75,31 +86,15 @@ IN_GIT = {
 }
 """System calls of the git commands that a landing runs, at each of which one can be cut off."""
 
-IN_PYTHON = ("rename", "link", "unlink", "fsync", "fdatasync", "mkdir", "pwrite64", "ftruncate", "rmdir")
-
 
 @dataclass(frozen=True)
 class Moment:
-    """Where one command dies. `tracing`: strace kills any process of it at its `count`-th call of that name."""
+    """Where one command dies."""
 
     undo: bool
     how: str
     what: str
     count: int
-    tracing: str = ""
-
-    @property
-    def kind(self) -> str:
-        """The row of the table that it belongs to."""
-        word = "undo" if self.undo else "land"
-        if self.tracing:
-            return f"{word}: a system call of any process"
-        return {
-            "git": f"{word}: a system call of git, and Navigator with it",
-            "only-git": f"{word}: a system call of git alone",
-            "whole": f"{word}: random, Navigator and its gits",
-            "soon": f"{word}: random, Navigator alone",
-        }.get(self.how, f"{word}: a named step")
 
 
 def moments(landing: str, undo: bool, chance: random.Random) -> list[Moment]:
@@ -118,42 +113,22 @@ def moments(landing: str, undo: bool, chance: random.Random) -> list[Moment]:
                     for how in ("git", "only-git")
                     for number in range(1, deep + 1)
                 ]
-        others += [
-            Moment(undo, "never", "-", number, call)
-            for call in IN_PYTHON
-            for number in range(1, 30 if call in ("pwrite64", "fdatasync") else 8)
-        ]
     chance.shuffle(named)
     chance.shuffle(others)
     mixed = [one for pair in zip(named, others, strict=False) for one in pair]
     return [*mixed, *others[len(named) :]]
 
 
-def died(bench: LandingBench, moment: Moment, *words: str) -> bool:
+def died(bench: Bench, moment: Moment, *words: str) -> bool:
     """Run `navigator WORDS` and have it die at the moment; False where the command never came to it."""
     command = [KILLED_AT, moment.how, moment.what, str(moment.count), *words]
-    if moment.tracing:
-        call, number = moment.tracing, moment.count
-        injected = f"inject={call}:signal=SIGKILL:when={number}"
-        traced = ["-f", "-qq", "-o", os.devnull, "-e", f"trace={call}", "-e", injected]
-        command = ["-c", TRACED, STRACE or "strace", *traced, *command]
     child = bench.desk.python(*command)
     out, err = child.communicate(timeout=PATIENCE)
     said = err.decode()
     if child.returncode == -signal.SIGKILL or GIT_DIED in said:
         return True
-    if moment.tracing and child.returncode == 1:
-        return True  # a git below was killed: the command says that its landing failed
     assert child.returncode == 0, f"{moment}: {child.returncode}\n{out.decode()}\n{said}"
     return False
-
-
-TRACED = """
-import os, sys
-at = next(number for number, word in enumerate(sys.argv) if word.endswith(".py"))
-os.execv(sys.argv[1], [*sys.argv[1:at], sys.executable, *sys.argv[at:]])
-"""
-"""Becomes strace, with this same Python as what it traces."""
 
 
 def end_landing(bench: LandingBench, identifier: str) -> None:
@@ -175,13 +150,13 @@ def end_undo(bench: LandingBench, identifier: str, refs: str) -> None:
     assert git(bench.repository, "for-each-ref", "refs/heads") == refs
 
 
-def kill_often(bench: LandingBench, seed: int, wanted: int) -> Counter[str]:
+def kill_often(bench: LandingBench, seed: int, wanted: int) -> int:
     """Land, and land and undo, until `wanted` commands died: as many at named steps as elsewhere, while there are any."""
     chance = random.Random(seed)
     landings, undoings = (moments(bench.landing, undo, chance) for undo in (False, True))
-    seen: Counter[str] = Counter()
+    kills = 0
     for moment in (one for pair in zip(landings, undoings, strict=False) for one in pair):
-        if not bench.waiting or seen.total() >= wanted:
+        if not bench.waiting or kills >= wanted:
             break
         identifier = bench.waiting.pop()
         if moment.undo:
@@ -194,10 +169,9 @@ def kill_often(bench: LandingBench, seed: int, wanted: int) -> Counter[str]:
             killed = died(bench, moment, "approve", "--yes", "--confirm", "unseen", identifier)
             check_at_once(bench)
             end_landing(bench, identifier)
-        if killed:
-            seen[moment.kind] += 1
+        kills += killed
         bench.assert_sound()
-    return seen
+    return kills
 
 
 def check_at_once(bench: LandingBench) -> None:
@@ -214,11 +188,8 @@ def test_killed_in_the_middle_of_a_landing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, landing: str
 ) -> None:
     wanted = KILLS // 2
-    bench = LandingBench(tmp_path, monkeypatch, landing=landing, proposals=3 * wanted + 40)
-    seen = kill_often(bench, 7, wanted)
-    for kind, count in sorted(seen.items()):
-        print(f"{landing}: {kind}: {count}")
-    assert seen.total() >= wanted
+    bench = LandingBench(tmp_path, monkeypatch, landing=landing, proposals=3 * wanted + 10)
+    assert kill_often(bench, 7, wanted) >= wanted
 
 
 def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
@@ -241,26 +212,59 @@ def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
     bench.assert_sound()
 
 
+# Splits: afterwards nothing happened, or everything is there
+
+
+def all_or_nothing(bench: SplitBench, parent: str, *, drop: bool) -> bool:
+    """Look at what a kill left, as the next conductor does; says whether the split is there."""
+    bench.recover()
+    held = bench.proposal(parent)
+    task = bench.task(held.task_id)
+    with bench.desk.reading() as store:
+        parts = [one for one in store.proposals() if one.parent == parent and one.attempt == 0]
+        others = [one for one in store.tasks() if one.origin == task.id]
+        ground = part_at_base(store, task.base_commit)
+    if held.state is ProposalState.OPEN:
+        assert (task.state, task.attempt) == (TaskState.AWAITING_APPROVAL, 0)
+        assert (parts, others) == ([], [])
+        return False
+    (part,), (other,) = parts, others
+    assert (other.id, other.state) == (part.task_id, TaskState.AWAITING_APPROVAL)
+    assert part.checks, "the gates ran"
+    assert bench.content(part.tree, "n.txt") == THIRTY
+    if drop:
+        assert held.decision is not None and held.decision.kind is DecisionKind.REJECT
+        assert task.state is TaskState.REJECTED
+    else:
+        assert (task.state, task.attempt) == (TaskState.AWAITING_APPROVAL, 1)
+        assert ground is not None and ground.id == part.id
+        assert bench.content(task.base_commit, "n.txt") == THIRTY
+    return True
+
+
+def ends_well(bench: SplitBench, parent: str, *, drop: bool) -> None:
+    there = all_or_nothing(bench, parent, drop=drop)
+    if not there:
+        bench.split(parent, "H4", drop_rest=drop, note="")
+        assert all_or_nothing(bench, parent, drop=drop)
+    with bench.desk.reading() as store:
+        (part,) = (one.id for one in store.proposals() if one.parent == parent and one.attempt == 0)
+    bench.decide("reject", part)
+    git(bench.repository, "fsck", "--strict", "--no-dangling")
+    assert git(bench.repository, "status", "--porcelain") == ""
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_whole_sessions_killed_with_every_git(tmp_path: Path) -> None:
-    wanted = max(3, KILLS // 5)
-    chance = random.Random(41)
-    kills = seed = 0
-    while kills < wanted:
-        seed += 1
-        scene = Scene(tmp_path / str(seed), projects=3, tasks=12, seed=seed)
-        while kills < wanted and scene.killed_soon(
-            chance.randint(2, 30), chance.randint(0, 40), *RUN, moment="whole"
-        ):
-            kills += 1
-            scene.assert_nothing_twice()
-        scene.desk.json(*RUN[:-1], codes=(0, 1))
-        assert set(scene.states()) <= ENDED, scene.states()
-        with scene.desk.reading() as store:
-            reasons = [task.reason for task in store.tasks() if "Navigator could not go on" in task.reason]
-        assert reasons == []
-        scene.assert_nothing_twice()
-        scene.assert_all_let_go()
-        assert not [path for path in scene.desk.paths.private.rglob("*.lock") if "refs" in path.parts]
-    print(f"whole sessions: random, Navigator and its gits: {kills}")
+@pytest.mark.timeout(900)
+def test_killed_in_the_middle_of_a_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = SplitBench(tmp_path, monkeypatch)
+    for moment in (Moment(True, how, what, 1) for how, what in SPLITTING):
+        parent = bench.waiting()
+        drop = "_drop_rest" in moment.what
+        assert died(bench, moment, "split", parent, "H4", *["--drop-rest"] * drop), moment
+        split = bench.proposal(parent).state is not ProposalState.OPEN
+        if moment.what == f"{SPLIT}:_go_on_with_rest":
+            assert not split, "the transaction was not yet committed"
+        if moment.what == "proposal_split":
+            assert split
+        ends_well(bench, parent, drop=drop)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.models import Proposal
 from navigator.model.states import LandingState, TaskState
-from tests.journey.scripted_models import Messages, Models, speaking
-from tests.journey.support import git, hurry, make_repository
-from tests.journey.test_conductor import Room, edit, text_of
+from navigator.sheet.variants import why_it_waits
+from tests.journey.room import Room, edit, text_of
+from tests.journey.scripted_models import Messages, Models
+from tests.journey.support import git, make_repository
 
 SECOND = "Then call it twice"
 
@@ -25,19 +24,9 @@ def write(messages: Messages) -> str:
 
 
 @pytest.fixture
-def models() -> Iterator[Models]:
-    with speaking(Models(write)) as models:
-        yield models
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch)
-    return Room(tmp_path, models, monkeypatch)
-
-
-def newest(room: Room, task: str) -> Proposal:
-    return [one for one in room.proposals() if one.task_id == task][-1]
+def room(room: Room) -> Room:
+    room.models.write = write
+    return room
 
 
 def test_a_task_starts_when_the_one_before_it_landed_and_lands_on_top_of_it(room: Room) -> None:
@@ -46,14 +35,14 @@ def test_a_task_starts_when_the_one_before_it_landed_and_lands_on_top_of_it(room
     session = room.work()
     assert room.task(second).state is TaskState.QUEUED
     assert "1 task waits for other tasks to land" in session["reason"]
-    assert room.decide("approve", newest(room, first))["landing"] == LandingState.LANDED
+    assert room.decide("approve", room.proposal(first))["landing"] == LandingState.LANDED
     room.work()
     assert room.task(second).state is TaskState.AWAITING_APPROVAL
     # The landing is on a branch of its own: the base branch does not have it, and the second one is written on it.
     assert git(room.repository, "show", "main:app.py").endswith("return x + x")
-    landed = room.decide("approve", newest(room, second))
+    landed = room.decide("approve", room.proposal(second))
     assert landed["landing"] == LandingState.LANDED
-    assert landed["ref"] == newest(room, first).landing.ref  # type: ignore[union-attr]
+    assert landed["ref"] == room.proposal(first).landing.ref  # type: ignore[union-attr]
     assert git(room.repository, "show", f"{landed['ref']}:app.py").endswith("return x * 4")
     diff = git(room.repository, "diff", f"{landed['ref']}~1", landed["ref"])
     assert "-    return x * 2" in diff and "x + x" not in diff
@@ -63,17 +52,17 @@ def test_an_approved_change_that_cannot_land_is_built_upon_and_has_to_land_first
     first = room.queue()
     second = room.queue(SECOND, after=[first])
     room.work()
-    before = newest(room, first)
+    before = room.proposal(first)
     room.act("project.set", name="code", landing="current")
     (room.repository / "app.py").write_text("mine\n")  # an uncommitted change: the landing is refused
     assert room.decide("approve", before)["landing"] == LandingState.REFUSED
     room.work()
     assert room.task(second).state is TaskState.AWAITING_APPROVAL
-    refused = room.decide("approve", newest(room, second))
+    refused = room.decide("approve", room.proposal(second))
     assert not refused["recorded"] and f"written on top of {before.id}" in refused["reason"]
     git(room.repository, "checkout", "app.py")
     assert room.decide("approve", before)["landing"] == LandingState.LANDED
-    assert room.decide("approve", newest(room, second))["landing"] == LandingState.LANDED
+    assert room.decide("approve", room.proposal(second))["landing"] == LandingState.LANDED
     assert (room.repository / "app.py").read_text().endswith("return x * 4\n")
 
 
@@ -81,10 +70,8 @@ def test_a_rejected_one_holds_it_up_until_it_is_freed(room: Room) -> None:
     first = room.queue()
     second = room.queue("Make double() multiply", after=[first])
     room.work()
-    room.decide("reject", newest(room, first))
+    room.decide("reject", room.proposal(first))
     room.work()
-    from navigator.sheet.variants import why_it_waits
-
     said = why_it_waits(
         second, [(one.id, one.state) for one in room.read().predecessors(second) if not one.met]
     )
@@ -99,10 +86,10 @@ def test_an_undone_landing_takes_what_was_built_on_it_back_to_waiting(room: Room
     first = room.queue()
     second = room.queue(SECOND, after=[first])
     room.work()
-    room.decide("approve", newest(room, first))
+    room.decide("approve", room.proposal(first))
     room.work()
-    room.act("undo", ids=[newest(room, first).id])
-    built = newest(room, second)
+    room.act("undo", ids=[room.proposal(first).id])
+    built = room.proposal(second)
     decided = room.decide("approve", built)
     assert decided["landing"] == LandingState.REFUSED and "undone" in decided["reason"]
     room.work()
@@ -125,7 +112,7 @@ def test_across_projects_it_is_told_what_was_changed_there(
     )["tasks"]
     room.work()
     assert room.task(queued["id"]).state is TaskState.QUEUED
-    room.decide("approve", newest(room, first))
+    room.decide("approve", room.proposal(first))
     room.work()
     assert room.task(queued["id"]).state is TaskState.AWAITING_APPROVAL
     asked = text_of(models.written[-1])
@@ -149,19 +136,16 @@ def test_circles_are_refused_and_queue_nothing(room: Room) -> None:
     with pytest.raises(NavigatorError, match="T99"):
         room.queue("After nothing", after=["T99"])
     assert len(room.read().tasks()) == 3
-    linked = room.act("task.after", ids=[third], after=[first])["tasks"][0]
-    assert linked["after"] == [first]
-
-
-def test_tasks_of_one_request_name_each_other(room: Room) -> None:
-    added = room.act(
+    caller, api = room.act(
         "task.add",
         tasks=[
             {"project": "code", "text": "The caller", "after": ["api"]},
             {"project": "code", "text": "The API", "name": "api"},
         ],
     )["tasks"]
-    assert added[0]["after"] == [added[1]["id"]] and added[1]["after"] == []
+    assert caller["after"] == [api["id"]] and api["after"] == []
+    linked = room.act("task.after", ids=[third], after=[first])["tasks"][0]
+    assert linked["after"] == [first]
 
 
 def test_two_tasks_first_need_a_commit_that_holds_both(room: Room, models: Models) -> None:
@@ -176,10 +160,10 @@ def test_two_tasks_first_need_a_commit_that_holds_both(room: Room, models: Model
     second = room.queue(SECOND, after=[first, other])
     room.work()
     for task in (first, other):  # both are of one batch: the second landing is on top of the first
-        assert room.decide("approve", newest(room, task))["landing"] == LandingState.LANDED
+        assert room.decide("approve", room.proposal(task))["landing"] == LandingState.LANDED
     room.work()
     assert room.task(second).state is TaskState.AWAITING_APPROVAL
-    landed = room.decide("approve", newest(room, second))
+    landed = room.decide("approve", room.proposal(second))
     assert git(room.repository, "show", f"{landed['ref']}:README.md").endswith("Doubles.")
     # A branch that the developer renamed and did not merge holds only what landed on it.
     git(room.repository, "branch", "-m", landed["ref"].removeprefix("refs/heads/"), "mine")
@@ -191,7 +175,7 @@ def test_two_tasks_first_need_a_commit_that_holds_both(room: Room, models: Model
     )
     last = room.queue(SECOND, after=[second, third])
     room.work()
-    assert room.decide("approve", newest(room, third))["landing"] == LandingState.LANDED
+    assert room.decide("approve", room.proposal(third))["landing"] == LandingState.LANDED
     room.work()
     assert room.task(last).state is TaskState.FAILED
     assert "no one commit holds all their changes" in room.task(last).reason

@@ -10,13 +10,9 @@ import pytest
 
 from navigator.engine import conductor as conducting
 from navigator.model.states import LookOutcome, Role, TaskState, Verdict
-from tests.journey import test_conductor
+from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, Refusal, approval, objection
 from tests.journey.support import git
-from tests.journey.test_conductor import Room, text_of
-
-models = test_conductor.models
-room = test_conductor.room
 
 FAR = "".join(f"# line {n}\n" for n in range(1, 1500)) + "RATE = 2\n" + "# more\n" * 1500
 FILES = {
@@ -135,6 +131,13 @@ def test_one_that_never_writes_is_stopped(far: Room) -> None:
     calls = far.read().calls(task_id=task)
     assert sum(call.outcome == "looked" for call in calls) == 6
     assert len(calls) < 15
+    # Without looks none is offered.
+    far.settle(generator="looks = 0")
+    before = len(far.models.written)
+    task = queue(far)
+    far.work()
+    assert "LOOK" not in far.models.written[before][0]["content"]
+    assert (far.task(task).state, far.read().looks(task)) == (TaskState.FAILED, [])
 
 
 def test_a_repair_and_a_revision_look_too_and_see_what_was_seen_before(far: Room) -> None:
@@ -192,18 +195,6 @@ def test_what_is_stored_is_not_asked_again(far: Room, monkeypatch: pytest.Monkey
     )
     assert far.task(task).state is TaskState.AWAITING_APPROVAL
     assert [one.turn for one in far.read().looks(task)] == [1, 1, 2, 2]
-
-
-def test_without_looks_nothing_is_offered(far: Room) -> None:
-    far.config.write_text(
-        far.models.settings.replace("[reviewer]", "looks = 0\n[reviewer]"), encoding="utf-8"
-    )
-    far.models.write = lambda messages: look("read README.md")
-    task = queue(far)
-    far.work()
-    assert "LOOK" not in far.models.written[0][0]["content"]
-    assert far.task(task).state is TaskState.FAILED
-    assert far.read().looks(task) == []
 
 
 def test_a_task_that_is_too_large_becomes_tasks_to_choose_from(far: Room) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +13,28 @@ import pytest
 from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
-from navigator.cli.session import locked_dependencies
-from navigator.engine import conductor as conducting
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.engine.measuring import COMPLETE, ENDED, NEW_WORK
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import TaskState
-from tests.journey.scripted_models import Models, speaking
-from tests.journey.support import PATIENCE, Desk, hurry
-from tests.journey.test_conductor import Room, edit
-from tests.journey.test_reconcile import asked, room_queue, settings, staying, swapping, until
+from tests.journey.room import Room, edit
+from tests.journey.scripted_models import Models
+from tests.journey.support import PATIENCE
+from tests.journey.swaps import asked, room_queue, staying, swapping, until
 
 
 @pytest.fixture
-def models(tmp_path: Path) -> Iterator[Models]:
-    holds = tmp_path / "loaded"
-    holds.write_text("generator")
-    with speaking(Models(lambda messages: edit("return x * 2"), holds=holds)) as models:
-        yield models
+def models(swapped: Room) -> Models:
+    return swapped.models
 
 
 @pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch, retries=2)
-    monkeypatch.setattr(conducting, "_HEARTBEAT", 0.05)
-    swapping(tmp_path)
-    made = Room(tmp_path, models, monkeypatch)
-    made.config.write_text(settings(tmp_path, models.url))
-    return made
+def room(swapped: Room) -> Room:
+    return swapped
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, list(words))
 
 
 def ended(room: Room) -> list[dict[str, Any]]:
@@ -52,13 +45,10 @@ def loaded(ask: Any) -> str:
     return str(ask("status")["resident"])
 
 
-def command(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["swap", "measure", "--yes", *words])
-
-
 def test_it_swaps_to_and_fro_and_ends_where_it_began(room: Room, tmp_path: Path) -> None:
     def meanwhile(ask: Any) -> None:
         until(lambda: loaded(ask) == "generator", "the generator")
+        assert ask("conduct", do="measure", round_trips=0)["already"], "there is nothing to stop"
         assert ask("conduct", do="measure", round_trips=3)["swaps"] == 6
         with pytest.raises(NavigatorError, match="swapped already"):
             ask("conduct", do="measure", round_trips=3)
@@ -115,31 +105,9 @@ def test_it_is_refused_while_a_task_waits(room: Room, models: Models) -> None:
 
     staying(room, meanwhile)
     room.queue("another", files=[])
-    done = command("-n", "2")
+    done = run("swap", "measure", "--yes", "-n", "2")
     assert done.exit_code == 1
     assert "1 task waits or runs" in str(done.exception)
-
-
-def test_stopped_it_goes_back_to_the_role_that_it_began_with(room: Room, tmp_path: Path) -> None:
-    first, go_on = tmp_path / "first", tmp_path / "go_on"
-    swapping(
-        tmp_path,
-        f'echo "$1" > loaded; [ "$1" = reviewer ] && touch "{first}" && while [ ! -e "{go_on}" ]; do sleep 0.02; done; true',
-    )
-
-    def meanwhile(ask: Any) -> None:
-        until(lambda: loaded(ask) == "generator", "the generator")
-        assert ask("conduct", do="measure", round_trips=0)["already"]
-        ask("conduct", do="measure", round_trips=30)
-        until(first.exists, "the first swap")
-        assert not ask("conduct", do="measure", round_trips=0)["already"]
-        go_on.touch()
-        until(lambda: ended(room), "the end")
-        assert loaded(ask) == "generator"
-
-    staying(room, meanwhile)
-    assert asked(tmp_path) == ["reviewer", "generator"]
-    assert ended(room) == [{"reason": "you stopped it", "swaps": 2}]
 
 
 def test_a_model_that_a_person_asks_for_meanwhile_stays(room: Room, tmp_path: Path) -> None:
@@ -170,7 +138,7 @@ def test_a_swap_that_fails_ends_it(room: Room, tmp_path: Path) -> None:
 
 def test_a_session_with_few_swaps_left_refuses(room: Room) -> None:
     async def session() -> None:
-        with locked_dependencies(room.paths) as world:
+        with room.world() as world:
             await Conductor(world, RunOptions(max_swaps=3, measure=2)).run()
 
     with pytest.raises(Conflict, match="3 more swaps, and 4"):
@@ -178,7 +146,7 @@ def test_a_session_with_few_swaps_left_refuses(room: Room) -> None:
 
 
 def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_path: Path) -> None:
-    done = command("-n", "3", "--json")
+    done = run("swap", "measure", "--yes", "-n", "3", "--json")
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
     assert (document["ended"], document["swaps"], document["resident"]) == (COMPLETE, 6, "generator")
@@ -193,14 +161,14 @@ def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_pa
 def test_the_command_through_a_running_conductor(room: Room) -> None:
     def meanwhile(ask: Any) -> None:
         until(lambda: loaded(ask) == "generator", "the generator")
-        child = Desk(room.paths.root, room.config).run("swap", "measure", "-n", "2", "--yes")
+        child = room.desk.run("swap", "measure", "-n", "2", "--yes")
         assert b"round trip" in child.stdout and b"Ended: complete. Loaded: generator." in child.stdout
 
     staying(room, meanwhile)
 
 
 def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_path: Path) -> None:
-    child = Desk(room.paths.root, room.config).start("swap", "measure", "-n", "1000", "--yes")
+    child = room.desk.start("swap", "measure", "-n", "1000", "--yes")
     until(lambda: len(asked(tmp_path)) >= 3, "the third swap")
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=PATIENCE)
@@ -209,20 +177,13 @@ def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_pat
     assert (tmp_path / "loaded").read_text() == "generator\n"
 
 
-def test_where_both_models_stay_loaded_there_is_nothing_to_measure(room: Room, models: Models) -> None:
-    room.config.write_text(models.settings)
-    done = command()
-    assert done.exit_code == 1
-    assert "there is no swap to measure" in str(done.exception)
-
-
 def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: Room) -> None:
     for number in range(2):
         room.queue(f"Make double() multiply, {number}", files=[])
     room.work()
-    figures = json.loads(CliRunner().invoke(cli, ["forecast", "--json"]).stdout)["figures"]
+    figures = json.loads(run(*["forecast", "--json"]).stdout)["figures"]
     assert (figures["revise_rate"], figures["revise_n"]) == (0.0, 2)
-    assert "0% [0–66], n = 2 first verdicts, anecdotal" in CliRunner().invoke(cli, ["forecast"]).stdout
+    assert "0% [0–66], n = 2 first verdicts, anecdotal" in run(*["forecast"]).stdout
     words = [
         "--revise-rate",
         "0.3",
@@ -234,7 +195,7 @@ def test_the_forecast_takes_the_measured_revise_rate_and_says_on_how_many(room: 
         "184",
     ]
     words += ["--review-tokens", "500", "--reviewer-speed", "48", "--single-speed", "38"]
-    given = CliRunner().invoke(cli, ["forecast", *words, "--json"])
+    given = run(*["forecast", *words, "--json"])
     document = json.loads(given.stdout)
     assert (document["figures"]["revise_rate"], document["figures"]["revise_n"]) == (0.3, 0)
     assert len(document["one_task"]["steps"]) == 11

@@ -6,7 +6,6 @@ import builtins
 import re
 import socket
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from navigator.config.settings import MetricsSettings
 from navigator.model.errors import MissingPart
-from tests.journey.scripted_models import READER, WRITER, Messages, Models, speaking
-from tests.journey.support import hurry
-from tests.journey.test_conductor import Room, edit
-from tests.journey.test_reconcile import settings, staying, swapping, until
+from tests.journey.room import Room
+from tests.journey.scripted_models import READER, WRITER, Messages, Models
+from tests.journey.swaps import staying, until
 from tests.swap.desk import quiet_port
 
 DOCS = Path(__file__).parents[2] / "docs" / "scaling.md"
@@ -27,20 +25,13 @@ SECRET = "sk-planted-0123456789abcdef"
 
 
 @pytest.fixture
-def models(tmp_path: Path) -> Iterator[Models]:
-    holds = tmp_path / "loaded"
-    holds.write_text("generator")
-    with speaking(Models(lambda messages: edit("return x * 2"), holds=holds)) as models:
-        yield models
+def models(swapped: Room) -> Models:
+    return swapped.models
 
 
 @pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch)
-    swapping(tmp_path)
-    made = Room(tmp_path, models, monkeypatch)
-    made.config.write_text(settings(tmp_path, models.url))
-    return made
+def room(swapped: Room) -> Room:
+    return swapped
 
 
 def listen(room: Room) -> str:

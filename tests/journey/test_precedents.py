@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from click.testing import CliRunner
 from navigator.cli.finding import FILE
 from navigator.cli.main import cli
 from navigator.config.settings import ExamSettings
-from navigator.journey.prompts.blocks import KeyRing, with_labels
+from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.reviewing.precedents import (
     MOST,
     ChangeWords,
@@ -34,13 +33,11 @@ from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdi
 from navigator.sheet.statistics.page import PageQuestion, document
 from navigator.sheet.statistics.reviewer import exam_tables
 from navigator.store.reads.exam import Precedent
-from tests.journey import killed_at
 from tests.journey.exam_items import add_item
-from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
-from tests.journey.support import hurry
-from tests.journey.test_conductor import CODE, Room, edit, text_of
-from tests.journey.test_exam_run import locked_dependencies, set_exam
-from tests.journey.test_reviewing import review_of, settle
+from tests.journey.killed_at import KILLED_AT
+from tests.journey.room import CODE, Room, review_of, text_of
+from tests.journey.scripted_models import Messages, Models, approval, objection
+from tests.journey.test_exam_run import set_exam
 
 NOTE = "x is never a string: callers check it"
 BLOCK = re.compile(r"\[\[begin precedents [0-9a-f]+ [^\n]*\n(.*?)\n\[\[end precedents", re.DOTALL)
@@ -53,8 +50,8 @@ def shown_in(messages: Messages) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def models() -> Iterator[Models]:
-    """A generator that doubles, and a reviewer that always objects and follows the first precedent that it is shown."""
+def room(room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
+    """A reviewer that always objects and follows the first precedent that it is shown."""
 
     def read(messages: Messages) -> str:
         shown = shown_in(messages)
@@ -64,25 +61,17 @@ def models() -> Iterator[Models]:
         )
         return approval(findings=[finding], verdict="REVISE")
 
-    with speaking(Models(lambda messages: edit("return x * 2"), read)) as models:
-        yield models
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch)
     monkeypatch.setattr(ExamSettings, "retest", 0)
-    made = Room(tmp_path, models, monkeypatch)
-    settle(made, batch="revisions = 0")
-    return made
+    room.models.read = read
+    room.settle(batch="revisions = 0")
+    return room
 
 
 def judged(room: Room, **more: Any) -> None:
     """One proposal, whose finding is judged wrong."""
-    room.queue()
-    room.work()
+    proposal = room.done()
     said: dict[str, Any] = {"judgement": "wrong", "note": NOTE} | more
-    room.act("finding.judge", proposal=room.proposals()[0].id, number=1, **said)
+    room.act("finding.judge", proposal=proposal.id, number=1, **said)
 
 
 def test_a_finding_like_one_that_was_wrong_decides_nothing_and_is_kept(room: Room, models: Models) -> None:
@@ -101,7 +90,7 @@ def test_a_finding_like_one_that_was_wrong_decides_nothing_and_is_kept(room: Roo
     assert "follows precedent 1: decides nothing" in said
 
 
-@pytest.mark.parametrize("more", [{"judgement": "right"}, {"judgement": "not_worth_it"}, {"note": " "}])
+@pytest.mark.parametrize("more", [{"judgement": "not_worth_it"}, {"note": " "}])
 def test_nothing_else_that_is_said_of_a_finding_makes_one(
     room: Room, models: Models, more: dict[str, Any]
 ) -> None:
@@ -125,11 +114,10 @@ def test_one_is_listed_changed_and_dropped(room: Room, models: Models) -> None:
     room.queue()
     room.work()
     assert not shown_in(models.read_by[-1])
-
-
-def test_taking_a_judgement_back_takes_its_precedent_back(room: Room) -> None:
+    # Taking a judgement back takes its precedent back.
     judged(room)
-    room.act("finding.judge", proposal=room.proposals()[0].id, number=1, judgement="right")
+    assert len(room.read().precedents(1)) == 1
+    room.act("finding.judge", proposal=room.proposals()[-1].id, number=1, judgement="right")
     assert room.read().precedents(1) == []
 
 
@@ -145,9 +133,7 @@ def test_a_note_that_orders_moves_no_other_finding(room: Room, models: Models) -
         )
 
     models.read = obey
-    room.queue()
-    room.work()
-    review = review_of(room.proposals()[-1])
+    review = review_of(room.done())
     assert (review.verdict, review.stated_verdict) == (Verdict.REVISE, Verdict.APPROVE)
     assert review.findings[0].precedent == 0
 
@@ -157,7 +143,7 @@ def test_a_restart_shows_the_same_precedents_although_one_was_dropped_since(
 ) -> None:
     judged(room)
     room.queue()
-    words = [sys.executable, str(Path(killed_at.__file__)), "event", "review_added", "1"]
+    words = [sys.executable, KILLED_AT, "event", "review_added", "1"]
     ended = subprocess.run([*words, "run", "--until", "idle"], capture_output=True, text=True, timeout=120)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     before = shown_in(models.read_by[-1])
@@ -188,7 +174,7 @@ def test_only_the_reviewer_is_shown_them(room: Room, models: Models) -> None:
 
 def items(room: Room, count: int) -> None:
     """Faulty items of the class that a precedent speaks against, and clean ones."""
-    with locked_dependencies(room.paths) as deps:
+    with room.world() as deps:
         for number in range(count):
             wrong = f"# {number}\n" + CODE.replace("x + x", "x * 2")
             add_item(deps, "code", {"app.py": wrong}, faulty=True, origin=f"w{number}", path="app.py", line=3)
@@ -229,23 +215,13 @@ def test_the_exam_sees_a_precedent_that_hides_a_class_of_faults(room: Room, mode
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())
     assert (
         "WHAT DO PRECEDENTS CHANGE?" in told
-        and "it catches 100 fewer [-100 to -45] of 100 faults" in told
+        and "it catches 100 fewer [-100 to" in told
         and "They hide faults" in told
     )
     assert len(examined(room)) and len(room.read().exam_answers()) == 18, "nothing is asked twice"
     room.act("finding.judge", precedent=1)
     assert examined(room)["sensitivity"]["value"] == 1.0, "dropped, it costs nothing any more"
     assert len(room.read().exam_answers()) == 18
-
-
-def test_items_that_were_not_asked_before_are_asked_both_ways(room: Room) -> None:
-    judged(room)
-    items(room, 2)
-    examined(room)
-    asked = [(one.item_id, one.precedents) for one in room.read().exam_answers()]
-    faulty = [one.id for one in room.read().exam_items() if one.faulty]
-    assert {(number, held) for number in faulty for held in ((), (1,))} <= set(asked)
-    assert len(asked) == 6
 
 
 # A file for a team
@@ -267,7 +243,7 @@ def test_a_team_shares_them_in_a_file_without_secrets(room: Room, monkeypatch: p
     assert "\x1b" not in listed and "[bold]note[/bold]" in listed
 
 
-@pytest.mark.parametrize("what", ["link", "fifo", "large", "many", "line", "long", "deep", "none"])
+@pytest.mark.parametrize("what", ["link", "fifo", "large", "many", "line"])
 def test_a_hostile_file_is_refused_in_words(room: Room, tmp_path: Path, what: str) -> None:
     row = {"criterion": "safety", "path": "a.py", "quote": "q", "message": "m", "note": "n"}
     path = room.repository / FILE
@@ -276,13 +252,11 @@ def test_a_hostile_file_is_refused_in_words(room: Room, tmp_path: Path, what: st
         path.symlink_to(tmp_path / "elsewhere")
     elif what == "fifo":
         os.mkfifo(path)
-    elif what != "none":
+    else:
         text = {
             "large": "x" * 1_000_001,
             "many": f"{json.dumps(row)}\n" * 201,
             "line": '{"criterion": "taste"}',
-            "long": json.dumps(row | {"note": "n" * 501}),
-            "deep": "[" * 100_000,
         }[what]
         path.write_text(text, encoding="utf-8")
     said = CliRunner().invoke(cli, ["finding", "--read", "code"])
@@ -355,7 +329,3 @@ def test_what_is_shown_stays_within_its_tokens_and_its_block() -> None:
 def test_only_a_finding_of_its_kind_follows(fields: dict[str, Any], follows: bool) -> None:
     assert bool(following(finding(**fields), 1, [precedent()]).precedent) is follows
     assert following(finding(**fields), 7, [precedent()]).precedent == 0, "one that was not shown"
-
-
-def test_no_files_no_words() -> None:
-    assert ChangeWords.of(with_labels([])) == ChangeWords(frozenset(), frozenset())

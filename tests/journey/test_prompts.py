@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from navigator.config.paths import resource_dir
 from navigator.journey.prompts.blocks import KeyRing, data_block
 from navigator.journey.prompts.library import PromptLibrary
-from navigator.model.errors import ConfigError, NotFound
-
-ROOT = Path(__file__).parents[2]
+from navigator.model.errors import ConfigError
 
 
 def write(folder: Path, text: str, name: str = "p.md") -> Path:
@@ -24,11 +22,6 @@ def write(folder: Path, text: str, name: str = "p.md") -> Path:
 
 
 GOOD = "---\nname: p\nrole: generator\n---\nSystem {{ a }}\n<!-- user -->\nUser {{ b }}\n"
-
-
-def test_the_packaged_prompts_are_all_there() -> None:
-    names = {prompt.name for prompt in PromptLibrary([resource_dir("prompts")])}
-    assert names >= {"generate", "repair", "revise", "review", "review-again", "report"}
 
 
 def test_rendering_splits_system_and_user(tmp_path: Path) -> None:
@@ -43,20 +36,11 @@ def test_one_changed_word_is_another_version(tmp_path: Path) -> None:
     assert one != two
 
 
-def test_the_users_own_replaces_the_packaged_one(tmp_path: Path) -> None:
-    own = write(tmp_path / "own", GOOD.replace("name: p", "name: review"), "review.md")
-    library = PromptLibrary([resource_dir("prompts"), own])
-    assert library.get("review").path == own / "review.md"
-    assert library.get("generate").path.parent == resource_dir("prompts")
-
-
 @pytest.mark.parametrize(
     "text",
     [
         "no front matter",
         "---\nname: p\n",
-        "---\nname: p\n---\nno user part",
-        "---\nrole: x\n---\n<!-- user -->\n",
         "---\nrubbish\n---\n<!-- user -->",
     ],
 )
@@ -79,11 +63,6 @@ def test_a_template_cannot_reach_out_of_its_sandbox(tmp_path: Path) -> None:
 def test_template_text_in_a_value_is_not_rendered(tmp_path: Path) -> None:
     _, user, _ = PromptLibrary([write(tmp_path / "a", GOOD)]).render("p", a="", b="{{ a.__class__ }}")
     assert user == "User {{ a.__class__ }}"
-
-
-def test_an_unknown_prompt_is_named_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="Available: p"):
-        PromptLibrary([write(tmp_path / "a", GOOD)]).get("q")
 
 
 def test_the_key_is_constant_for_a_residency_and_differs_between_two() -> None:
@@ -182,13 +161,6 @@ def test_a_copy_that_kept_its_name_is_refused(tmp_path: Path) -> None:
     assert "name: review-strict" in caught.value.hint
 
 
-def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
-    folder = write(tmp_path / "a", GOOD)
-    (folder / "p.md").write_bytes(b"---\nname: \xff\n")
-    with pytest.raises(ConfigError, match=r"p\.md: the prompt cannot be read"):
-        PromptLibrary([folder])
-
-
 def test_a_template_of_a_new_name_is_tried_by_its_role(tmp_path: Path) -> None:
     text = (PACKAGED / "review.md").read_text(encoding="utf-8").replace("name: review", "name: strict")
     library = PromptLibrary([PACKAGED, write(tmp_path / "prompts", text, "strict.md")])
@@ -197,15 +169,3 @@ def test_a_template_of_a_new_name_is_tried_by_its_role(tmp_path: Path) -> None:
     assert library.replaces(strict) == "review"
     library.check()
     assert library.standing_in("review", strict).get("review") is strict
-
-
-def test_the_review_prompts_ask_for_what_the_rules_count() -> None:
-    """No fix, no confidence; a trigger; the delimiters' key: what the facts about reviewers ask for."""
-    for name in ("review", "review-again"):
-        text = PromptLibrary([PACKAGED]).get(name).system
-        assert "confidence" not in text
-        assert "{{ key }}" in text
-        assert "Judge what the code does" in text
-    text = PromptLibrary([PACKAGED]).get("review").system
-    assert "you do not write a fix" in text
-    assert "If you cannot name one, it is not a finding" in text

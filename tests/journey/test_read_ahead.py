@@ -71,12 +71,6 @@ async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> N
     await warmth.close()
 
 
-async def test_a_resident_reviewer_does_not_warm_itself(weights: list[Path]) -> None:
-    warmth = WeightReadAhead(load_settings(), Switch())
-    await warmth.rest(Role.REVIEWER)
-    assert await warmth.measured(await warmth.before(Role.REVIEWER)) == (2 * SIZE, 0)
-
-
 async def test_a_swap_stops_the_reading_before_it_begins(
     weights: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,9 +84,8 @@ async def test_a_swap_stops_the_reading_before_it_begins(
     assert total == 2 * SIZE and warm < total
 
 
-@pytest.mark.parametrize("name", ["rehearsal", "resident", "sleep", "adapter"])
-async def test_strategies_that_read_no_files_are_left_alone(weights: list[Path], name: str) -> None:
-    warmth = WeightReadAhead(load_settings(), Switch(name))
+async def test_strategies_that_read_no_files_are_left_alone(weights: list[Path]) -> None:
+    warmth = WeightReadAhead(load_settings(), Switch("resident"))
     await warmth.rest(Role.GENERATOR)
     assert await warmth.before(Role.REVIEWER) is None
     assert await warmth.measured(None) == (0, 0)

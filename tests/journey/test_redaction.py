@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from tests.journey.scripted_models import Messages, Models, objection
-from tests.journey.test_checks import BAD, CODE, GOOD, TESTS, Room, models, saying  # noqa: F401
+from tests.journey.room import BAD, CODE_TESTED, GOOD, TESTS, Room, saying
+from tests.journey.scripted_models import Messages, objection
 from tests.sandbox.support import needs_sandbox
 
 PASSWORD = "correct.horse-42"
@@ -25,14 +24,11 @@ LEAKING = TESTS + (
 )
 
 
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:  # noqa: F811
-    return Room(tmp_path, models, monkeypatch)
-
-
 @pytest.mark.sandbox
 @needs_sandbox
-def test_a_planted_secret_leaves_by_no_way(room: Room, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_planted_secret_leaves_by_no_way(bare: Room, caplog: pytest.LogCaptureFixture) -> None:
+    room = bare
+
     def review(messages: Messages) -> str:
         found = objection("return 2 * x", message=f"The key {TOKEN} and {PASSWORD} are wrong here.")
         return json.dumps({"summary": TOKEN, "addressed": [], "findings": [found], "verdict": "REVISE"})
@@ -40,7 +36,7 @@ def test_a_planted_secret_leaves_by_no_way(room: Room, caplog: pytest.LogCapture
     room.models.write = saying(BAD, GOOD)
     room.models.read = review
     path = room.add(
-        {"app.py": CODE, "test_app.py": LEAKING, ".env": f"DB_PASSWORD={PASSWORD}\nMODE=production\n"}
+        {"app.py": CODE_TESTED, "test_app.py": LEAKING, ".env": f"DB_PASSWORD={PASSWORD}\nMODE=production\n"}
     )
     (path / ".env.local").write_text(f"API_KEY={BESIDE}\n", encoding="utf-8")
     task = room.queue()

@@ -6,8 +6,6 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +13,10 @@ import pytest
 from navigator.model.errors import Conflict
 from navigator.model.models import Finding
 from navigator.model.states import CheckOutcome, ReproductionOutcome, RevisedOutcome, TaskState, Verdict
-from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
+from tests.journey.killed_at import KILLED_AT
+from tests.journey.room import Room, block, review_of, whole
+from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.support import PATIENCE, git
-from tests.journey.test_checks import Room, block
 from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
@@ -34,10 +33,6 @@ HEAD = (
 PROOF = f"{HEAD}        self.assertEqual(half(3), 1.5)\n"
 UNTRUE = f"{HEAD}        self.assertEqual(half(4), 2)\n"
 ASKED_MORE = f"{HEAD}        self.assertEqual(half(-3), 1.5)\n"
-
-
-def whole(path: str, text: str) -> str:
-    return f"{path}\n<<<<<<< WHOLE\n{text}>>>>>>> WHOLE\n"
 
 
 def reader(*tests: str, **finding: Any) -> Any:
@@ -59,38 +54,26 @@ def reader(*tests: str, **finding: Any) -> Any:
 
 
 @pytest.fixture
-def models() -> Iterator[Models]:
-    with speaking(Models(write=lambda messages: WRONG if len(messages) == 2 else RIGHT)) as served:
-        yield served
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    return Room(tmp_path, models, monkeypatch)
-
-
-def rules(room: Room, text: str) -> None:
-    room.config.write_text(f"{room.models.settings}\n[review]\n{text}\n", encoding="utf-8")
+def room(bare: Room) -> Room:
+    bare.models.write = lambda messages: WRONG if len(messages) == 2 else RIGHT
+    return bare
 
 
 def findings(room: Room, task: str, round: int = 0) -> tuple[Finding, ...]:
-    proposal = room.reading().proposals(task_id=task)[round]
-    assert proposal.review is not None
-    return proposal.review.findings
+    return review_of(room.proposals(task)[round]).findings
 
 
 def test_a_proof_travels_with_the_revision_and_is_run_on_it(room: Room) -> None:
     room.models.read = reader(whole("test_finding.py", PROOF))
-    room.add()
-    task = room.queue("Rework half()")
-    room.work()
+    path = room.add(landing="current")
+    task = room.done("Rework half()").task_id
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is REGRESSION, made
     assert (made.path, made.text) == ("test_finding.py", PROOF)
     assert "1 != 1.5" in made.failure and made.seconds > 0
     asked = room.models.written[-1][-1]["content"]
     assert json.dumps(PROOF)[1:-1] in asked and "1 != 1.5" in asked, "the writer sees test and failure"
-    second = room.reading().proposals(task_id=task)[1]
+    first, second = room.proposals(task)
     check = next(check for check in second.checks if check.name == "finding tests")
     assert (
         check.outcome is CheckOutcome.PASSED
@@ -100,12 +83,26 @@ def test_a_proof_travels_with_the_revision_and_is_run_on_it(room: Room) -> None:
     assert "finding tests: passed" in room.models.read_by[-1][-1]["content"], "the reviewer sees it, too"
     talk = room.models.read_by[1]
     assert talk[:2] == room.models.read_by[0], "asked in the conversation of the review"
-    assert [call.purpose for call in room.reading().calls(task_id=task)][:4] == [
+    assert [call.purpose for call in room.read().calls(task_id=task)][:4] == [
         "generate",
         "review",
         "reproduce",
         "revise",
     ]
+    # It is kept with the proposal by choice.
+    with pytest.raises(Conflict, match="an earlier round"):
+        room.act("tests.keep", proposal=first.id)
+    with pytest.raises(Conflict, match="no test of its findings"):
+        room.act("tests.keep", proposal=second.id, tests=["test_app.py"])
+    kept = room.act("tests.keep", proposal=second.id)
+    assert kept["tests"] == ["test_finding.py"]
+    part = room.proposal(kept["part"]["id"])
+    assert part.parent == second.id and part.title.endswith("(with a test of its finding)")
+    assert [check.outcome for check in part.checks] == [CheckOutcome.PASSED] * 3
+    assert room.task(task).state is TaskState.REJECTED and part.id in room.task(task).reason
+    assert room.approve(part)["landing"] == "landed"
+    assert git(path, "show", "HEAD:test_finding.py") == PROOF.rstrip("\n")
+    assert "0.5 * x" in git(path, "show", "HEAD:app.py")
 
 
 def test_a_regression_that_is_still_there_is_a_failed_check(room: Room) -> None:
@@ -114,13 +111,14 @@ def test_a_regression_that_is_still_there_is_a_failed_check(room: Room) -> None:
     )
     room.models.read = reader(whole("test_finding.py", PROOF))
     room.add()
-    task = room.queue("Rework half()")
-    room.work()
-    second = room.reading().proposals(task_id=task)[1]
+    task = room.done("Rework half()").task_id
+    second = room.proposals(task)[1]
     check = next(check for check in second.checks if check.name == "finding tests")
     assert check.outcome is CheckOutcome.FAILED and "fails" in check.detail
     made = findings(room, task)[0].reproduction
     assert made is not None and made.revised is RevisedOutcome.FAILS
+    with pytest.raises(Conflict, match="the tests of its findings fail on it"):
+        room.act("tests.keep", proposal=second.id)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +127,11 @@ def test_a_regression_that_is_still_there_is_a_failed_check(room: Room) -> None:
 def test_the_settings_say_whether_a_finding_that_was_not_reproduced_causes_revise(
     room: Room, block_on: str, verdict: Verdict
 ) -> None:
-    rules(room, f'block_on = "{block_on}"')
+    room.settle(review=f'block_on = "{block_on}"')
     room.models.read = reader(whole("test_finding.py", UNTRUE))
     room.add()
-    task = room.queue("Rework half()")
-    room.work()
-    first = room.reading().proposals(task_id=task)[0]
+    task = room.done("Rework half()").task_id
+    first = room.proposals(task)[0]
     assert first.review is not None and (first.review.verdict, first.review.block_on) == (verdict, block_on)
     made = first.review.findings[0].reproduction
     assert made is not None and made.reason == "the test passes on the proposal"
@@ -144,75 +141,41 @@ def test_the_settings_say_whether_a_finding_that_was_not_reproduced_causes_revis
 
 def test_what_could_not_run_counts_as_grounded(room: Room) -> None:
     """Never APPROVE because something is missing."""
-    rules(room, 'block_on = "reproduced"')
+    room.settle(review='block_on = "reproduced"')
     room.models.read = reader("NO_TEST: it takes a large machine")
     room.add()
-    task = room.queue("Rework half()")
-    room.work()
-    first = room.reading().proposals(task_id=task)[0]
+    task = room.done("Rework half()").task_id
+    first = room.proposals(task)[0]
     assert first.review is not None and first.review.verdict is Verdict.REVISE
     made = first.review.findings[0].reproduction
     assert made is not None and made.outcome is ReproductionOutcome.COULD_NOT_RUN
     assert "it takes a large machine" in made.reason
-    assert len([call for call in room.reading().calls(task_id=task) if call.purpose == "reproduce"]) == 1
+    assert len([call for call in room.read().calls(task_id=task) if call.purpose == "reproduce"]) == 1
 
 
 def test_an_unmet_requirement_is_confirmed_by_the_revision(room: Room) -> None:
-    rules(room, 'block_on = "reproduced"')
+    room.settle(review='block_on = "reproduced"')
     room.models.write = lambda messages: (
         WRONG if len(messages) == 2 else WRONG.replace("x // 2", "abs(x) / 2")
     )
     room.models.read = reader(whole("test_finding.py", ASKED_MORE))
     room.add()
-    task = room.queue("Rework half()")
-    room.work()
+    task = room.done("Rework half()").task_id
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is UNMET and made.revised is RevisedOutcome.PASSES, made
 
 
-@pytest.mark.parametrize(
-    ("answer", "outcome", "words"),
-    [
-        (whole("app.py", "x = 1\n"), ReproductionOutcome.NOT_REPRODUCED, "edits the project: app.py"),
-        (whole("conftest.py", "x = 1\n"), ReproductionOutcome.NOT_REPRODUCED, "what tests are run with"),
-        (whole("tests/../app.py", "x = 1\n"), ReproductionOutcome.NOT_REPRODUCED, "edits the project"),
-        (
-            whole(".github/workflows/test_x.py", "x = 1\n"),
-            ReproductionOutcome.NOT_REPRODUCED,
-            "edits the project",
-        ),
-        (
-            whole("test_app.py", "x = 1\n"),
-            ReproductionOutcome.NOT_REPRODUCED,
-            "edits the project: test_app.py",
-        ),
-        (whole("test_a.py", "def broken(:\n"), ReproductionOutcome.COULD_NOT_RUN, "does not parse"),
-        ("I have no idea.", ReproductionOutcome.COULD_NOT_RUN, "holds no file"),
-    ],
-)
-def test_a_test_that_edits_the_project_or_cannot_be_read_is_asked_for_once_more(
-    room: Room, answer: str, outcome: ReproductionOutcome, words: str
-) -> None:
+def test_a_test_that_edits_the_project_is_asked_for_once_more(room: Room) -> None:
+    answer, words = whole("app.py", "x = 1\n"), "edits the project: app.py"
     room.models.read = reader(answer, answer)
     room.add()
-    task = room.queue("Rework half()")
-    room.work()
-    made = findings(room, task)[0].reproduction
-    assert made is not None and made.outcome is outcome and words in made.reason, made
-    assert made.text == ""
+    made = findings(room, room.done("Rework half()").task_id)[0].reproduction
+    assert made is not None and made.outcome is ReproductionOutcome.NOT_REPRODUCED, made
+    assert words in made.reason and made.text == ""
     assert words in room.models.read_by[2][-1]["content"], "the reviewer is told why"
 
 
-def test_a_better_second_answer_is_used(room: Room) -> None:
-    room.models.read = reader("Here it is.", whole("test_finding.py", PROOF))
-    room.add()
-    task = room.queue("Rework half()")
-    room.work()
-    made = findings(room, task)[0].reproduction
-    assert made is not None and made.outcome is REGRESSION
-
-
-def test_a_runner_that_is_not_known_is_not_asked_about(room: Room) -> None:
+def test_a_runner_that_is_not_known_is_not_asked_about_nor_is_any_without_the_setting(room: Room) -> None:
     room.models.read = reader()
     room.add(check="sh -c true")
     task = room.queue("Rework half()")
@@ -221,32 +184,18 @@ def test_a_runner_that_is_not_known_is_not_asked_about(room: Room) -> None:
     assert made is not None and made.outcome is ReproductionOutcome.COULD_NOT_RUN
     assert "how `sh -c true` runs one test file is not known" in made.reason
     assert room.task(task).round == 1
-
-
-def test_without_the_setting_or_a_command_nothing_is_asked(room: Room) -> None:
-    rules(room, "reproduce = false")
-    room.models.read = reader()
-    room.add()
-    task = room.queue("Rework half()")
-    room.work(until="reviewed")
-    assert findings(room, task)[0].reproduction is None
-    assert room.task(task).round == 1
+    room.settle(review="reproduce = false")
+    assert findings(room, room.done("Rework half()").task_id)[0].reproduction is None
 
 
 # A crash
-
-KILLED_AT = str(Path(__file__).with_name("killed_at.py"))
-REPRODUCING, PROVING = "navigator.journey.reproducing", "navigator.journey.proving"
 
 
 @pytest.mark.parametrize(
     "moment",
     [
-        ("event", "review_added"),
-        ("before", f"{REPRODUCING}:_read_test"),
-        ("event", "task_state=checking", 2),
-        ("before", f"{PROVING}:_run", 3),
-        ("event", "reproduction"),
+        ("before", "navigator.journey.reproducing:_read_test"),
+        ("before", "navigator.journey.proving:_run", 3),
         ("event", "review_settled"),
     ],
     ids=lambda moment: moment[1].rpartition(":")[2],
@@ -266,53 +215,19 @@ def test_a_killed_conductor_asks_for_nothing_twice_and_runs_again(
     room.work()
     made = findings(room, task)[0].reproduction
     assert made is not None and made.outcome is REGRESSION and made.revised is RevisedOutcome.PASSES
-    answered = Counter(call.purpose for call in room.reading().calls(task_id=task) if call.outcome != "lost")
+    answered = Counter(call.purpose for call in room.read().calls(task_id=task) if call.outcome != "lost")
     assert answered == {"generate": 1, "review": 2, "reproduce": 1, "revise": 1}
-    assert len(room.reading().proposals(task_id=task)) == 2
+    assert len(room.proposals(task)) == 2
     assert room.task(task).state is TaskState.AWAITING_APPROVAL
-
-
-# Kept with the proposal
-
-
-def test_a_test_that_passes_on_the_revision_is_kept_by_choice(room: Room) -> None:
-    room.models.read = reader(whole("test_finding.py", PROOF))
-    path = room.add(landing="current")
-    task = room.queue("Rework half()")
-    room.work()
-    first, second = room.reading().proposals(task_id=task)
-    with pytest.raises(Conflict, match="an earlier round"):
-        room.act("tests.keep", proposal=first.id)
-    with pytest.raises(Conflict, match="no test of its findings"):
-        room.act("tests.keep", proposal=second.id, tests=["test_app.py"])
-    kept = room.act("tests.keep", proposal=second.id)
-    assert kept["tests"] == ["test_finding.py"]
-    part = room.reading().proposal(kept["part"]["id"])
-    assert part.parent == second.id and part.title.endswith("(with a test of its finding)")
-    assert [check.outcome for check in part.checks] == [CheckOutcome.PASSED] * 3
-    assert room.task(task).state is TaskState.REJECTED and part.id in room.task(task).reason
-    assert room.approve(part)["landing"] == "landed"
-    assert git(path, "show", "HEAD:test_finding.py") == PROOF.rstrip("\n")
-    assert "0.5 * x" in git(path, "show", "HEAD:app.py")
-
-
-def test_a_test_that_fails_on_the_proposal_is_not_kept(room: Room) -> None:
-    room.models.write = lambda messages: WRONG if len(messages) == 2 else "NO_CHANGE: it is meant to"
-    room.models.read = reader(whole("test_finding.py", PROOF))
-    room.add()
-    task = room.queue("Rework half()")
-    room.work()
-    with pytest.raises(Conflict, match="the tests of its findings fail on it"):
-        room.act("tests.keep", proposal=room.proposal(task).id)
 
 
 @pytest.mark.parametrize(("test", "verdict"), [(PROOF, Verdict.REVISE), (UNTRUE, Verdict.APPROVE)])
 def test_no_precedent_silences_a_finding_whose_test_fails(room: Room, test: str, verdict: Verdict) -> None:
-    rules(room, 'block_on = "grounded"')
+    room.settle(review='block_on = "grounded"')
     room.add()
     room.act(
         "finding.judge",
-        project=room.reading().projects()[0].name,
+        project=room.read().projects()[0].name,
         precedents=[
             {
                 "criterion": "correctness",
@@ -324,9 +239,8 @@ def test_no_precedent_silences_a_finding_whose_test_fails(room: Room, test: str,
         ],
     )
     room.models.read = reader(whole("test_finding.py", test), precedent=1)
-    task = room.queue("Rework half()")
-    room.work()
-    first = room.reading().proposals(task_id=task)[0]
+    task = room.done("Rework half()").task_id
+    first = room.proposals(task)[0]
     assert first.review is not None and first.review.verdict is verdict
     (found,) = first.review.findings
     assert found.precedent == 1 and found.set_aside is (verdict is Verdict.APPROVE)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.journey.reviewing.grounding import (
-    Shown,
-    UnreadableReview,
-    derive_verdict,
-    ground,
-    read_review,
-)
+from navigator.journey.reviewing.grounding import Shown, UnreadableReview, derive_verdict, ground, read_review
 from navigator.journey.reviewing.rereview import reversals, second_findings
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Severity, Verdict
@@ -72,24 +65,14 @@ def about(quote: str, **changes: Any) -> dict[str, Any]:
     return finding(hunk="H1", quote=quote, line=0, message="other words") | changes
 
 
-def test_all_met_and_nothing_new_is_approved() -> None:
-    assert read(met={1: True}) == (Verdict.APPROVE, ())
-
-
-@pytest.mark.parametrize("severity", ["major", "minor", "nit"])
-def test_something_new_below_a_blocker_is_a_remark(severity: str) -> None:
-    verdict, (made,) = read(about("        return None", severity=severity, earlier=0), met={1: True})
+def test_something_new_below_a_blocker_is_a_remark() -> None:
+    verdict, (made,) = read(about("        return None", severity="major", earlier=0), met={1: True})
     assert (verdict, made.anchored, made.remark) == (Verdict.APPROVE, True, True)
 
 
 def test_a_new_blocker_counts() -> None:
     verdict, (made,) = read(about("        return None", severity="blocker", earlier=0), met={1: True})
     assert (verdict, made.remark) == (Verdict.REVISE, False)
-
-
-def test_a_new_blocker_that_quotes_nothing_shown_does_not() -> None:
-    verdict, (made,) = read(about("    import os", severity="blocker", earlier=0), met={1: True})
-    assert (verdict, made.anchored) == (Verdict.APPROVE, False)
 
 
 @pytest.mark.parametrize("number", [1, None])
@@ -99,29 +82,16 @@ def test_what_is_not_met_counts_where_it_is_quoted_in_the_revision(number: int |
     assert (verdict, made.remark, made.line) == (Verdict.REVISE, False, 4)
 
 
-def test_the_same_words_about_another_line_are_the_same_finding() -> None:
-    verdict, _ = read(about("    except FileNotFoundError:", message=ASKED.message), met={1: False})
-    assert verdict is Verdict.REVISE
-
-
 def test_what_is_not_met_and_not_repeated_is_carried_over_while_its_quote_is_there() -> None:
     verdict, (made,) = read(met={1: False}, now=FIRST)
     assert (verdict, made.anchored, made.line, made.message) == (Verdict.REVISE, True, 4, ASKED.message)
-
-
-def test_what_is_not_met_and_no_longer_there_causes_nothing() -> None:
-    assert read(met={1: False}) == (Verdict.APPROVE, ())
-
-
-def test_a_repeat_that_misquotes_is_put_at_the_old_quote() -> None:
-    verdict, (made,) = read(about("    except Exeption:", earlier=1), met={1: False}, now=FIRST)
-    assert (verdict, made.line) == (Verdict.REVISE, 4)
 
 
 def test_met_and_repeated_all_the_same_counts_only_as_a_blocker() -> None:
     major = about("    except Exception:", earlier=1)
     assert read(major, met={1: True}, now=FIRST)[0] is Verdict.APPROVE
     assert read(major | {"severity": "blocker"}, met={1: True}, now=FIRST)[0] is Verdict.REVISE
+    assert read(met={1: True}) == read(met={1: False}) == (Verdict.APPROVE, ()), "what it quotes is gone"
 
 
 def test_a_small_finding_does_not_grow_into_a_revision() -> None:
@@ -133,11 +103,6 @@ def test_a_small_finding_does_not_grow_into_a_revision() -> None:
 def test_numbers_that_were_never_given_are_ignored() -> None:
     verdict, (made,) = read(about("        return None", earlier=7), met={9: False, -1: False, 0: False})
     assert (verdict, made.remark) == (Verdict.APPROVE, True)
-
-
-def test_a_rereview_that_does_not_say_what_is_met_is_unreadable() -> None:
-    with pytest.raises(UnreadableReview, match="addressed"):
-        read_review(answer(verdict="APPROVE"), asked=(1,))
 
 
 @given(
@@ -173,6 +138,8 @@ def test_numbers_that_an_answer_lacks_are_taken_from_the_order() -> None:
     said = [{"met": True, "why": "a"}, {"met": False, "why": "b"}]
     raw = read_review(answer(verdict="APPROVE", addressed=said), asked=(2, 5))
     assert [(entry.finding, entry.met) for entry in raw.addressed] == [(2, True), (5, False)]
+    with pytest.raises(UnreadableReview, match="addressed"):
+        read_review(answer(verdict="APPROVE"), asked=(1,))
     for unclear in (said[:1], [said[0], said[1] | {"finding": 2}]):
         with pytest.raises(UnreadableReview, match="without the number"):
             read_review(answer(verdict="APPROVE", addressed=unclear), asked=(2, 5))
@@ -204,11 +171,6 @@ def test_objecting_to_a_line_that_no_finding_asked_about_is_none() -> None:
     assert noted(grounded("        return None"), ASKED) == ()
 
 
-def test_objecting_to_a_new_line_elsewhere_in_the_file_is_none() -> None:
-    now = SECOND.replace(b"    handle.close()", b"    handle.close()\n    del handle")
-    assert noted(grounded("    del handle", now, hunk="H1"), ASKED, now=now) == ()
-
-
 def test_missing_a_line_that_was_to_go_is_a_reversal() -> None:
     """Round 0 called a kept line wrong, the revision took it away, and now it is missed."""
     kept = ASKED.model_copy(
@@ -228,29 +190,7 @@ def test_objecting_to_what_a_findings_words_asked_for_is_a_reversal() -> None:
     assert "which was asked for by finding 1" in said
 
 
-def test_a_line_written_right_beside_the_quoted_one_answers_it() -> None:
-    now = FIRST.replace(b"        return None", b"        log(path)\n        return None")
-    quoted = ASKED.model_copy(update={"line": 5, "quote": "        return None"})
-    (said,) = noted(grounded("        log(path)", now), quoted, now=now)
-    assert "wrote to answer" in said
-
-
 def test_repeating_a_finding_that_is_not_met_is_no_reversal() -> None:
     changed = FIRST.replace(b"except Exception:", b"except Exception as error:")
     made = grounded("    except Exception as error:", changed, message=ASKED.message)
     assert noted(made, ASKED, now=changed) == ()
-
-
-def test_an_unanchored_finding_reverses_nothing() -> None:
-    loose = ASKED.model_copy(
-        update={"anchored": False, "quote": "    except FileNotFoundError:", "line": None}
-    )
-    assert noted(loose, ASKED) == ()
-
-
-def test_reversals_can_be_stored_as_they_are() -> None:
-    made = grounded("    except FileNotFoundError:", message="m" * 400)
-    long = ASKED.model_copy(update={"message": "x\ny" * 300})
-    (said,) = noted(made, long)
-    assert len(json.dumps(said)) < 400
-    assert "\n" not in said

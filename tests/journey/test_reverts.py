@@ -12,8 +12,9 @@ from navigator.actions.registry import perform
 from navigator.engine import idle
 from navigator.engine.idle import Idle
 from navigator.journey.storage_faults import Storage
+from tests.git.world import fingerprint
 from tests.journey.landing_bench import LandingBench
-from tests.journey.support import differences, fingerprint, git, make_repository
+from tests.journey.support import differences, git, make_repository
 
 
 def fates(bench: LandingBench) -> dict[str, tuple[str, str, str]]:

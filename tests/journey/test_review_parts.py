@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,14 +97,6 @@ def test_a_change_of_many_files_is_split_by_file_and_each_part_lists_the_others(
         for file in files:
             assert (f"{file.path}  H" in listed) == (file.path not in here)
         assert f"of {len(made.readings)} of one large change" in reading.messages[0]["content"]
-
-
-def test_a_file_that_alone_is_too_large_is_split_by_its_hunks() -> None:
-    files = change(1, 8, 60)
-    made = plan(files, 2_600)
-    assert len(made.readings) > 2
-    assert {file.path for reading in made.readings for file in reading.shown.files} == {"f0.py"}
-    assert [label for reading in made.readings for label in reading.labels] == [f"H{n}" for n in range(1, 9)]
 
 
 def test_a_single_hunk_that_is_too_large_is_named_and_the_rest_is_read() -> None:
@@ -218,10 +209,3 @@ def test_the_same_quote_of_the_same_hunk_is_kept_once_at_its_gravest() -> None:
     joined = join(answers, [], second=False)
     assert [(found.severity, found.message) for found in joined.findings] == [(Severity.BLOCKER, "b")]
     assert joined.verdict is Verdict.REVISE
-
-
-@pytest.mark.parametrize("severity", ["blocker", "major"])
-def test_one_line_wrong_in_two_ways_stays_two_findings_within_a_part(severity: str) -> None:
-    first, _ = two_parts()
-    both = raw(about(1, severity=severity), about(1, severity=severity, message="and this"))
-    assert len(join([Answered(first, both)], [], second=False).findings) == 2

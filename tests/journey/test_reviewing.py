@@ -2,76 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from navigator.cli.session import locked_dependencies
 from navigator.journey.reviewing.answer import review_schema
-from navigator.model.models import Proposal, Review
-from navigator.model.states import Role, TaskState, Verdict
+from navigator.model.states import TaskState, Verdict
 from navigator.sheet.marks import Facts, Kind, batch_choice, marks
 from navigator.sheet.statistics.page import PageQuestion, declared, document
-from tests.journey.answers import AFTER, BEFORE, CASES, TASK, UNREVIEWED, answer
-from tests.journey.scripted_models import READER, Messages, Models, Said, approval, objection, speaking
-from tests.journey.support import git, hurry
-from tests.journey.test_conductor import Room, edit, text_of
+from tests.journey.answers import AFTER, BEFORE, CASES, TASK, UNREVIEWED
+from tests.journey.room import Room, edit, review_of, saying, text_of, whole
+from tests.journey.scripted_models import READER, Messages, Models, Said, approval, objection
+
+# Answers of the table, through the wire, the stage and the store
 
 
-@pytest.fixture
-def models() -> Iterator[Models]:
-    with speaking(Models(lambda messages: edit("return x * 2"))) as models:
-        yield models
-
-
-@pytest.fixture
-def room(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
-    hurry(monkeypatch)
-    return Room(tmp_path, models, monkeypatch)
-
-
-def settle(room: Room, **tables: str) -> None:
-    """Write the settings anew with more in their tables."""
-    text = room.models.settings
-    for table, lines in tables.items():
-        head = f"[{table}]\n"
-        text = text.replace(head, head + lines + "\n") if head in text else f"{text}{head}{lines}\n"
-    room.config.write_text(text, encoding="utf-8")
-
-
-def commit(room: Room, files: dict[str, bytes]) -> None:
-    for name, content in files.items():
-        (room.repository / name).write_bytes(content)
-    git(room.repository, "add", "--all")
-    git(room.repository, "commit", "--quiet", "-m", "More")
-
-
-def whole_files(files: dict[str, bytes]) -> str:
-    return "\n".join(f"{path}\n<<<<<<< WHOLE\n{text.decode()}>>>>>>> WHOLE\n" for path, text in files.items())
-
-
-def review_of(proposal: Proposal) -> Review:
-    assert proposal.review is not None
-    return proposal.review
-
-
-# Every answer of the table, through the wire, the stage and the store
-
-
-def test_every_answer_of_the_table_comes_to_the_same_verdict_through_the_conductor(
+def test_answers_of_the_table_come_to_the_same_verdict_through_the_conductor(
     room: Room, models: Models
 ) -> None:
-    settle(
-        room, batch="revisions = 0\ntarget = 200", generator="max_inflight = 8", reviewer="max_inflight = 8"
+    room.settle(
+        batch="revisions = 0\ntarget = 200", generator="max_inflight = 8", reviewer="max_inflight = 8"
     )
-    commit(room, BEFORE)
+    room.commit(BEFORE)
     rename = "old_name.py\n<<<<<<< RENAME\nnew_name.py\n>>>>>>> RENAME\n"
     change = {path: text for path, text in AFTER.items() if path != "new_name.py"}
-    models.write = lambda messages: rename + whole_files(change)
+    models.write = lambda messages: (
+        rename + "\n".join(whole(path, text.decode()) for path, text in change.items())
+    )
 
     def say(messages: Messages) -> Said:
         number = re.search(r"Case (\d+)\.", text_of(messages))
@@ -80,11 +39,14 @@ def test_every_answer_of_the_table_comes_to_the_same_verdict_through_the_conduct
         return Said(case.content, case.reasoning)
 
     models.read = say
-    tasks = [room.queue(f"{TASK}\nCase {number}.", files=[]) for number in range(len(CASES))]
+    # A share of them, and the one whose text JSON cannot carry.
+    numbers = [n for n, case in enumerate(CASES) if n % 6 == 0 or case.name == "a lone surrogate"]
+    tasks = [room.queue(f"{TASK}\nCase {number}.", files=[]) for number in numbers]
     room.work()
     reader = room.read()
     wrong: list[str] = []
-    for task, case in zip(tasks, CASES, strict=True):
+    cases = [CASES[number] for number in numbers]
+    for task, case in zip(tasks, cases, strict=True):
         (proposal,) = reader.proposals(task_id=task)
         review = review_of(proposal)
         anchored = sum(found.anchored for found in review.findings)
@@ -94,18 +56,8 @@ def test_every_answer_of_the_table_comes_to_the_same_verdict_through_the_conduct
         assert reader.task(task).state is TaskState.AWAITING_APPROVAL
     assert wrong == []
     # One retry each for what could not be read, and none for the rest.
-    unread = sum(case.verdict is UNREVIEWED for case in CASES)
-    assert len(models.read_by) == len(CASES) + unread
-
-
-@pytest.mark.parametrize("finish", ["length", "content_filter", "tool_calls"])
-def test_an_answer_that_was_cut_off_is_not_read(room: Room, models: Models, finish: str) -> None:
-    models.read = lambda messages: Said(approval(), finish=finish)
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    assert review_of(proposal).verdict is Verdict.UNREVIEWED
-    assert len(models.read_by) == 2
+    unread = sum(case.verdict is UNREVIEWED for case in cases)
+    assert len(models.read_by) == len(cases) + unread
 
 
 def test_a_review_that_was_cut_may_be_longer_the_second_time(room: Room, models: Models) -> None:
@@ -118,12 +70,12 @@ def test_a_review_that_was_cut_may_be_longer_the_second_time(room: Room, models:
         return real(body)
 
     models.answer = answering  # type: ignore[method-assign]
-    answers = iter([Said(approval(), finish="length"), Said(approval())])
-    models.read = lambda messages: next(answers)
-    room.queue()
-    room.work()
-    assert review_of(room.proposals()[0]).verdict is Verdict.APPROVE
+    models.read = saying(Said(approval(), finish="length"), Said(approval()))
+    assert review_of(room.done()).verdict is Verdict.APPROVE
     assert asked == [2_000, 4_000]
+    models.read = saying(Said(approval(), finish="content_filter"))
+    assert review_of(room.done()).verdict is Verdict.UNREVIEWED, "it is not read"
+    assert len(models.read_by) == 4
 
 
 # What the reviewer is shown
@@ -136,7 +88,7 @@ def test_the_developers_note_is_part_of_what_the_change_is_held_against(room: Ro
     room.decide("send_back", first, note="Also keep the name of the parameter.")
     quote = "Also keep the name of the parameter."
     models.read = lambda messages: approval(findings=[objection(quote, kind="missing")])
-    settle(room, batch="revisions = 0")
+    room.settle(batch="revisions = 0")
     room.work()
     assert "[[begin note " in text_of(models.read_by[-1])
     newest = room.read().proposals(task_id=task)[-1]
@@ -148,7 +100,7 @@ def test_a_caller_in_a_file_that_was_not_touched_is_shown_and_can_be_missed(
     room: Room, models: Models
 ) -> None:
     uses = b"from app import double\n\n\ndef six():\n    return double(3)\n"
-    commit(room, {"uses.py": uses, "other.py": b"doubled = 4\n", ".env": b"double=hunter2\n"})
+    room.commit({"uses.py": uses, "other.py": b"doubled = 4\n", ".env": b"double=hunter2\n"})
     models.write = lambda messages: (
         "app.py\n<<<<<<< SEARCH\ndef double(x):\n=======\ndef double(x, times):\n>>>>>>> REPLACE\n"
     )
@@ -156,7 +108,7 @@ def test_a_caller_in_a_file_that_was_not_touched_is_shown_and_can_be_missed(
         "    return double(3)", kind="missing", severity="blocker", criterion="completeness", line=5
     )
     models.read = lambda messages: approval(findings=[quote], verdict="REVISE")
-    settle(room, batch="revisions = 0")
+    room.settle(batch="revisions = 0")
     room.queue()
     room.work()
     shown = text_of(models.read_by[0])
@@ -175,7 +127,7 @@ def test_a_comment_that_asks_for_approval_is_data_and_changes_nothing(room: Room
     models.read = lambda messages: approval(
         findings=[objection(steering, severity="blocker", criterion="safety")]
     )
-    settle(room, batch="revisions = 0")
+    room.settle(batch="revisions = 0")
     room.queue()
     room.work()
     shown = models.read_by[0][1]["content"]
@@ -189,10 +141,10 @@ def test_a_comment_that_asks_for_approval_is_data_and_changes_nothing(room: Room
 
 
 def test_a_large_change_is_read_in_parts_and_judged_as_one(room: Room, models: Models) -> None:
-    settle(room, reviewer="context_tokens = 6000\nmax_tokens = 1000")
-    commit(room, {f"m{number}.py": b"x = 0\n" for number in range(6)})
-    big = {f"m{n}.py": "".join(f"value_{n}_{i} = {i}\n" for i in range(220)).encode() for n in range(6)}
-    models.write = lambda messages: whole_files(big)
+    room.settle(reviewer="context_tokens = 6000\nmax_tokens = 1000")
+    room.commit({f"m{number}.py": b"x = 0\n" for number in range(6)})
+    big = {f"m{n}.py": "".join(f"value_{n}_{i} = {i}\n" for i in range(220)) for n in range(6)}
+    models.write = lambda messages: "".join(whole(path, text) for path, text in big.items())
 
     def read(messages: Messages) -> str:
         if "+value_4_7 = 7" in text_of(messages):
@@ -202,7 +154,7 @@ def test_a_large_change_is_read_in_parts_and_judged_as_one(room: Room, models: M
         return approval()
 
     models.read = read
-    settle(room, reviewer="context_tokens = 6000\nmax_tokens = 1000", batch="revisions = 0")
+    room.settle(reviewer="context_tokens = 6000\nmax_tokens = 1000", batch="revisions = 0")
     room.queue(files=sorted(big))
     room.work()
     (proposal,) = room.proposals()
@@ -215,25 +167,8 @@ def test_a_large_change_is_read_in_parts_and_judged_as_one(room: Room, models: M
     assert room.read().call_counts()["repeated"] == 0
 
 
-def test_a_part_that_cannot_be_read_makes_the_whole_unreviewed(room: Room, models: Models) -> None:
-    settle(room, reviewer="context_tokens = 6000\nmax_tokens = 1000")
-    big = {f"m{n}.py": "".join(f"value_{n}_{i} = {i}\n" for i in range(220)).encode() for n in range(4)}
-    models.write = lambda messages: "".join(
-        f"{path}\n<<<<<<< SEARCH\n=======\n{text.decode()}>>>>>>> REPLACE\n" for path, text in big.items()
-    )
-    models.read = lambda messages: "?" if "### m2.py" in text_of(messages) else approval()
-    task = room.queue(files=[])
-    room.work()
-    (proposal,) = room.proposals()
-    review = review_of(proposal)
-    assert review.verdict is Verdict.UNREVIEWED
-    assert review.parts > 1
-    assert "parts could not be read" in review.summary
-    assert room.task(task).state is TaskState.AWAITING_APPROVAL
-
-
 def test_a_hunk_that_fits_nowhere_is_named_and_nothing_is_sent_for_it(room: Room, models: Models) -> None:
-    settle(room, reviewer="context_tokens = 6000\nmax_tokens = 1000")
+    room.settle(reviewer="context_tokens = 6000\nmax_tokens = 1000")
     text = "".join(f"value_{i} = {i}\n" for i in range(4_000))
     models.write = lambda messages: f"big.py\n<<<<<<< SEARCH\n=======\n{text}>>>>>>> REPLACE\n"
     room.queue(files=[])
@@ -276,26 +211,6 @@ def test_something_new_below_a_blocker_ends_the_rounds_and_stays_as_a_remark(
     )
 
 
-def test_an_unmet_finding_is_carried_over_by_its_quote(room: Room, models: Models) -> None:
-    lines = iter(["return x * 3", "return x * 3  # as asked"])
-    models.write = lambda messages: edit(next(lines))
-
-    def read(messages: Messages) -> str:
-        if "[[begin earlier " not in text_of(messages):
-            return approval(findings=[objection("return x * 3", message="Three is not two.")])
-        return approval(addressed=[{"finding": 1, "met": False, "why": "still three"}])
-
-    models.read = read
-    settle(room, batch="revisions = 1")
-    room.queue()
-    room.work()
-    second = room.proposals()[1]
-    review = review_of(second)
-    assert review.verdict is Verdict.REVISE
-    assert [(found.message, found.line) for found in review.findings] == [("Three is not two.", 2)]
-    assert review.addressed == ({"finding": 1, "met": False, "withdrawn": False, "why": "still three"},)
-
-
 @pytest.mark.parametrize(
     ("revised", "withdrawn"), [("return x * 3  # as asked", True), ("return x * 2", False)]
 )
@@ -311,10 +226,8 @@ def test_what_is_met_although_the_code_is_as_it_was_is_withdrawn_and_not_repaire
         return approval(addressed=[{"finding": 1, "met": True, "why": "fine"}])
 
     models.read = read
-    settle(room, batch="revisions = 1")
-    room.queue()
-    room.work()
-    review = review_of(room.proposals()[1])
+    room.settle(batch="revisions = 1")
+    review = review_of(room.done())
     assert (review.answered, review.withdrawn) == ((1, 0), int(withdrawn))
     (found,) = document(declared("outcomes")(room.read(), PageQuestion()))["findings_met"]["rows"]
     assert (found["met"]["k"], found["repaired"]["k"]) == (1, int(not withdrawn))
@@ -334,10 +247,7 @@ def test_a_model_that_reads_what_it_wrote_says_so_and_no_batch_key_takes_it(
     models.write = lambda messages: (
         approval() if "review" in messages[0]["content"][:20] else edit("return x * 2")
     )
-    room.queue()
-    room.work()
-    (proposal,) = room.proposals()
-    review = review_of(proposal)
+    review = review_of(room.done())
     assert (review.verdict, review.self_review) == (Verdict.APPROVE, True)
     choice = batch_choice(room.read(), unseen=True)
     assert choice.taken == ()
@@ -354,35 +264,8 @@ def test_two_adapters_of_one_base_model_review_their_own_work(
 
     assert AdapterStrategy.one_base
     monkeypatch.setattr(SwapStrategy, "one_base", True)
-    room.queue()
-    room.work()
-    assert review_of(room.proposals()[0]).self_review
+    assert review_of(room.done()).self_review
     assert all(row.self_review for row in room.read().verdict_counts())
-
-
-def test_the_generators_own_reading_is_kept_beside_and_moves_nothing(room: Room, models: Models) -> None:
-    import asyncio
-
-    from navigator.journey.review import review as take_turn
-
-    task = room.queue()
-    room.work()
-    before = room.task(task)
-    models.write = lambda messages: approval(findings=[objection("return x * 2")])
-    with locked_dependencies(room.paths) as world:
-
-        async def own() -> None:
-            try:
-                await take_turn(world, task, Role.GENERATOR)
-            finally:
-                await world.close()
-
-        asyncio.run(own())
-    (proposal,) = room.proposals()
-    assert proposal.own_review is not None
-    assert (proposal.own_review.verdict, proposal.own_review.self_review) == (Verdict.REVISE, True)
-    assert review_of(proposal).verdict is Verdict.APPROVE
-    assert room.task(task).state is before.state
 
 
 # The prompt's version
@@ -426,23 +309,11 @@ def test_a_prompt_that_hides_the_diff_is_refused_before_anything_is_asked(room: 
     assert models.written == []
 
 
-def test_stored_findings_hold_no_text_that_json_cannot_carry(room: Room, models: Models) -> None:
-    models.read = lambda messages: answer(objection("return x * 2", message="@"), addressed=[]).replace(
-        "@", "\\udfff\\u0000"
-    )
-    settle(room, batch="revisions = 0")
-    room.queue()
-    room.work()
-    review = review_of(room.proposals()[0])
-    json.dumps(review.model_dump(mode="json"), ensure_ascii=False).encode("utf-8")
-    assert review.verdict is Verdict.REVISE
-
-
 # What a review says that it read
 
 
 def two_hunks(room: Room, models: Models) -> None:
-    commit(room, {"a.txt": b"one\n", "b.txt": b"one\n"})
+    room.commit({"a.txt": b"one\n", "b.txt": b"one\n"})
     block = "{}.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n"
     models.write = lambda messages: block.format("a") + block.format("b")
     room.queue(files=["a.txt", "b.txt"])
@@ -479,7 +350,7 @@ def test_a_review_that_still_leaves_hunks_out_says_so_everywhere(room: Room, mod
     assert [(one.id, mark.kind) for one, mark in choice.left_out] == [(proposal.id, Kind.UNREAD)]
 
 
-@pytest.mark.parametrize("read", [["H1", "H2"], ["h2", "@@ H1 @@"], None, "H1"])
+@pytest.mark.parametrize("read", [["h2", "@@ H1 @@"], None])
 def test_a_review_that_read_all_or_does_not_say_is_asked_nothing_more(
     room: Room, models: Models, read: Any
 ) -> None:

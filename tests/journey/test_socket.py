@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from navigator.actions import wire
 from navigator.actions.deciding import DecideArgs, Pinned, Reject
-from navigator.actions.wire import NoConductor, RemoteError
+from navigator.actions.wire import NoConductor, NotResponding, RemoteError
+from navigator.cli.status import status
 from navigator.config.paths import StatePaths
 from navigator.engine.acting import act
 from navigator.engine.client import request
@@ -54,33 +59,16 @@ async def ask(path: Path, op: str, **args: Any) -> dict[str, Any]:
     return await asyncio.to_thread(request, path, op, args, timeout=10)
 
 
-async def test_only_the_owner_may_open_it(server: SocketServer, tmp_path: Path) -> None:
-    assert (tmp_path / "s.sock").stat().st_mode & 0o777 == 0o600
-
-
-async def test_a_request_gets_its_answer(server: SocketServer, tmp_path: Path) -> None:
-    assert await ask(tmp_path / "s.sock", "hello", text="grüße\u2028") == {
-        "op": "hello",
-        "text": "grüße\u2028",
-    }
-
-
-async def test_a_typed_error_crosses_whole(server: SocketServer, tmp_path: Path) -> None:
+async def test_requests_are_answered_and_errors_cross_whole(server: SocketServer, tmp_path: Path) -> None:
+    path = tmp_path / "s.sock"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert await ask(path, "hello", text="grüße\u2028") == {"op": "hello", "text": "grüße\u2028"}
     with pytest.raises(RemoteError) as caught:
-        await ask(tmp_path / "s.sock", "refuse")
+        await ask(path, "refuse")
     assert (caught.value.message, caught.value.hint) == ("It changed.", "Look again.")
     assert (caught.value.remote_code, caught.value.remote_exit_code) == ("conflict", 1)
-
-
-async def test_a_defect_in_one_request_is_said_and_the_next_is_answered(
-    server: SocketServer, tmp_path: Path
-) -> None:
     with pytest.raises(RemoteError, match="a defect"):
-        await ask(tmp_path / "s.sock", "break")
-    assert (await ask(tmp_path / "s.sock", "hello"))["op"] == "hello"
-
-
-async def test_a_socket_without_a_listener_is_no_conductor(tmp_path: Path) -> None:
+        await ask(path, "break")
     with pytest.raises(NoConductor):
         await ask(tmp_path / "nothing.sock", "hello")
 
@@ -102,7 +90,7 @@ async def test_a_socket_left_behind_by_a_kill_is_replaced(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "line",
-    [b"not json\n", b"[1]\n", b'{"id": 1}\n', b'{"id": 1, "op": 3}\n', b'{"id":1,"op":"x","args":[]}\n'],
+    [b"not json\n", b'{"id": 1, "op": 3}\n', b'{"id":1,"op":"x","args":[]}\n'],
 )
 async def test_a_broken_line_is_answered_and_harms_nothing(
     server: SocketServer, tmp_path: Path, line: bytes
@@ -204,3 +192,45 @@ def test_a_conductor_that_dies_over_a_request_is_waited_for(
         assert dying.stdout is not None and dying.stdout.readline() == b"ready\n"
         (row,) = act(paths, Reject(), DecideArgs(proposals=(Pinned(id="P1"),))).decisions
         assert "P1" in row.reason and dying.poll() == 0
+
+
+def test_a_stopped_conductor_is_told_from_an_absent_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    monkeypatch.setenv("NAVIGATOR_STATE", str(state))
+    monkeypatch.setenv("NAVIGATOR_CONFIG", str(tmp_path / "config.toml"))
+    (tmp_path / "config.toml").write_text("")
+    runner = CliRunner()
+    assert "No conductor is running" in runner.invoke(status).output
+    holding = (
+        "import socket, time\nfrom navigator.config.paths import StatePaths\nfrom navigator.store.lock import StateLock\n"
+        f"from pathlib import Path\npaths = StatePaths(Path({str(state)!r})).ensure()\nlock = StateLock(paths)\n"
+        "assert lock.acquire()\nserver = socket.socket(socket.AF_UNIX)\nserver.bind(str(paths.socket))\nserver.listen()\n"
+        "print('ready', flush=True)\ntime.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", holding], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+            os.kill(process.pid, signal.SIGSTOP)
+            said = runner.invoke(status)
+            assert f"process {process.pid}) is running but not responding" in said.output
+            assert said.exit_code == 0
+        finally:
+            process.kill()
+
+
+def test_a_conductor_that_too_many_wait_for_is_not_absent(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server, ExitStack() as waiting:
+        server.bind(str(tmp_path / "s"))
+        server.listen(0)
+        with pytest.raises(NotResponding):  # nobody accepts
+            request(tmp_path / "s", "status", {}, timeout=0.1)
+        with pytest.raises(BlockingIOError):
+            for _ in range(10):
+                client = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                client.settimeout(5)
+                client.connect(str(tmp_path / "s"))
+        with pytest.raises(NotResponding):
+            request(tmp_path / "s", "status", {}, timeout=5)

@@ -8,9 +8,10 @@ import pytest
 
 from navigator.git.hunks import ChoiceRefused
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.states import CheckOutcome, LandingState, ProposalState, TaskState, Verdict
+from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
 from navigator.sheet.marks import batch_choice, facts_of, marks
 from navigator.sheet.parts import part_at_base
+from navigator.sheet.statistics.page import PageQuestion, declared, document
 from tests.journey.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
 from tests.journey.support import git
 from tests.sandbox.support import needs_sandbox
@@ -80,17 +81,19 @@ def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
 
 def test_a_rest_in_other_files_lands_without_the_part(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
-    result = bench.split(parent.id, "H1", "H2", note="")
-    rest = bench.proposal(result["rest"]["proposal"])
+    result = bench.split(parent.id, "H1", "H2", note="", alone=False)
+    part, rest = result["part"], bench.proposal(result["rest"]["proposal"])
     assert (rest.base_commit, rest.paths) == (parent.base_commit, ("n.txt",))
-    bench.decide("reject", result["part"]["id"])
-    assert bench.approve(rest.id)["landing"] == "landed"
-
-
-def test_a_review_of_a_part_can_be_asked_for(bench: SplitBench) -> None:
-    part = bench.split(bench.waiting(), "H4", note="")["part"]
+    # Under a conductor the gates are left to it.
+    assert bench.task(part["task_id"]).state is TaskState.CHECKING
+    assert "is not waiting" in bench.approve(part["id"])["reason"]
+    bench.recover()
+    assert outcomes(bench, part["id"])["files parse"] is CheckOutcome.PASSED
     bench.act("escalate", proposals=[{"id": part["id"]}])
-    assert bench.task(part["task_id"]).state is TaskState.AWAITING_REVIEW
+    assert bench.task(part["task_id"]).state is TaskState.AWAITING_REVIEW, "a review can be asked for"
+    bench.act("escalate", proposals=[{"id": part["id"]}], withdraw=True)
+    bench.decide("reject", part["id"])
+    assert bench.approve(rest.id)["landing"] == "landed"
 
 
 def test_the_rest_is_a_new_attempt_on_top_of_the_part(bench: SplitBench) -> None:
@@ -125,6 +128,10 @@ def test_the_rest_can_be_dropped(bench: SplitBench) -> None:
     assert bench.task(parent.task_id).state is TaskState.REJECTED
     assert result["rest"]["state"] == "rejected"
     assert bench.approve(result["part"]["id"])["landing"] == "landed"
+    with bench.desk.reading() as store:
+        found = document(declared("outcomes")(store, PageQuestion()))
+    # The whole was neither approved nor rejected; nobody reviewed the part.
+    assert (found["states"], found["decisions"]["not_counted"]) == ({"landed": 1, "rejected": 1}, 1)
 
 
 def test_a_part_that_needs_another_hunk_shows_its_failed_check(bench: SplitBench) -> None:
@@ -164,29 +171,10 @@ def test_what_the_policy_asks_of_a_part_is_asked_again(bench: SplitBench) -> Non
     assert row["landing"] == "landed"
 
 
-def test_what_the_policy_refuses_makes_nothing(bench: SplitBench) -> None:
-    """Such a proposal is never made by the loop; one from an older version may stand in the store."""
-    parent = bench.waiting({"blob.bin": b"\0\1", "n.txt": THIRTY})
-    with pytest.raises(Conflict, match="refused by policy"):
-        bench.split(parent, "F1")
-    untouched(bench, parent)
-
-
-def untouched(bench: SplitBench, parent: str) -> None:
-    held = bench.proposal(parent)
-    assert held.state is ProposalState.OPEN
-    assert bench.task(held.task_id).state is TaskState.AWAITING_APPROVAL
-    with bench.desk.reading() as store:
-        assert len(store.tasks()) == 1
-        assert len(store.proposals()) == 1
-
-
 @pytest.mark.parametrize(
     ("hunks", "more", "error"),
     [
-        ([], {}, ChoiceRefused),
         (["H1", "H2", "H3", "H4"], {}, ChoiceRefused),
-        (["H9"], {}, ChoiceRefused),
         (["H1"], {"tree": "0" * 40}, Conflict),
     ],
 )
@@ -196,7 +184,9 @@ def test_a_refused_choice_makes_nothing(
     parent = bench.waiting()
     with pytest.raises(error):
         bench.split(parent, *hunks, **more)
-    untouched(bench, parent)
+    (held,) = bench.proposals()
+    assert held.state is ProposalState.OPEN and len(bench.read().tasks()) == 1
+    assert bench.task(held.task_id).state is TaskState.AWAITING_APPROVAL
 
 
 def test_only_what_waits_can_be_split_and_a_part_is_not_split_again(bench: SplitBench) -> None:
@@ -224,26 +214,7 @@ def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> N
     assert edits.clean + edits.repaired + edits.lost == 1, "its edits were made once"
 
 
-def test_under_a_conductor_the_gates_are_left_to_it(bench: SplitBench) -> None:
-    part = bench.split(bench.waiting(), "H4", alone=False)["part"]
-    assert bench.task(part["task_id"]).state is TaskState.CHECKING
-    assert "is not waiting" in bench.approve(part["id"])["reason"]
-    bench.recover()
-    assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
-    assert outcomes(bench, part["id"])["files parse"] is CheckOutcome.PASSED
-
-
 # Landing
-
-
-def test_a_part_lands_as_any_and_its_message_names_the_whole(bench: SplitBench) -> None:
-    parent = bench.waiting()
-    part = bench.split(parent, "H4")["part"]["id"]
-    assert bench.approve(part)["landing"] == "landed"
-    message = git(bench.repository, "log", "-1", "--format=%B", "navigator/2026-01-01")
-    assert message.startswith(f"Change the numbers (part of {parent})")
-    assert f"Navigator-Part-Of: {parent} (H4), reviewed as a whole" in message
-    assert "thirty" in bench.on_branch("n.txt") and "five" not in bench.on_branch("n.txt")
 
 
 @pytest.mark.parametrize("landing", ["branch", "current"])
@@ -257,7 +228,11 @@ def test_the_rest_lands_on_top_of_its_part(
     rest = bench.answer(parent.task_id, {"n.txt": both}, batch="2026-01-02-a")
     assert "on top of" in bench.approve(rest)["reason"], "its ground has to land first"
     assert bench.proposal(rest).state is ProposalState.OPEN
-    assert bench.approve(part)["landing"] == "landed"
+    landed = bench.approve(part)
+    assert landed["landing"] == "landed"
+    message = git(bench.repository, "log", "-1", "--format=%B", landed["commit"])
+    assert message.startswith(f"Change the numbers (part of {parent.id})")
+    assert f"Navigator-Part-Of: {parent.id} (H4), reviewed as a whole" in message
     assert bench.approve(rest)["landing"] == "landed"
     branch = "main" if landing == "current" else "navigator/2026-01-01"
     assert bench.on_branch("n.txt", branch).encode() == both.strip()
@@ -277,29 +252,22 @@ def test_the_rest_lands_where_the_developer_merged_the_part(bench: SplitBench) -
     assert "FIVE" in bench.on_branch("n.txt")
 
 
-def test_a_rest_whose_part_was_rejected_starts_again(bench: SplitBench) -> None:
+@pytest.mark.parametrize("undone", [False, True])
+def test_a_rest_whose_part_was_rejected_or_undone_starts_again(bench: SplitBench, undone: bool) -> None:
     parent = bench.proposal(bench.waiting())
     part = bench.split(parent.id, "H4", note="Digits.")["part"]["id"]
     rest = bench.answer(parent.task_id, {"other.txt": b"elsewhere\n"})
-    bench.decide("reject", part, note="no")
+    if undone:
+        bench.approve(part)
+        said = bench.undo(part)
+        assert said["undone"] and f"{parent.task_id} was based on it" in said["reason"]
+    else:
+        bench.decide("reject", part, note="no")
     row = bench.approve(rest)
     assert (row["landing"], bench.task(parent.task_id).state) == ("refused", TaskState.STALE)
     task = bench.task(parent.task_id)
-    assert f"{part}, which is rejected" in task.reason
+    assert f"{part}, which is {'undone' if undone else 'rejected'}" in task.reason
     assert "do the whole task" in task.note and "Digits." in task.note
-    assert not git(bench.repository, "branch", "--list", "navigator/*")
-
-
-def test_a_rest_whose_part_was_undone_starts_again(bench: SplitBench) -> None:
-    parent = bench.proposal(bench.waiting())
-    part = bench.split(parent.id, "H4")["part"]["id"]
-    rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
-    bench.approve(part)
-    said = bench.undo(part)
-    assert said["undone"] and f"{parent.task_id} was based on it" in said["reason"]
-    assert bench.approve(rest)["landing"] == "refused"
-    assert bench.task(parent.task_id).state is TaskState.STALE
-    assert "do the whole task" in bench.task(parent.task_id).note
 
 
 def test_undoing_a_part_under_a_rest_that_landed_is_refused_or_a_revert(bench: SplitBench) -> None:
@@ -338,18 +306,3 @@ def test_a_part_sent_back_stays_a_part(bench: SplitBench) -> None:
     assert task.note.startswith("Only a part") and task.note.endswith("in capitals")
     again = bench.proposal(bench.answer(task.id, {"n.txt": NUMBERS.replace(b"\n30\n", b"\nTHIRTY\n")}))
     assert (again.parent, again.hunks) == ("", ())
-
-
-def test_a_part_taken_back_before_it_landed_can_be_approved_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = SplitBench(tmp_path, monkeypatch, landing="current")
-    part = bench.proposal(bench.split(bench.waiting(), "H4")["part"]["id"])
-    (bench.repository / "n.txt").write_bytes(FIVE)
-    assert bench.approve(part.id)["landing"] == "refused"
-    bench.act("undo", ids=[part.id])
-    assert bench.task(part.task_id).state is TaskState.AWAITING_APPROVAL
-    (bench.repository / "n.txt").write_bytes(NUMBERS)
-    assert bench.approve(part.id)["landing"] == "landed"
-    landing = bench.proposal(part.id).landing
-    assert landing is not None and landing.state is LandingState.LANDED

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.journey.scan_answer import (
-    KINDS,
     MOST,
     RULE,
     Known,
@@ -51,19 +50,6 @@ def test_a_suggestion_is_placed_at_the_line_it_quotes() -> None:
     assert one.files == ("a.py",)
 
 
-def test_a_quote_is_found_in_another_file_than_the_one_named() -> None:
-    (one,) = sift([raw(evidence={"path": "b.py", "line": 1, "quote": "import os"})], known()).suggestions
-    assert (one.quote_path, one.quote_line) == ("a.py", 1)
-
-
-def test_the_number_breaks_ties() -> None:
-    shown = {"a.py": "x = compute()\n" * 9}
-    for line in (1, 4, 9):
-        evidence = {"path": "a.py", "line": line, "quote": "x = compute()"}
-        (one,) = sift([raw(evidence=evidence)], Known(shown, {"a.py"}, lambda _: False)).suggestions
-        assert one.quote_line == line
-
-
 @pytest.mark.parametrize("quote", ["", "   ", "return open(path).close()", "def"])
 def test_what_is_not_there_is_kept_ungrounded_and_last(quote: str) -> None:
     loose = raw("Weigh the anchor", kind="security", evidence={"path": "a.py", "line": 5, "quote": quote})
@@ -94,11 +80,6 @@ def test_the_order_is_the_stated_one() -> None:
 RULE_ORDER = RULE.partition("then ")[2].partition(";")[0].split(", ")
 
 
-def test_the_rule_names_every_kind() -> None:
-    assert sorted(RULE_ORDER) == sorted(kind.value for kind in KINDS)
-    assert TaskKind.SCAN not in KINDS
-
-
 def test_files_are_there_or_new_or_left_out() -> None:
     entry = raw(files=["a.py", "gone.py", "new.py", "a.py"], new_files=["new.py", "../x", "c.py"])
     found = sift([entry], known())
@@ -115,10 +96,8 @@ def test_files_are_there_or_new_or_left_out() -> None:
     ("title", "files", "twin"),
     [
         ("close the FILE, in `load`!", ["a.py"], True),
-        ("In load: the file close", [], True),
         ("Close the file in load", ["b.py"], False),
         ("Close the file in load()", ["a.py", "b.py"], True),
-        ("Close the open file in load", ["a.py"], True),
         ("Close the open file in load", ["b.py"], False),
         ("Read the file in chunks", ["a.py"], False),
     ],
@@ -132,19 +111,6 @@ def test_the_same_is_said_once(title: str, files: list[str], twin: bool) -> None
     assert len(before.suggestions) == (0 if twin else 1)
     if twin:
         assert before.notes[0].endswith("says what T7 says.")
-
-
-def test_a_scan_proposes_no_scan() -> None:
-    found = sift([raw(kind="scan")], known())
-    assert not found.suggestions
-    assert "which a scan does not propose" in found.notes[0]
-
-
-def test_what_could_lead_a_terminal_astray_is_made_visible() -> None:
-    evil = raw("Clear\x1b[2J the \u202escreen", text="a\x07b\ud800", why="\u200bhidden", evidence={})
-    (one,) = sift([evil], known()).suggestions
-    for text in (one.text, one.why, one.quote):
-        assert not any(character in text for character in "\x1b\x07\u202e\u200b\ud800")
 
 
 def test_one_that_cannot_be_read_does_not_take_the_others_along() -> None:
@@ -170,9 +136,7 @@ def test_what_surrounds_the_answer_does_not_matter(text: str) -> None:
     assert report_text(sift([], known()), []).startswith("# No suggestions")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "None needed.", '{"suggestions": [', '{"suggestions": 3}', "[]", "{" * 5000]
-)
+@pytest.mark.parametrize("text", ["None needed.", '{"suggestions": 3}', "[]", "{" * 5000])
 def test_what_is_no_list_is_refused(text: str) -> None:
     with pytest.raises(UnreadableScan):
         read_scan(text)

@@ -15,17 +15,10 @@ from navigator.journey.reviewing.test_answer import (
 )
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, ReproductionOutcome, Severity
+from tests.journey.room import whole
 
+TEXT = "x = 1\n"
 TAKEN = {"calc.py", "tests/test_calc.py", "lib/tests/test_b.py", "tests/data.txt/x"}
-
-
-def whole(path: str, text: str = "x = 1\n") -> str:
-    return f"{path}\n<<<<<<< WHOLE\n{text}>>>>>>> WHOLE\n"
-
-
-def test_one_new_test_file_is_taken() -> None:
-    read = read_test_answer(f"Here it is.\n\n{whole('tests/test_new.py')}", 7, TAKEN)
-    assert read == WrittenTest("tests/test_new.py", "x = 1\n")
 
 
 @pytest.mark.parametrize(
@@ -36,15 +29,17 @@ def test_one_new_test_file_is_taken() -> None:
     ],
 )  # fmt: skip
 def test_no_other_path_may_be_written(path: str) -> None:
-    read = read_test_answer(whole(path), 7, TAKEN)
+    read = read_test_answer(whole(path, "x = 1\n"), 7, TAKEN)
     assert isinstance(read, NoTest) and read.outcome is not ReproductionOutcome.REGRESSION, path
     assert read.reason
 
 
 def test_two_files_edits_and_nothing_are_no_test() -> None:
-    two = read_test_answer(whole("tests/test_new.py") + whole("tests/test_other.py"), 7, TAKEN)
+    read = read_test_answer(f"Here it is.\n\n{whole('tests/test_new.py', TEXT)}", 7, TAKEN)
+    assert read == WrittenTest("tests/test_new.py", "x = 1\n")
+    two = read_test_answer(whole("tests/test_new.py", TEXT) + whole("tests/test_other.py", TEXT), 7, TAKEN)
     assert isinstance(two, NoTest) and "one whole new file" in two.reason
-    beside = read_test_answer(whole("tests/test_new.py") + whole("calc.py"), 7, TAKEN)
+    beside = read_test_answer(whole("tests/test_new.py", TEXT) + whole("calc.py", TEXT), 7, TAKEN)
     assert isinstance(beside, NoTest) and beside.outcome is ReproductionOutcome.NOT_REPRODUCED
     declined = read_test_answer("**NO_TEST:** too large\n", 7, TAKEN)
     assert isinstance(declined, NoTest) and not declined.again and "too large" in declined.reason

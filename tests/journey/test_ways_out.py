@@ -1,10 +1,11 @@
-"""Secrets planted in thirty and more places leave by no way: not by a review's exports, an event's JSON, the metrics or MCP.
+"""Secrets planted in many places leave by no way: not by exports of reviews, events, metrics, MCP or the final model.
 
 Each place has a token of its own, so that what leaks names where it was.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import sys
@@ -17,9 +18,10 @@ from click.testing import CliRunner
 
 from navigator.cli.main import cli
 from navigator.mcp.tools import Tools
-from tests.journey.scripted_models import Messages, Refusal, objection
+from navigator.model.states import Verdict
+from tests.journey.room import CODE_TESTED, TESTS, Room, block, text_of
+from tests.journey.scripted_models import READER, Messages, Models, Refusal, approval, objection, speaking
 from tests.journey.support import git
-from tests.journey.test_checks import CODE, TESTS, Room, block, models, new_file, room  # noqa: F401
 from tests.sandbox.support import needs_sandbox
 from tests.swap.desk import quiet_port
 
@@ -57,6 +59,14 @@ PLACES = (
     "reason_for_no_change",
     "note",
     "comment",
+    *(
+        "task_in_a_word",
+        "task_as_base64",
+        "task_in_an_address",
+        "task_in_a_header",
+        "task_assigned",
+        "task_private_key",
+    ),
 )
 BY_VALUE = (
     "withheld_file",
@@ -65,6 +75,9 @@ BY_VALUE = (
     "private_key",
     "generator_key",
     "reviewer_key",
+    "task_in_an_address",
+    "task_assigned",
+    "task_private_key",
 )
 """They have no form of their own: Redactor knows them by value."""
 PART = 12
@@ -84,11 +97,29 @@ S = SimpleNamespace(**SECRET)
 NOTE = "import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT), sys.stdin.buffer.read())"
 
 
+HALF = block("app.py", "    return x / 2\n", "    return 0.5 * x\n")
+
+
 def key_file() -> str:
     return f"-----BEGIN RSA PRIVATE KEY-----\n{S.private_key}\n-----END RSA PRIVATE KEY-----\n"
 
 
-def repository(room: Room) -> Path:  # noqa: F811
+def plain_task() -> str:
+    """What may leave for the final model, once every secret in it is redacted."""
+    encoded = base64.b64encode(S.task_as_base64.encode()).decode()
+    return "\n".join(
+        (
+            f"Plain: rework half(). {S.task_text}",
+            f"See build_{S.task_in_a_word}_final.txt and {encoded}",
+            f"postgres://app:{S.task_in_an_address}@db.example.org/x",
+            f"curl -H 'Authorization: Bearer {S.task_in_a_header}'",
+            f'db_password = "{S.task_assigned}"',
+            f"-----BEGIN PRIVATE KEY-----\n{S.task_private_key}\n-----END PRIVATE KEY-----",
+        )
+    )
+
+
+def repository(room: Room) -> Path:
     """Everything that a repository and its history can hold."""
     leaking = TESTS + (
         "\n\nclass Leaks(unittest.TestCase):\n    def test_leak(self):\n        import pathlib\n"
@@ -97,7 +128,7 @@ def repository(room: Room) -> Path:  # noqa: F811
     )
     path = room.add(
         {
-            "app.py": CODE,
+            "app.py": CODE_TESTED,
             "test_app.py": leaking,
             ".env": f"DB_PASSWORD={S.withheld_file}\n",
             "id_rsa": key_file(),
@@ -130,7 +161,8 @@ def scrape(address: str) -> str:
 @pytest.mark.sandbox
 @pytest.mark.slow
 @needs_sandbox
-def test_no_planted_secret_leaves(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_no_planted_secret_leaves(bare: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = bare
     events, metrics, address = room.folder / "events.jsonl", list[str](), f"127.0.0.1:{quiet_port()}"
     command = json.dumps([sys.executable, "-c", NOTE, str(events)])
     monkeypatch.setenv("GENERATOR_KEY", S.generator_key)
@@ -148,8 +180,10 @@ def test_no_planted_secret_leaves(room: Room, monkeypatch: pytest.MonkeyPatch) -
         metrics.append(scrape(address))
         if "Nothing to do" in str(messages):
             return f"NO_CHANGE: {S.reason_for_no_change} {S.generator_key}"
+        if "Plain: " in str(messages):
+            return f"{S.writer_words}\n\n{HALF}"
         change = block("app.py", "    return x + x\n", f"    return 2 * x  # {S.written_line}\n")
-        added = new_file(f"{S.written_path}.txt", f"{S.written_file}\n")
+        added = block(f"{S.written_path}.txt", "", f"{S.written_file}\n")
         return f"{S.writer_words}\n\n{change}\n{added}"
 
     def read(messages: Messages) -> str | Refusal:
@@ -180,9 +214,21 @@ def test_no_planted_secret_leaves(room: Room, monkeypatch: pytest.MonkeyPatch) -
     proposal = room.proposal(task)
     room.act("comment", proposal=proposal.id, path="app.py", line=2, side="new", text=S.comment)
     room.act("send-back", proposals=[{"id": proposal.id, "tree": proposal.tree}], note=S.note)
-    room.work()
+    plain = room.done(plain_task())
+    room.act("project.set", name="code", escalate=True)
+    with speaking(Models(lambda messages: "", lambda messages: approval())) as cloud:
+        with room.config.open("a", encoding="utf-8") as config:
+            config.write(f'[final]\nmodel = "{READER}"\nbase_url = "{cloud.url}"\n')
+        row = room.act("escalate", proposals=[{"id": plain.id}], final=True)["proposals"][0]
+        room.work()
+        (asked,) = cloud.read_by
+    final = room.proposal(plain.id).final_review
+    assert final is not None and final.verdict is Verdict.APPROVE
+    assert "return 0.5 * x" in text_of(asked) and text_of(asked).count("[redacted") == row["redacted"] > 6
+    assert base64.b64encode(S.task_as_base64.encode()).decode() not in text_of(asked)
 
     ways = {"events": events.read_text(encoding="utf-8"), "metrics": "".join(metrics)}
+    ways["final model"] = text_of(asked)
     runner = CliRunner()
     for form in ("text", "json", "markdown", "sarif"):
         for wanted in (["--branch", branch], ["--staged"], ["--worktree"], ["HEAD"]):
@@ -191,7 +237,7 @@ def test_no_planted_secret_leaves(room: Room, monkeypatch: pytest.MonkeyPatch) -
     tools = Tools(room.paths)
     ways["mcp"] = json.dumps(
         [tools.call(name, {}) for name in ("list_projects", "list_proposals", "status")]
-        + [tools.call("show_proposal", {"id": one.id}) for one in room.reading().proposals()]
+        + [tools.call("show_proposal", {"id": one.id}) for one in room.read().proposals()]
         + [tools.call("review_ref", {"project": "code", "ref": branch})]
     )
     assert queued and path.is_dir()
@@ -202,6 +248,7 @@ def test_no_planted_secret_leaves(room: Room, monkeypatch: pytest.MonkeyPatch) -
         (place, way)
         for way, content in ways.items()
         for place, word in SECRET.items()
+        if way == "final model" or not place.startswith("task_") or place in ("task_title", "task_text")
         if any(word[at : at + PART] in content for at in range(len(word) - PART + 1))
     }
     assert leaks == set()

@@ -48,7 +48,7 @@ class Judge(BaseHTTPRequestHandler):
 def judge_server() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
     Judge.asked = []
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()

@@ -1,9 +1,8 @@
 """A simulated model server whose acceptance and costs are known: `python simulated_engine.py KIND PORT [OPTION…]`.
 
-It speaks the wire format of llama.cpp, SGLang or vLLM and has their counters. Rounds are drawn with a known α; times are not
-spent but stated (llama.cpp states them itself). Options: gamma=N alpha=A c=C v=V step_ms=T seed=S lie=1 (the server counts
-only drafts that were accepted whole) fail=1 (end at once) dies=1 (end while it answers) slow=1 (half a second before each
-answer).
+It speaks the wire format of llama.cpp or SGLang and has their counters. Rounds are drawn with a known α; times are not
+spent but stated (llama.cpp states them itself). Options: gamma=N alpha=A c=C v=V step_ms=T seed=S fail=1 (end at once) dies=1
+(end while it answers) slow=1 (half a second before each answer).
 """
 
 from __future__ import annotations
@@ -26,17 +25,14 @@ class Engine:
         self.step_ms = options.get("step_ms", 20.0)
         self.pause = 0.5 * options.get("slow", 0.0)
         self.dies = bool(options.get("dies"))
-        self.lies = bool(options.get("lie"))
         self.dice = random.Random(int(options.get("seed", 1)))
-        self.rounds = self.drafted = self.accepted = 0
         self.positions = [0] * self.gamma
-        self.draft_ms = 0.0
 
     def write(self, tokens: int) -> dict[str, float]:
         """Write so many tokens, the first by reading the prompt; returns the answer's own counters."""
-        written, ms, drafted, accepted, rounds, whole = 1, 0.0, 0, 0, 0, 0
+        written, ms, rounds, accepted = 1, 0.0, 0, 0
         self.marks = [(1, 0.0)]
-        histogram = [0] * (self.gamma + 1)
+        self.histogram = [0] * (self.gamma + 1)
         while written < tokens:
             kept = 0
             while kept < self.gamma and self.dice.random() < self.alpha:
@@ -45,45 +41,12 @@ class Engine:
             written += 1 + kept
             rounds += 1
             ms += self.step_ms * (self.gamma * self.c + self.v if self.gamma else 1.0)
-            drafted, accepted = drafted + self.gamma, accepted + kept
-            whole += self.gamma if kept == self.gamma else 0
-            histogram[kept] += 1
+            accepted += kept
+            self.histogram[kept] += 1
             self.marks.append((written, ms))
             for place in range(kept):
                 self.positions[place] += 1
-        self.rounds, self.drafted, self.accepted = (
-            self.rounds + rounds,
-            self.drafted + drafted,
-            self.accepted + accepted,
-        )
-        self.draft_ms += rounds * self.gamma * self.c * self.step_ms
-        self.histogram = histogram
-        shown = (whole, whole) if self.lies else (drafted, accepted)
-        return {"tokens": written, "ms": ms, "drafted": shown[0], "accepted": shown[1], "rounds": rounds}
-
-    def statistics(self) -> str:
-        """As llama.cpp logs them."""
-        rates = ", ".join(f"{count / max(1, self.rounds):.3f}" for count in self.positions)
-        return (
-            f"I spec common_specu: statistics     draft-simple: #calls(b,g,a) =    1     {self.rounds}     {self.rounds},"
-            f" #gen drafts =     {self.rounds}, #acc drafts =    1, #gen tokens =    {self.drafted}, #acc tokens ="
-            f"    {self.accepted}, #mean acc len = 2.00, #acc rate/pos = ({rates}), dur(b,g,a) = 0.000,"
-            f" {self.draft_ms:.3f}, 0.011 ms"
-        )
-
-    def metrics(self) -> str:
-        """As vLLM has them on /metrics."""
-        label = '{engine="0",model_name="m"}'
-        lines = [
-            f"vllm:spec_decode_num_drafts_total{label} {float(self.rounds)}",
-            f"vllm:spec_decode_num_draft_tokens_total{label} {float(self.drafted)}",
-            f"vllm:spec_decode_num_accepted_tokens_total{label} {float(self.accepted)}",
-        ]
-        for place, count in enumerate(self.positions):
-            lines.append(
-                f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="{place}"}} {float(count)}'
-            )
-        return "\n".join(lines) + "\n"
+        return {"tokens": written, "drafted": rounds * self.gamma, "accepted": accepted, "rounds": rounds}
 
 
 def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
@@ -101,10 +64,7 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def do_GET(self) -> None:
-            if self.path == "/metrics":
-                self._send(engine.metrics().encode(), "text/plain")
-            else:
-                self._send(json.dumps({"data": [{"id": "m"}], "version": "v", "build_info": "v"}).encode())
+            self._send(json.dumps({"data": [{"id": "m"}], "version": "v", "build_info": "v"}).encode())
 
         def do_POST(self) -> None:
             time.sleep(engine.pause)
@@ -116,10 +76,8 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
                 os._exit(1)
             elif self.path == "/completion":
                 self._llama(asked)
-            elif self.path == "/generate":
-                self._events(_sglang(engine, asked["sampling_params"]["max_new_tokens"]))
             else:
-                self._events(_vllm(engine, asked["max_tokens"]))
+                self._events(_sglang(engine, asked["sampling_params"]["max_new_tokens"]))
 
         def _llama(self, asked: dict[str, Any]) -> None:
             found = engine.write(asked["n_predict"])
@@ -130,8 +88,6 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
             if engine.gamma:
                 chunks[-1]["timings"] |= {"draft_n": found["drafted"], "draft_n_accepted": found["accepted"]}
             self._events(chunks)
-            if engine.gamma:
-                print(engine.statistics(), flush=True)
 
         def _events(self, events: list[dict[str, Any]]) -> None:
             lines = [f"data: {json.dumps(event)}\n\n" for event in events] + ["data: [DONE]\n\n"]
@@ -152,11 +108,6 @@ def _sglang(engine: Engine, tokens: int) -> list[dict[str, Any]]:
         }
     first = {"output_ids": [7], "meta_info": {"completion_tokens": 1}}
     return [first, {"output_ids": list(range(tokens)), "meta_info": meta}]
-
-
-def _vllm(engine: Engine, tokens: int) -> list[dict[str, Any]]:
-    engine.write(tokens)
-    return [{"choices": [], "usage": {"completion_tokens": written}} for written in (1, tokens, tokens)]
 
 
 def main() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +10,6 @@ from navigator.figures.intervals import mean_interval, t_quantile
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import MissingPart
-
-ROOT = Path(__file__).parents[2]
 
 
 def measured(gains: dict[int, float], *, blocks: int = 6, scatter: float = 0.01, seed: int = 1) -> list[Run]:
@@ -75,25 +71,20 @@ def test_without_measurements_nothing_is_decided() -> None:
 
 def test_figures_that_cannot_be_true_decide_nothing() -> None:
     # 1.2 tokens a round cannot make anything 1.5 times as fast.
-    runs = [
-        Run(**{each: getattr(run, each) for each in run.__slots__} | {"rate": 0.05 if run.gamma else None})
-        for run in measured({4: 1.5})
-    ]
+    runs = [run.model_copy(update={"rate": 0.05 if run.gamma else None}) for run in measured({4: 1.5})]
     choice = decide(runs)
     assert choice.decision == "cannot tell"
     assert "cannot be true" in choice.arms[0].reason
 
 
 def test_a_loss_by_the_clock_stands_whatever_the_counters_say() -> None:
-    runs = [
-        dataclasses.replace(run, accepted=50, drafted=100, drafter_accepted=90, drafter_drafted=100, rate=0.5)
-        if run.gamma
-        else run
-        for run in measured({4: 0.731})
-    ]
+    wrong = {"accepted": 50, "drafted": 100, "rate": 0.9}
+    runs = [run.model_copy(update=wrong) if run.gamma else run for run in measured({4: 0.731})]
     choice = decide(runs)
     assert choice.decision == "do not use" and choice.sentence.startswith("Do not speculate")
-    assert "by the clock; its counters cannot be true: The server counts 50 of 100" in choice.arms[0].reason
+    assert (
+        "by the clock; its counters cannot be true: The row states 90.0 %; 50 of 100" in choice.arms[0].reason
+    )
 
 
 def test_intervals_cover_the_truth() -> None:

@@ -13,7 +13,6 @@ import pytest
 from navigator.figures.compare import discordant_needed, sign_test
 from navigator.figures.intervals import share, wilson
 from navigator.lab.speculation import formulas
-from navigator.lab.speculation.plan import design_runs
 from navigator.model.timing import distinct_experts
 from navigator.schedule import forecast
 from navigator.schedule.forecast import PUBLISHED, Figures
@@ -37,12 +36,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "break_even_alpha": formulas.break_even_alpha,
     "break_even_tokens": lambda figures_: forecast.break_even(figures(figures_)).tokens,
     "coverage": lambda tokens, experts, chosen: formulas.distinct_experts(tokens, experts, chosen) / experts,
-    "design_runs": design_runs,
     "distinct_experts": distinct_experts,
-    "drafting_milliseconds": lambda gamma, speeds: (
-        1000 * formulas.drafting_seconds(gamma, sum(speeds) / len(speeds))
-    ),
-    "floor_milliseconds": lambda **given: 1000 * formulas.floor_seconds(**given),
     "one_task_against_single": lambda: one_task_seconds() / PUBLISHED.single_seconds,
     "one_task_seconds": one_task_seconds,
     "rate_from_alpha": formulas.rate_from_alpha,
@@ -57,7 +51,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "swap_each": lambda batch: forecast.forecast(batch, figures()).swap_each,
     "swap_in": lambda **given: figures(given).swap_in,
     "swap_in_each": lambda batch: forecast.forecast(batch, figures()).swap_in_each,
-    "tokens_per_round": formulas.tokens_per_round,
     "wilson": lambda k, n: list(wilson(k, n)),
     "write_seconds": lambda batch: forecast.forecast(batch, figures()).write_seconds,
 }

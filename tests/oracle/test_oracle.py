@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.git.world import fingerprint
+from tests.journey.killed_at import KILLED_AT
 from tests.journey.scripted_models import Models, speaking
-from tests.journey.support import PATIENCE, differences, fingerprint, hurry
-from tests.journey.test_killed import KILLED_AT
+from tests.journey.support import PATIENCE, differences, hurry
 from tests.oracle.scenarios import World, speakers, unlike
 from tests.sandbox.support import needs_sandbox
 
@@ -24,7 +25,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.sandbox, needs_sandbox]
 
 ENDS = Path(__file__).with_name("ends.json")
 RECORD = bool(os.environ.get("NAVIGATOR_RECORD"))
-KILLS = int(os.environ.get("NAVIGATOR_KILLS", "6"))
+KILLS = int(os.environ.get("NAVIGATOR_KILLS", "8"))
+MOMENTS = (
+    (("event", "call_ended=generator", 6), ("event", "proposal_added", 3), ("event", "review_added", 4)),
+    (("event", "task_state=generating", 1),),
+)
+"""Where the two sessions are killed; and at random, Navigator and its gits."""
 
 
 @pytest.fixture
@@ -51,17 +57,16 @@ def test_every_way_of_a_task_comes_to_its_end(world: World) -> None:
     assert world.landed() == 3
 
 
-@pytest.mark.parametrize("seed", range(max(1, KILLS // 6)))
+@pytest.mark.parametrize("seed", range(max(1, KILLS // 8)))
 def test_the_same_ends_after_kills(world: World, seed: int) -> None:
     """Killed at events all over both sessions: nothing is lost, nothing is doubled."""
     chosen = random.Random(seed)
     untouched = fingerprint(world.repository)
     died = 0
-    for part in range(2):
-        for _ in range(3):
-            child = world.desk.python(
-                KILLED_AT, "soon", "0", str(chosen.randrange(5, 60)), "run", "--until", "idle"
-            )
+    for part, named in enumerate(MOMENTS):
+        random_ones = [("whole", str(chosen.randrange(30)), chosen.randrange(5, 60)) for _ in range(2)]
+        for moment, what, count in (*named, *random_ones):
+            child = world.desk.python(KILLED_AT, moment, what, str(count), "run", "--until", "idle")
             out, err = child.communicate(timeout=PATIENCE)
             assert child.returncode in (-signal.SIGKILL, 0), (out + err).decode()[-3000:]
             died += child.returncode == -signal.SIGKILL
@@ -69,6 +74,6 @@ def test_the_same_ends_after_kills(world: World, seed: int) -> None:
         if not part:
             assert differences(untouched, fingerprint(world.repository)) == []
             world.decide()
-    assert died >= 3
+    assert died >= 4
     assert unlike(world.ends(), json.loads(ENDS.read_text(encoding="utf-8")), answers=False) == {}
     assert world.landed() == 3

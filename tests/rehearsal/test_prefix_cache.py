@@ -49,11 +49,3 @@ def test_the_least_recently_used_leaves_first() -> None:
     assert cache.usage == 1.0
     assert admit(cache, "a" * WIDTH) == PAGE_TOKENS - 1
     assert admit(cache, "b" * WIDTH) == 0
-
-
-def test_cleared() -> None:
-    cache = PrefixCache()
-    admit(cache, "a" * WIDTH)
-    cache.clear()
-
-    assert admit(cache, "a" * WIDTH) == 0

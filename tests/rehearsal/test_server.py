@@ -154,21 +154,6 @@ async def test_a_stream_with_usage() -> None:
     assert [chunk["choices"][0]["finish_reason"] for chunk in chunks][-1] == "stop"
 
 
-async def test_the_cache_is_flushed_when_idle() -> None:
-    async with running("--time-scale", "0") as server:
-        await server.healthy()
-        cached = []
-        for _ in range(2):
-            answer = (await server.chat(**slow())).json()
-            cached.append(answer["usage"]["prompt_tokens_details"]["cached_tokens"])
-        flushed = await server.client.post("/flush_cache")
-        answer = (await server.chat(**slow())).json()
-        cached.append(answer["usage"]["prompt_tokens_details"]["cached_tokens"])
-
-    assert flushed.status_code == 200
-    assert cached[0] == cached[2] == 0 < cached[1]
-
-
 async def test_max_tokens_cuts() -> None:
     async with running("--time-scale", "0") as server:
         await server.healthy()
@@ -270,60 +255,6 @@ async def test_logprobs_are_given_token_by_token(shared: Server) -> None:
     told = [entry for piece in pieces if piece for entry in piece["content"]]
     # Asked again, the probabilities are drawn anew; the text is the same.
     assert [entry["token"] for entry in told] == [entry["token"] for entry in entries]
-
-
-async def test_meta_info_is_given_where_it_is_asked_for(shared: Server) -> None:
-    plain = (await shared.chat()).json()["choices"][0]
-    choice = (await shared.chat(return_meta_info=True, rid="mine")).json()["choices"][0]
-
-    assert "meta_info" not in plain
-    meta = choice["meta_info"]
-    assert meta["id"] == "mine"
-    assert meta["finish_reason"]["type"] == "stop"
-    assert meta["e2e_latency"] >= meta["first_token_latency"] >= meta["queue_time"] >= 0
-
-
-@pytest.mark.parametrize(
-    ("body", "counts"),
-    [
-        ({"prompt": "hello world"}, 3),
-        ({"prompt": ["a", "b c d"]}, [1, 2]),
-        ({"messages": HELLO}, 9),
-    ],
-)
-async def test_tokens_are_counted_as_usage_counts_them(
-    shared: Server, body: dict[str, Any], counts: object
-) -> None:
-    answer = (await shared.client.post("/tokenize", json=body)).json()
-
-    assert answer["count"] == counts
-    assert answer["max_model_len"] == 100
-    tokens = answer["tokens"]
-    assert (len(tokens) if isinstance(counts, int) else [len(ids) for ids in tokens]) == counts
-    if "messages" in body:
-        assert (await shared.chat()).json()["usage"]["prompt_tokens"] == counts
-
-
-@pytest.mark.parametrize("body", [{}, {"prompt": 3}, {"prompt": "x", "messages": HELLO}])
-async def test_what_cannot_be_tokenized_is_refused(shared: Server, body: dict[str, Any]) -> None:
-    assert (await shared.client.post("/tokenize", json=body)).status_code == 400
-
-
-async def test_metrics_are_in_prometheus_text(shared: Server) -> None:
-    await shared.chat()
-    answer = await shared.client.get("/metrics")
-    samples = {
-        line.partition("{")[0]: float(line.rpartition(" ")[2])
-        for line in answer.text.splitlines()
-        if not line.startswith("#")
-    }
-
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert samples["sglang:num_running_reqs"] == samples["sglang:num_queue_reqs"] == 0
-    assert samples["sglang:num_requests_total"] == 1
-    assert samples["sglang:prompt_tokens_total"] == 9
-    assert samples["sglang:startup_time_seconds"] == 32.7
-    assert {"sglang:gen_throughput", "sglang:token_usage", "sglang:cache_hit_rate"} <= samples.keys()
 
 
 async def test_loads_gives_the_sections_that_are_asked_for(shared: Server) -> None:

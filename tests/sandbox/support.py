@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from navigator.git.private import PrivateRepo
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange, PrivateRepo
 from navigator.model.models import Project
 from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import probe

@@ -12,7 +12,8 @@ import pytest
 from navigator.model.states import CheckOutcome
 from navigator.sandbox.limits import Limits
 from navigator.sandbox.toolchains import toolchains_for
-from tests.journey.support import differences, fingerprint, git
+from tests.git.world import fingerprint
+from tests.journey.support import differences, git
 from tests.sandbox.support import Bench, needs_sandbox
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]
@@ -179,7 +180,7 @@ def test_a_cargo_project(tmp_path: Path) -> None:
         "tests::doubles",
     )
     uncompilable = bench.run(bench.changed({"src/lib.rs": "pub fn double(x: u32) -> u32 {\n"}))
-    assert uncompilable.outcome is FAILED and "does not compile" in uncompilable.failures[0]
+    assert uncompilable.outcome is FAILED and "could not compile" in uncompilable.failures[0]
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go: apt install golang")

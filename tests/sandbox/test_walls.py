@@ -16,7 +16,8 @@ from navigator.model.states import CheckOutcome
 from navigator.sandbox.compare import compared
 from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import Sandbox, probe
-from tests.journey.support import differences, fingerprint, git
+from tests.git.world import fingerprint
+from tests.journey.support import differences, git
 from tests.sandbox.support import Bench, needs_sandbox, processes_saying
 
 pytestmark = [pytest.mark.sandbox, needs_sandbox]

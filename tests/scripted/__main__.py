@@ -14,12 +14,11 @@ from navigator.model.states import Role
 from navigator.rehearsal import __main__ as rehearsal
 from navigator.rehearsal import player
 from navigator.rehearsal.samples import sample_projects
-from navigator.rehearsal.server.api import Player
+from navigator.rehearsal.server.api import Api, Player
 from navigator.rehearsal.server.engine import Completion, pace_of
 from navigator.rehearsal.server.tool_calls import tools_in
 from tests.scripted.reading import Messages, read_review
 from tests.scripted.reviewer import SKILL, Reviewer
-from tests.scripted.sglang import WholeApi
 from tests.scripted.writer import FLAW, Writer
 
 DEFAULT_FAULT_RATE = 0.35
@@ -115,7 +114,7 @@ def main() -> None:
         skill=tuple(options.skill),
         faulty=options.faulty,
     )
-    api = WholeApi(
+    api = Api(
         role,
         pace_of(role, options.time_scale),
         spoilt_while(options.garbage_while, brain),

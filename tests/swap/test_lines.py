@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.text import is_unsafe
-from navigator.swap.base import PhaseEvent
-from navigator.swap.lines import LONGEST_LINE, LineReader, OutcomeLine, failure_class, parse_line
+from navigator.swap.base import PhaseEvent, PhaseLog
+from navigator.swap.lines import LONGEST_LINE, OutcomeLine, ScriptLog, failure_class, parse_line
 
 PHASES = ("drain", "stop", "release", "start", "load", "health", "verify")
 _events = st.builds(
@@ -28,15 +28,21 @@ def written(event: PhaseEvent) -> bytes:
     return f"swap phase={event.phase} state={event.state} t={event.seconds:.3f}{detail}\n".encode()
 
 
+def heard(*chunks: bytes) -> list[PhaseEvent]:
+    """The phases that a script tells of in these pieces."""
+    events: list[PhaseEvent] = []
+    script = ScriptLog(PhaseLog(events.append))
+    for chunk in chunks:
+        script.feed(chunk)
+    script.close()
+    return events
+
+
 @given(st.binary(max_size=6000), st.lists(st.integers(0, 6000), max_size=8))
 def test_any_bytes_in_any_pieces(raw: bytes, cuts: list[int]) -> None:
     """Nothing raises, what comes out fits a terminal, and where the stream is cut makes no difference."""
-    pieces = LineReader()
-    said = [
-        e for a, b in pairwise([0, *sorted(cuts), len(raw)]) for e in pieces.feed(raw[a:b])
-    ] + pieces.close()
-    whole = LineReader()
-    assert said == whole.feed(raw) + whole.close()
+    said = heard(*(raw[a:b] for a, b in pairwise([0, *sorted(cuts), len(raw)])))
+    assert said == heard(raw)
     for event in said:
         assert not is_unsafe(event.detail)
         assert event.seconds >= 0
@@ -51,10 +57,7 @@ def test_lines_survive_noise_and_cuts(
     lines = data.draw(st.permutations([(written(e), e) for e in events] + [(junk, None) for junk in clean]))
     raw = b"".join(line for line, _ in lines)
     cut = data.draw(st.integers(0, len(raw)))
-    reader = LineReader()
-    assert reader.feed(raw[:cut]) + reader.feed(raw[cut:]) == [
-        event for _, event in lines if event is not None
-    ]
+    assert heard(raw[:cut], raw[cut:]) == [event for _, event in lines if event is not None]
 
 
 def test_both_forms() -> None:
@@ -90,11 +93,13 @@ def test_a_terminal_is_safe_from_details() -> None:
 
 
 def test_a_line_without_end_takes_no_memory() -> None:
-    reader = LineReader()
+    events: list[PhaseEvent] = []
+    script = ScriptLog(PhaseLog(events.append))
     for _ in range(100):
-        assert reader.feed(b"x" * 65536) == []
-    assert len(reader._rest) <= LONGEST_LINE
-    assert reader.feed(b"\nswap phase=stop state=done t=1\n") == [PhaseEvent("stop", "done", 1.0)]
+        script.feed(b"x" * 65536)
+    assert len(script._rest) <= LONGEST_LINE
+    script.feed(b"\nswap phase=stop state=done t=1\n")
+    assert events == [PhaseEvent("stop", "done", 1.0)]
 
 
 def test_classes() -> None:

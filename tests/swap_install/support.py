@@ -12,6 +12,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "swap"
+LISTS = Path(__file__).parent / "data"
+"""The flags of two versions, as their own parsers list them."""
 
 _SERVER_ARGS = """
 import argparse
@@ -37,7 +39,7 @@ def fake_sglang(folder: Path, version: str, *, table_of: str = "", broken: str =
     package.mkdir(parents=True)
     (package.parent / "__init__.py").touch()
     (package / "__init__.py").touch()
-    table = str(DATA / "flags" / f"sglang-{table_of or version}.txt")
+    table = str(LISTS / f"sglang-{table_of or version}.txt")
     (package / "server_args.py").write_text(broken + _SERVER_ARGS.format(table=table))
     (package.parent / "launch_server.py").write_text(
         "import json, os, sys, time\n"

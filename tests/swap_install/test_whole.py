@@ -70,7 +70,7 @@ def test_install_swap_and_uninstall(
             *("--profile", str(profile), "--sglang", str(real_sglang), "--yes"),
             *("--model", f"generator={model}", "--model", f"reviewer={model}"),
         )
-        assert document["sglang"]["checked_by"] == "parser" and document["reload"] == ""
+        assert document["written"] and document["reload"] == ""
         _swap(manager, home)
     finally:
         manager.forget()

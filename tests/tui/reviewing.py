@@ -7,8 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from navigator.config.paths import StatePaths
-from navigator.git.private import PrivateRepo
-from navigator.git.source_protocol import FileChange
+from navigator.git.private import FileChange, PrivateRepo
 from navigator.model.models import Finding, Project
 from navigator.model.states import Criterion, FindingKind, Severity, TaskState, Verdict
 from navigator.store.database import open_writer

@@ -33,7 +33,6 @@ _SPARE_MB = 1024
 
 
 @click.command()
-@click.option("--disk", is_flag=True, help="Also measure how fast the model files can be read (512 MB).")
 @click.option(
     "--plan", is_flag=True, help="Show instead how much GPU memory a pair of models needs, and how to swap."
 )
@@ -47,7 +46,7 @@ _SPARE_MB = 1024
     "--context", type=click.IntRange(min=1024), metavar="TOKENS", help="With --plan; default: 131072."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(disk: bool, plan: bool, as_json: bool, context: int | None, **planned: Any) -> None:
+def doctor(plan: bool, as_json: bool, context: int | None, **planned: Any) -> None:
     """Check what Navigator needs: what is there, what is missing, how to get it.
 
     Exits with 3 if something is missing.
@@ -60,7 +59,7 @@ def doctor(disk: bool, plan: bool, as_json: bool, context: int | None, **planned
     if context is not None or any(value is not None for value in planned.values()):
         raise UsageError("Those options belong to --plan.", hint="Add --plan.")
     paths = state_paths()
-    items = list(_look(paths, disk=disk))
+    items = list(_look(paths))
     missing = any(item.state == "missing" for item in items)
     if as_json:
         output.print_json(
@@ -79,7 +78,7 @@ def doctor(disk: bool, plan: bool, as_json: bool, context: int | None, **planned
         sys.exit(3)
 
 
-def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
+def _look(paths: StatePaths) -> Iterator[Check]:
     from navigator.cli.doctor.serving import card_items, serving_items
 
     yield Check("navigator", "ok", f"{__version__}, Python {platform.python_version()}, {sys.executable}")
@@ -114,7 +113,7 @@ def _look(paths: StatePaths, *, disk: bool) -> Iterator[Check]:
     found = list(strategy_items(settings, paths))
     yield from found
     if not settings.swap.host:
-        yield from serving_items(settings, disk=disk)
+        yield from serving_items(settings)
     elif not any(item.state == "missing" and item.name in ("swap strategy", "ssh") for item in found):
         from navigator.cli.doctor.remote import remote_items
 

@@ -13,12 +13,10 @@ from navigator.client.body import same_model
 from navigator.config.paths import resource_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.model.errors import UsageError
-from navigator.model.json_text import read_json
 from navigator.model.states import Role
-from navigator.setup.memory import MIB, shape_from_config
-from navigator.setup.plan import Basis, MemoryPlan, Sized, plan
+from navigator.setup.plan import MIB, Basis, MemoryPlan, Sized, plan, shape_from_config
 from navigator.setup.profiles import ModelPair, ModelProfile, fitting, load_presets
-from navigator.setup.weights import model_folder, total_bytes, weight_files, weights_from_config
+from navigator.setup.weights import model_folder, total_bytes, weight_files
 
 _STANDARD = "qwen3.5-96gb"
 _STRATEGIES = {
@@ -106,7 +104,7 @@ def _sized_model(settings: Settings, role: Role, wanted: str | None) -> Sized:
             f"The shape of {name} is not known.",
             hint=f"Name a folder with its config.json, or one of: {names}.",
         )
-    size, basis, source = _weights(name, settings, config, known)
+    size, basis, source = _weights(name, settings, known)
     return Sized(Path(name).name if where else name, size, basis, source, shape)
 
 
@@ -125,33 +123,16 @@ def _known(name: str) -> ModelProfile | None:
     )
 
 
-def _weights(
-    name: str, settings: Settings, config: Path | None, known: ModelProfile | None
-) -> tuple[int, Basis, str]:
-    """Bytes of the weights: of the files, as their index says, as a profile says, or from the config's layer sizes."""
+def _weights(name: str, settings: Settings, known: ModelProfile | None) -> tuple[int, Basis, str]:
+    """Bytes of the weights: of the files, else as a profile says."""
     files = weight_files(name, settings.swap.model_dirs)
     if files:
         return total_bytes(files), "measured", f"{len(files)} weight files here"
-    index = config.parent / "model.safetensors.index.json" if config is not None else None
-    if index is not None and (stated := _stated(index)):
-        return stated, "published", str(index)
-    if known is not None:
-        estimate = known.weights_source.startswith("an estimate")
-        return int(known.weights_gb * 1e9), "computed" if estimate else "published", known.weights_source
-    computed = weights_from_config(config) if config is not None else None
-    if computed is None:
+    if known is None:
         raise UsageError(
-            f"Nothing says how large the weights of {name} are.",
-            hint="Name a folder with its weight files, or with a config.json that has its layer sizes.",
+            f"Nothing says how large the weights of {name} are.", hint="Name a folder with its weight files."
         )
-    return computed, "computed", f"the layer sizes in {config}, without scales"
-
-
-def _stated(index: Path) -> int:
-    try:
-        return int(read_json(index.read_bytes())["metadata"]["total_size"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0
+    return int(known.weights_gb * 1e9), "published", known.weights_source
 
 
 def _show_plan(found: MemoryPlan) -> None:
@@ -200,7 +181,7 @@ def _show_plan(found: MemoryPlan) -> None:
     ]
     output.emit(output.table(cache_heads, cache_rows, right=range(1, 7)))
     for both in found.beside:
-        output.prose(f"{both.cache.name}, {both.cache.basis}: {both.cache.about}", "  ")
+        output.prose(f"{both.cache.name}: {both.cache.about}", "  ")
     output.prose(
         "States: for one request. At once: how many whole contexts fit, with their states, while that model is alone on the GPU."
         " All figures are computed; 2,000 MiB per server is an estimate of what the formulas leave out."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,9 +55,7 @@ def _items(settings: Settings, there: There) -> Iterator[Check]:
         yield from unit_items(settings, mine)
         yield from _linger(there)
     else:
-        from dataclasses import replace
-
-        yield from unit_items(settings, replace(system_places(getpass.getuser()), on=there))
+        yield from unit_items(settings, system_places(there))
     yield from _ports(settings, there)
 
 

@@ -6,16 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
 from navigator.cli import output
-from navigator.cli.lab.measure import tell_estimates
 from navigator.lab.speculation import tables
-from navigator.lab.speculation.checks import TableFacts, TableFault, findings
-from navigator.lab.speculation.estimates import estimates
-from navigator.lab.speculation.runs import COLUMNS, RunTable, read_runs
+from navigator.lab.speculation.checks import TableFault, findings
+from navigator.lab.speculation.runs import COLUMNS, Run, RunTable, read_runs
 from navigator.model.errors import UsageError
 from navigator.model.text import plural, safe_line
 
@@ -31,47 +28,32 @@ _SHOWN_BAD = 20
     metavar="FIELD=COLUMN",
     help="Read a field from this column. Repeatable.",
 )
-@click.option(
-    "--bandwidth", type=click.FloatRange(min=0), default=0.0, metavar="GB/S", help="Of the card's memory."
-)
-@click.option(
-    "--weights",
-    multiple=True,
-    metavar="MODEL=GB",
-    help="What a step of a model reads: all weights of a dense model, the active ones of a sparse model. Repeatable.",
-)
-@click.option(
-    "--same",
-    multiple=True,
-    metavar="DRAFT=MODEL",
-    help="This draft is that model of the baseline. Repeatable.",
-)
-@click.option(
-    "--claim-rounds", "claimed", multiple=True, metavar="N[@GAMMA]", help="Check a claimed number of rounds."
-)
-@click.option(
-    "--prompt-words", type=click.IntRange(min=1), metavar="N", help="Words of the text prompts are cut from."
-)
 @output.JSON
-def analyze(file: Path, as_json: bool, **options: Any) -> None:
+def analyze(file: Path, named: tuple[str, ...], as_json: bool) -> None:
     """Make the tables of a speculation experiment from FILE (CSV or JSON lines, yours or anybody's), and check them.
 
     Exits with 1 if something in it is impossible.
     """
-    facts = TableFacts(
-        bandwidth=options["bandwidth"],
-        gigabytes={name: _parse_share(value) for name, value in _pairs(options["weights"], "--weights")},
-        same=dict(_pairs(options["same"], "--same")),
-        claimed_rounds=dict(map(_claim, options["claimed"])),
-        prompt_words=options["prompt_words"],
-    )
-    table = read_runs(file, dict(_pairs(options["named"], "--column")))
+    table = read_runs(file, dict(map(_pair, named)))
     _require_counts(table)
-    found = findings(table.runs, facts)
+    found = findings(table.runs)
     if as_json:
-        output.print_json(_table_json(file, table, found, facts))
+        output.print_json(
+            {
+                "file": str(file),
+                "columns": table.columns,
+                "unused_columns": table.unused,
+                "rows": len(table.runs) + len(table.bad),
+                "used": len(table.runs),
+                "bad_rows": [asdict(row) for row in table.bad],
+                "baselines": [asdict(row) for row in tables.baselines(table.runs)],
+                "speculation": [asdict(row) for row in tables.speculation(table.runs)],
+                "findings": [asdict(finding) for finding in found],
+            }
+        )
     else:
-        _show_table(file, table, found, facts)
+        _show_table(file, table)
+        _findings(found)
     if any(finding.severity == "impossible" for finding in found):
         click.get_current_context().exit(1)
 
@@ -82,7 +64,7 @@ def _require_counts(table: RunTable) -> None:
     Raises:
         UsageError: runs speculate, and no column says what became of their drafts.
     """
-    counted = any(run.rate is not None or (run.rounds and run.accepted is not None) for run in table.runs)
+    counted = any(run.tokens_per_round is not None for run in table.runs)
     if not counted and any(run.speculated for run in table.runs):
         unused = f" Not used: {', '.join(map(safe_line, table.unused))}." if table.unused else ""
         raise UsageError(
@@ -91,66 +73,14 @@ def _require_counts(table: RunTable) -> None:
         )
 
 
-def _pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
-    pairs = [word.partition("=") for word in words]
-    for name, equals, value in pairs:
-        if not (name and equals and value):
-            raise UsageError(f"{option} takes NAME=VALUE.", hint=f"Fields of --column: {', '.join(COLUMNS)}.")
-    return [(name, value) for name, _, value in pairs]
+def _pair(word: str) -> tuple[str, str]:
+    name, _, value = word.partition("=")
+    if not (name and value):
+        raise UsageError("--column takes FIELD=COLUMN.", hint=f"Fields: {', '.join(COLUMNS)}.")
+    return name, value
 
 
-def _parse_share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if value <= 0:
-        raise UsageError(f"{text} is no size above zero.")
-    return value
-
-
-def _claim(text: str) -> tuple[int, float]:
-    rounds, _, gamma = text.partition("@")
-    if gamma and not gamma.isdigit():
-        raise UsageError(f"{text} names no draft length after the @.")
-    return int(gamma or 0), _parse_share(rounds)
-
-
-def _table_json(file: Path, table: RunTable, found: list[TableFault], facts: TableFacts) -> dict[str, Any]:
-    return {
-        "file": str(file),
-        "columns": table.columns,
-        "unused_columns": table.unused,
-        "rows": len(table.runs) + len(table.bad),
-        "used": len(table.runs),
-        "bad_rows": [asdict(row) for row in table.bad],
-        "suites": tables.suites(table.runs),
-        "baselines": [asdict(row) for row in tables.baselines(table.runs)],
-        "speculation": [asdict(row) for row in tables.speculation(table.runs)],
-        "prompt_lengths": [asdict(row) for row in tables.lengths(table.runs)],
-        "estimates": [asdict(row) for row in estimates(table.runs)],
-        "findings": [asdict(finding) for finding in found],
-        "not_checked": _not_checked(table, facts),
-    }
-
-
-def _not_checked(table: RunTable, facts: TableFacts) -> list[str]:
-    """What would be checked if more were known."""
-    names = {run.target for run in table.runs} | {run.draft for run in table.runs if run.draft}
-    unknown = sorted(names - facts.gigabytes.keys())
-    missing = []
-    if facts.bandwidth <= 0:
-        missing.append("times against the memory's bandwidth: give --bandwidth and --weights")
-    elif unknown:
-        missing.append(f"bandwidth, as far as --weights is missing for {', '.join(unknown)}")
-    if "rounds" not in table.columns:
-        missing.append("tokens against rounds: no column counts rounds")
-    if not {"drafter_drafted", "drafter_accepted"} <= table.columns.keys():
-        missing.append("the server's counter against the draft's own: no columns have the draft's")
-    return missing
-
-
-def _show_table(file: Path, table: RunTable, found: list[TableFault], facts: TableFacts) -> None:
+def _show_table(file: Path, table: RunTable) -> None:
     read = ", ".join(f"{name} from {column}" for name, column in table.columns.items() if name != column)
     output.say(
         f"{file}: {plural(len(table.runs), 'run')}"
@@ -165,82 +95,52 @@ def _show_table(file: Path, table: RunTable, found: list[TableFault], facts: Tab
     if len(table.bad) > _SHOWN_BAD:
         output.say(f"  and {len(table.bad) - _SHOWN_BAD} more; --json lists all")
     output.say()
-    _tables(table)
-    if costs := estimates(table.runs):
-        tell_estimates(costs)
-        output.say()
-    _findings(found)
-    output.say("Not checked:", bold=True)
-    for line in _not_checked(table, facts):
-        output.say(f"  {line}")
-
-
-def _tables(table: RunTable) -> None:
-    if suites := tables.suites(table.runs):
-        parts: list[tuple[object, ...]] = [
-            (name, *map(_listed, row.values())) for name, row in suites.items()
-        ]
-        parts.append(("all", len(table.runs), *[""] * 5))
-        suite_heads = "suite", "n", "models", "drafts", "γ", "prompts", "lengths"
-        output.emit(output.table(suite_heads, parts, right=(1,)))
-        output.say()
     plain = [
-        (row.target, row.prompt or "all", row.n, f"{row.mean:.1f}", _spread(row.sd))
+        (row.target, row.prompt or "all", row.n, f"{row.mean:.1f}", _number(row.sd))
         for row in tables.baselines(table.runs)
     ]
     output.emit(output.table(("no speculation", "prompts", "n", "tok/s", "sd"), plain, right=(2, 3, 4)))
     output.say()
-    drafted = [
-        (
-            row.target,
-            row.draft,
-            row.gamma,
-            row.n,
-            f"{row.speed:.1f}",
-            _spread(row.sd),
-            "–" if row.speedup is None else f"{row.speedup:.2f}×",
-            "–" if row.rate is None else f"{100 * row.rate:.1f}%",
-            "–" if row.alpha is None else f"{row.alpha:.3f}",
-            "–" if row.tokens_per_round is None else f"{row.tokens_per_round:.3f}",
-            "–" if row.round_ms is None else f"{row.round_ms:.1f}",
-        )
-        for row in tables.speculation(table.runs)
-    ]
-    heads = (
-        "speculation",
-        "draft",
-        "γ",
-        "n",
-        "tok/s",
-        "sd",
-        "speed-up",
-        "rate",
-        "α",
-        "tokens a round",
-        "ms a round",
-    )
-    output.emit(output.table(heads, drafted, right=range(2, 11)))
-    output.prose(
-        "Rate is accepted ÷ drafted; speed-up is against the mean of all runs of the model without speculation."
-    )
+    tell_speculation(table.runs)
     output.say()
-    swept = [
+
+
+def tell_speculation(runs: Sequence[Run]) -> None:
+    """What drafting yields and costs, as a table; and acceptance by position."""
+    found = tables.speculation(runs)
+    heads = (
+        *("model", "draft", "γ", "n", "starts", "tok/s", "sd", "speed-up", "accepted ÷ drafted", "95 %"),
+        *("α", "τ", "round", "step", "same text"),
+    )
+    rows = [
         (
             row.target,
             row.draft,
             row.gamma,
-            f"{row.prompt_tokens:g}",
             row.n,
+            row.blocks,
             f"{row.speed:.1f}",
-            _spread(row.sd),
-            "–" if row.speedup is None else f"{row.speedup:.2f}×",
+            _number(row.sd),
+            _number(row.speedup, 2, "×"),
+            _number(row.rate, 3),
+            "–" if row.rate_low is None else f"{row.rate_low:.3f}–{row.rate_high:.3f}",
+            _number(row.alpha, 3),
+            _number(row.tokens_per_round),
+            _number(row.round_ms, 2, " ms"),
+            _number(row.step_ms, 2, " ms"),
+            f"{row.same_text.k} of {row.same_text.n}" if row.same_text.n else "–",
         )
-        for row in tables.lengths(table.runs)
+        for row in found
     ]
-    if swept:
-        length_heads = "prompt length", "draft", "γ", "prompt", "n", "tok/s", "sd", "speed-up"
-        output.emit(output.table(length_heads, swept, right=range(2, len(length_heads))))
-        output.say()
+    output.emit(output.table(heads, rows, right=range(2, len(heads))))
+    for row in found:
+        if row.positions:
+            shares = ", ".join(f"{share:.2f}" for share in row.positions)
+            output.say(f"{row.draft} γ = {row.gamma}: kept up to each position in {shares} of the rounds.")
+    output.prose(
+        "Speed-up is against the mean of all runs of the model without speculation. τ: tokens a round. Same text: runs with"
+        " the very tokens that the prompt gets without speculation."
+    )
 
 
 def _findings(found: list[TableFault]) -> None:
@@ -267,10 +167,5 @@ def _line_numbers(lines: Sequence[int]) -> str:
     return f" (line{'s' * (len(lines) > 1)} {shown})"
 
 
-def _listed(value: object) -> str:
-    words = value if isinstance(value, list) else [value]
-    return ", ".join(f"{word:g}" if isinstance(word, float) else str(word) for word in words)
-
-
-def _spread(sd: float | None) -> str:
-    return "–" if sd is None else f"{sd:.2f}"
+def _number(value: float | None, digits: int = 2, unit: str = "") -> str:
+    return "–" if value is None else f"{value:.{digits}f}{unit}"

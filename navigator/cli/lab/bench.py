@@ -1,15 +1,15 @@
-"""`navigator lab bench`: twenty small functions, by structure and by execution."""
+"""`navigator lab bench`: twenty small functions, written and executed."""
 
 from __future__ import annotations
 
 import asyncio
-from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from navigator.cli import output
-from navigator.cli.lab.compare import noted, share_words
+from navigator.cli.lab.compare import noted, share_words, tell
 from navigator.cli.session import locked_dependencies, state_paths
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import share
@@ -17,6 +17,7 @@ from navigator.lab.comparing.journal import ARMS
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
+    from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.session import Finished
 
 _TIERS = ("simple", "medium", "complex")
@@ -27,97 +28,54 @@ _TIERS = ("simple", "medium", "complex")
     "--arm",
     "arms",
     multiple=True,
-    type=click.Choice([name for name in ARMS if name != "adapters"]),
+    type=click.Choice(list(ARMS)),
     help="Repeatable. Default: generator and self-review, which take no swap.",
 )
 @click.option("--name", default="bench", show_default=True, help="Its folder; the same name goes on with it.")
 @output.JSON
 def bench(arms: tuple[str, ...], name: str, as_json: bool) -> None:
-    """Have twenty small Python functions written, and check them by structure, as published, and by running them.
+    """Have twenty small Python functions written, and run their tests.
 
     Twenty tasks tell working from broken; they cannot tell two good models apart. `navigator lab compare` is for that.
     """
+    from navigator.lab.comparing.journal import Journal
+
     names = arms or ("generator", "self-review")
+    journal = Journal(private_folder(private_folder(state_dir() / "lab") / "bench") / name)
     with locked_dependencies(state_paths()) as deps:
 
-        async def whole() -> tuple[Finished, list[dict[str, Any]]]:
+        async def whole() -> Finished:
             try:
-                return await _run_bench(deps, names, name)
+                return await _run_bench(deps, journal, names, name)
             finally:
                 await deps.close()
 
-        done, rows = asyncio.run(whole())
+        done = asyncio.run(whole())
+    tiers = {tier: [task.key for task in journal.tasks if task.complexity == tier] for tier in _TIERS}
+    rows = [
+        (arm, tier, share(sum(done.passed[arm][key] for key in keys), len(keys)))
+        for arm in names
+        for tier, keys in tiers.items()
+    ]
     if as_json:
-        output.print_json({"name": name, "heuristic_ceiling": 80, "rows": rows} | done.document())
+        found = [{"arm": arm, "tier": tier} | asdict(passed) for arm, tier, passed in rows]
+        output.print_json({"name": name, "rows": found} | done.document())
         return
-    if done.simulated:
-        output.say("SIMULATED: no model answered. The figures say nothing about a real one.", bold=True)
-    output.emit(
-        output.table(
-            ("arm", "tier", "structure", "tests pass", "heuristic"),
-            [
-                (
-                    row["arm"],
-                    row["tier"],
-                    row["structure_words"],
-                    row["tests_words"],
-                    f"{row['heuristic']:.0f}",
-                )
-                for row in rows
-            ],
-            right=(4,),
-        )
-    )
-    output.say(
-        "\nstructure: name, return, parameters and keywords, without running anything. heuristic: surface of the answer; it can"
-        " reach 80 at most, though its scale was published as 0-100. Both are no measure of correctness."
-    )
+    tell(done)
+    output.say()
+    shown = [(arm, tier, share_words(passed)) for arm, tier, passed in rows]
+    output.emit(output.table(("arm", "tier", "tests pass"), shown))
 
 
-async def _run_bench(
-    deps: Dependencies, names: tuple[str, ...], name: str
-) -> tuple[Finished, list[dict[str, Any]]]:
-    from navigator.git.source import TreeSource
-    from navigator.lab.bench import bench_tasks, heuristic, structural
-    from navigator.lab.comparing.functions import SOLUTION, as_task, function_repository
-    from navigator.lab.comparing.journal import Journal, Tried
+async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...], name: str) -> Finished:
+    from navigator.lab.comparing.functions import as_task, bench_functions
+    from navigator.lab.comparing.journal import Tried
 
-    journal = Journal(private_folder(private_folder(state_dir() / "lab") / "bench") / name)
-    tasks = {task.key: task for task in bench_tasks()}
     if not journal.chosen:
         known = {task.key for task in journal.tasks}
-        for task in tasks.values():
-            if task.key not in known:
-                journal.add(await asyncio.to_thread(as_task, deps, task.function()))
+        for function in bench_functions():
+            if function.key not in known:
+                journal.add(await asyncio.to_thread(as_task, deps, function))
         journal.add(Tried(key=""))
     words = ["lab", "bench", "--name", name, *(word for arm in names for word in ("--arm", arm))]
-    done = await noted("bench", deps, journal, journal.tasks, names, 1, None, words)
-    private, project = function_repository(deps.paths.private)
-    rows = []
-    for arm in names:
-        sound = {
-            key: all(
-                structural(
-                    tasks[key],
-                    (TreeSource(private, tree, project).read(SOLUTION) or b"").decode(errors="replace"),
-                ).values()
-            )
-            for key, tree in done.results[arm].items()
-        }
-        for tier in ("all", *_TIERS):
-            keys = [key for key in tasks if tier in ("all", tasks[key].tier)]
-            structure = share(sum(sound[key] for key in keys), len(keys))
-            tested = share(sum(done.passed[arm][key] for key in keys), len(keys))
-            rows.append(
-                {
-                    "arm": arm,
-                    "tier": tier,
-                    "n": len(keys),
-                    "structure": [structure.k, structure.low, structure.high],
-                    "tests": [tested.k, tested.low, tested.high],
-                    "structure_words": share_words(structure),
-                    "tests_words": share_words(tested),
-                    "heuristic": fmean(heuristic(done.answers[arm][key]) for key in keys),
-                }
-            )
-    return done, rows
+    return await noted("bench", deps, journal, journal.tasks, names, 1, words)

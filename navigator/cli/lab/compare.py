@@ -15,7 +15,7 @@ from navigator.cli import output
 from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
-from navigator.lab.comparing.journal import ARMS, USUAL
+from navigator.lab.comparing.journal import ARMS
 from navigator.lab.judging import Duel, Item, Judge, Tally, judge_is_usable, read_votes, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
@@ -190,13 +190,6 @@ _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
     help="The difference that is worth finding; the power is said for it.",
 )
 @click.option(
-    "--adapter",
-    "adapters",
-    nargs=2,
-    metavar="WRITER READER",
-    help="For the arm adapters: the names under which the generator's server has them.",
-)
-@click.option(
     "--judge",
     "judges",
     multiple=True,
@@ -220,7 +213,6 @@ def compare(
     limit: int,
     rounds: int,
     difference: float,
-    adapters: tuple[str, str] | None,
     judges: tuple[str, ...],
     name: str,
     seconds: float,
@@ -236,11 +228,7 @@ def compare(
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
 
-    names = arms or USUAL
-    if ("adapters" in names) != (adapters is not None):
-        raise UsageError(
-            "The arm adapters and --adapter go together.", hint="E.g. --arm adapters --adapter write read."
-        )
+    names = arms or tuple(ARMS)
     called = name or "-".join([*projects, *(file.stem for file in files)]) or "all"
     if not _NAME.fullmatch(called):
         raise UsageError(f"{called} is no name for a folder.", hint="Use letters, digits, dots and dashes.")
@@ -259,8 +247,8 @@ def compare(
                         output.note(_more_tasks(journal))
                 if dry_run or not tasks:
                     return tasks, can, None, None
-                words = _command(projects, files, names, limit, rounds, difference, adapters, judges, called)
-                done = await noted("compare", deps, journal, tasks, names, rounds, adapters, words)
+                words = _command(projects, files, names, limit, rounds, difference, judges, called)
+                done = await noted("compare", deps, journal, tasks, names, rounds, words)
                 said = None
                 if judges:
                     kept = journal.folder / "votes.jsonl"
@@ -301,7 +289,6 @@ async def noted(
     tasks: list[LabTask],
     names: tuple[str, ...],
     rounds: int,
-    adapters: tuple[str, str] | None,
     words: list[str],
 ) -> Finished:
     """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
@@ -314,9 +301,7 @@ async def noted(
     with recording(kind, journal.folder, words, about=about) as record:
         following = asyncio.create_task(follow(record, journal, total))
         try:
-            done = await run(
-                deps, journal, tasks, list(names), rounds=rounds, adapters=adapters, report=output.note
-            )
+            done = await run(deps, journal, tasks, list(names), rounds=rounds, report=output.note)
         finally:
             following.cancel()
         note_result(record, done, total)
@@ -330,7 +315,6 @@ def _command(
     limit: int,
     rounds: int,
     difference: float,
-    adapters: tuple[str, str] | None,
     judges: tuple[str, ...],
     called: str,
 ) -> list[str]:
@@ -340,7 +324,7 @@ def _command(
     words += [word for name in names for word in ("--arm", name)]
     words += [word for role in judges for word in ("--judge", role)]
     words += [word for file in files for word in ("--file", str(file))]
-    return words + (["--adapter", *adapters] if adapters else [])
+    return words
 
 
 async def _tasks(

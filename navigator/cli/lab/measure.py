@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from navigator.cli import output
+from navigator.cli.lab.analyze import tell_speculation
 from navigator.config.paths import private_folder, state_dir
-from navigator.lab.speculation.checks import TableFacts, TableFault, findings
+from navigator.lab.speculation.checks import TableFault, findings
 from navigator.lab.speculation.decide import Drafting, decide
-from navigator.lab.speculation.estimates import Guess, estimates
 from navigator.lab.speculation.plan import Plan, prompt_texts, read_plan
-from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runner import RANDOM, note_progress
 from navigator.lab.speculation.runs import Run, read_runs
+from navigator.lab.speculation.tables import speculation
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
 from navigator.model.text import plural
@@ -26,17 +26,14 @@ from navigator.model.text import plural
 
 def decision(runs: list[Run]) -> dict[str, Any]:
     """The decision as JSON has it, and as `tell_decision` prints it; `missing` says why nothing can be decided yet."""
-    rule = [asdict(each) | {"sentence": each.sentence} for each in rules(runs)]
     try:
-        return {**asdict(decide(runs)), "rules": rule}
+        return asdict(decide(runs))
     except MissingPart as error:
-        return {"decision": "cannot tell", "missing": error.message, "rules": rule}
+        return {"decision": "cannot tell", "missing": error.message}
 
 
 def tell_decision(found: dict[str, Any]) -> None:
     """The decision, for people."""
-    for rule in found["rules"]:
-        output.prose(rule["sentence"])
     if "missing" in found:
         output.say(f"Nothing is decided yet. {found['missing']}")
         return
@@ -46,27 +43,6 @@ def tell_decision(found: dict[str, Any]) -> None:
     )
     output.say()
     output.say(found["sentence"], bold=True)
-
-
-def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
-    """The decision into the unit of the role's server."""
-    from navigator.config.settings import load_settings
-    from navigator.lab.speculation.launch import write_launch
-    from navigator.setup.files import read_text
-    from navigator.setup.host_probe import flags_of_unit
-    from navigator.setup.install import reload_systemd
-    from navigator.setup.places import system_places, user_places
-
-    own = load_settings().swap.systemd
-    places = user_places() if own.scope == "user" else system_places("root")
-    unit = places.unit(own.generator_unit if role is Role.GENERATOR else own.reviewer_unit)
-    started = flags_of_unit(read_text(unit, places.on) or "").get("--model-path")
-    arm = next((arm for arm in plan.arms if arm.model == started), plan.arms[0])
-    mine = [run for run in runs if run.target == arm.target]
-    write_launch(unit, places.on, decide(mine), mine, arm.model)
-    if problem := reload_systemd(places):
-        output.note(f"systemd did not reload: {problem}. Run {' '.join(places.systemctl)} daemon-reload.")
-    return unit
 
 
 def _method_row(arm: Drafting) -> tuple[object, ...]:
@@ -111,7 +87,6 @@ def runs_file(role: Role) -> Path:
     help="Stop after N starts of the server; run again to go on.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the order of starts, and start nothing.")
-@click.option("--write", is_flag=True, help="Put the decision into the unit that starts the role's server.")
 @output.JSON
 def measure(
     plan: Path,
@@ -119,15 +94,13 @@ def measure(
     out: Path | None,
     starts: int | None,
     dry_run: bool,
-    write: bool,
     as_json: bool,
 ) -> None:
     """Measure speculative decoding as PLAN (TOML) says: every method and length in each of several start blocks.
 
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
     command again to go on. Nothing else should use the machine meanwhile. It ends with the decision whether to speculate, which
-    takes five blocks. --write has the next swap start the server that way; `navigator doctor` says when the model, the engine or
-    the card changed since.
+    takes five blocks.
     """
     from navigator.lab.runs import recording
     from navigator.lab.speculation.runner import finished
@@ -148,8 +121,7 @@ def measure(
         "--out",
         str(results.resolve()),
     )
-    targets = list(dict.fromkeys(arm.target for arm in read.arms))
-    about = f"{', '.join(targets)} with {', '.join(method.name for method in read.method)}"
+    about = f"{read.engine.target} with {', '.join(method.name for method in read.method)}"
     with recording("speculation", results, words, about=about) as record:
         note_progress(record, read, results)
 
@@ -159,9 +131,7 @@ def measure(
 
         left = measured(read, prompt_texts(read, plan), results, report, most_starts=starts)
     runs = read_runs(results).runs
-    found, costs = findings(runs, TableFacts()), estimates(runs)
-    chosen = [decision([run for run in runs if run.target == target]) for target in targets]
-    unit = write_decision(runs, Role(role), read) if write else None
+    found, chosen = findings(runs), decision(runs)
     if as_json:
         output.print_json(
             {
@@ -170,20 +140,14 @@ def measure(
                 "starts_left": left,
                 "random_weights": read.engine.random_weights,
                 "about": read.engine.about,
-                "estimates": list(map(asdict, costs)),
+                "speculation": list(map(asdict, speculation(runs))),
                 "findings": list(map(asdict, found)),
-                "decision": chosen[0],
-                "decisions": dict(zip(targets, chosen, strict=True)),
-                "unit": unit and str(unit),
+                "decision": chosen,
             }
         )
     else:
-        _show_measured(read.engine.random_weights, costs, found, results, left)
-        for target, each in zip(targets, chosen, strict=True):
-            output.say(f"\n{target}")
-            tell_decision(each)
-        if unit:
-            output.say(f"{unit} starts it that way from the next swap on.")
+        _show_measured(runs, found, read.engine.random_weights, results, left)
+        tell_decision(chosen)
 
 
 def _tell_order(plan: Plan, done: set[tuple[int, str, str, int]], as_json: bool) -> None:
@@ -202,59 +166,13 @@ def _tell_order(plan: Plan, done: set[tuple[int, str, str, int]], as_json: bool)
     output.emit(output.table(("block", "start", "answers", ""), rows, right=(0, 2)))
 
 
-def _show_measured(
-    random: bool, costs: list[Guess], found: list[TableFault], results: Path, left: int
-) -> None:
+def _show_measured(runs: list[Run], found: list[TableFault], random: bool, results: Path, left: int) -> None:
     if random:
         output.say(RANDOM, bold=True)
-    tell_estimates(costs)
+    tell_speculation(runs)
     for finding in found:
         output.say(f"{finding.severity}: {finding.kind}: {finding.subject}: {finding.arithmetic}")
     output.say(f"Results: {results}")
     if left:
         output.say(f"{plural(left, 'start')} to go: run the command again.")
-
-
-def tell_estimates(costs: list[Guess]) -> None:
-    """What rounds yield and cost, as a table; and acceptance by position."""
-    heads = (
-        *("method", "γ", "runs", "starts", "accepted ÷ drafted", "95 %", "draft's own", "α", "τ"),
-        *("round", "step", "c", "v", "same text"),
-    )
-    several = len({row.target for row in costs}) > 1
-    rows = [
-        (
-            f"{row.target}, {row.draft}" if several else row.draft,
-            row.gamma,
-            row.runs,
-            row.blocks,
-            _number(row.rate),
-            "–" if row.rate_low is None else f"{row.rate_low:.3f}–{row.rate_high:.3f}",
-            _number(row.drafter_rate),
-            _number(row.alpha),
-            _number(row.tokens_per_round, 2),
-            _number(row.round_ms, 2, " ms"),
-            _number(row.step_ms, 2, " ms"),
-            _number(row.draft_cost),
-            _number(row.verify_cost) + _interval(row.verify_cost_interval),
-            f"{row.same_text.k} of {row.same_text.n}" if row.same_text.n else "–",
-        )
-        for row in costs
-    ]
-    output.emit(output.table(heads, rows, right=range(1, len(heads))))
-    for row in costs:
-        if row.positions:
-            shares = ", ".join(f"{share:.2f}" for share in row.positions)
-            output.say(f"{row.draft} γ = {row.gamma}: kept up to each position in {shares} of the rounds.")
-    output.say(
-        "τ: tokens a round. c: a draft step ÷ a step; v: verifying ÷ a step; – where the engine does not time drafting."
-        " Same text: runs with the very tokens that the prompt gets without speculation."
-    )
-
-
-def _number(value: float | None, digits: int = 3, unit: str = "") -> str:
-    return "–" if value is None else f"{value:.{digits}f}{unit}"
-
-
-def _interval(ends: tuple[float, float] | None) -> str:
-    return "" if ends is None else f" ({ends[0]:.2f}–{ends[1]:.2f})"
+    output.say()

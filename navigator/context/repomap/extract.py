@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from navigator.config.paths import table
 from navigator.context.repomap.words import SYNTAX, WORD, count_parts
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.secrets import secret_in
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
 
 
-VERSION = 1
+VERSION = 2
 """Part of every cache key: what is extracted changed with it."""
 
 PARSE_LIMIT = 400_000
@@ -31,7 +31,6 @@ READ_LIMIT = 1_000_000
 
 _MOST_DEFINITIONS = 1500
 _MOST_WORDS = 4000
-_MOST_IMPORTS = 300
 _SIGNATURE = 160
 _WORD = patterns.compile(WORD.pattern.encode())
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -39,7 +38,7 @@ _LOOKED_AT = 8_000
 
 Tags = dict[str, Any]
 """As JSON: `lines`, `defs` [[name, first line, last line, signature]…] (1-based, inclusive), `refs` {name: times},
-`terms` {stem: times}, `imports` [text…], `parsed`."""
+`terms` {stem: times}, `parsed`."""
 
 
 def tags(language: str, data: bytes) -> Tags:
@@ -61,7 +60,6 @@ def extract(language: str, data: bytes) -> Tags:
         "defs": [],
         "refs": {},
         "terms": count_parts(words.most_common(_MOST_WORDS)),
-        "imports": [],
         "parsed": False,
     }
     if language and len(data) <= PARSE_LIMIT:
@@ -76,14 +74,9 @@ def _read_symbols(language: str, data: bytes, tags: Tags) -> None:
 
     quiet: list[tuple[int, int]] = []
     definitions: dict[tuple[int, str], list[Any]] = {}
-    imports: dict[str, None] = {}
     lines = data.split(b"\n")
     for _, found in QueryCursor(query, match_limit=64).matches(tree.root_node):
         quiet += [(node.start_byte, node.end_byte) for node in found.get("quiet", ())]
-        for node in found.get("import", ()):
-            text = data[node.start_byte : node.end_byte].decode("utf-8", "replace").strip("\"'<>")
-            if len(text) < 200 and len(imports) < _MOST_IMPORTS:
-                imports[text] = None
         names, wholes = found.get("name", ()), found.get("def", ())
         if not names or not wholes or len(definitions) >= _MOST_DEFINITIONS:
             continue
@@ -93,7 +86,6 @@ def _read_symbols(language: str, data: bytes, tags: Tags) -> None:
         if len(name) <= 100:
             definitions[(first, name)] = [name, first + 1, last + 1, shown[:_SIGNATURE]]
     tags["defs"] = sorted(definitions.values(), key=lambda entry: (entry[1], -entry[2]))
-    tags["imports"] = list(imports)
     tags["refs"] = _references(data, quiet, {entry[0] for entry in tags["defs"]})
     tags["parsed"] = True
 

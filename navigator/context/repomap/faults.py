@@ -85,53 +85,14 @@ def _line_text(lines: list[bytes], row: int) -> str:
     return lines[row].decode("utf-8", "replace").strip()[:200] if row < len(lines) else ""
 
 
-# Brackets without their other half, found by reading a file as tokens: a second witness beside a grammar's word.
-#
-# A grammar that lost its way says so at some place; whether a bracket is missing is known better by counting. The tokens are read
-# roughly (JavaScript's templates and regular expressions are guessed): a count says something only where it came out even before.
-
-_LINE, _BLOCK = r"//[^\n]*", r"/\*(?s:.*?)(?:\*/|\Z)"
-# What is never closed ends with its line, or with the text: else each such beginning is read to the end again.
-_DOUBLE, _SINGLE = r'"(?:\\.|[^"\\\n])*\\?(?:"|$)', r"'(?:\\.|[^'\\\n])*\\?(?:'|$)"
-_TRIPLE = r'"""(?s:.*?)(?:"""|\Z)'
-_CHARACTER = r"'(?:\\[^'\n]{1,10}|\\'|[^'\\\n])'"
-_LONG_DOUBLE, _LONG_SINGLE = (rf"{q}(?s:\\.|[^{q}\\])*\\?(?:{q}|\Z)" for q in "\"'")
-_NUMBER = r"\b[0-9][\w']*"
-_CLASS = r"\[(?:\\.|[^\]\\\n]){0,60}\]"
-_REGEX = (
-    r"(?:(?P<before>[(,=:\[!&|?{};]) ?|return )"
-    rf"/(?:\\.|{_CLASS}|[^/*\\\n\[])(?:\\.|[^/\\\n\[]|{_CLASS}){{0,15}}(?:\\.|[^/\\\n\[]){{0,300}}/"
-)
-_PREPROCESSOR = r"^[ \t]*#[ \t]*(?:if|elif|else|endif)\w*"
-
-_SKIPPED = {
-    "javascript": (_REGEX, _LINE, _BLOCK, _DOUBLE, _SINGLE, r"`(?s:\\.|[^`\\])*\\?(?:`|\Z)"),
-    "go": (_LINE, _BLOCK, _DOUBLE, _CHARACTER, r"`[^`]*(?:`|\Z)"),
-    "rust": (_LINE, _BLOCK, _LONG_DOUBLE, _CHARACTER),
-    "c": (_LINE, _BLOCK, _DOUBLE, _NUMBER, _CHARACTER),
-    "java": (_LINE, _BLOCK, _TRIPLE, _DOUBLE, _CHARACTER),
-    "c_sharp": (_LINE, _BLOCK, _TRIPLE, r'(?:@\$?|\$@)"(?:""|[^"])*(?:"|\Z)', _DOUBLE, _CHARACTER),
-    "php": (_LINE, r"#(?:[^\[\n][^\n]*|$)", _BLOCK, _LONG_DOUBLE, _LONG_SINGLE),
-}
-_SKIPPED |= {"typescript": _SKIPPED["javascript"], "tsx": _SKIPPED["javascript"]}
-_SKIPPED |= {"cpp": _SKIPPED["c"], "kotlin": _SKIPPED["java"]}
-_BRANCHING = frozenset({"c", "cpp", "c_sharp"})
-_WITH_REGEX = frozenset({"javascript", "typescript", "tsx"})
-_BRACKETS = frozenset("()[]{}")
-
-_TOKENS = {
-    name: patterns.compile(
-        "|".join((*skipped, rf"(?P<branch>{_PREPROCESSOR})", r"(?P<bracket>[()\[\]{}])")), patterns.MULTILINE
-    )
-    for name, skipped in _SKIPPED.items()
-}
-_RAW = {
-    "rust": (patterns.compile(r'\bb?r(#{0,16})"'), '"{}'),
-    **dict.fromkeys(("c", "cpp"), (patterns.compile(r'R"([^()\\\s]{0,16})\('), '){}"')),
-}
-"""How a raw string begins, and what ends it: the same word as in its beginning."""
+# Brackets without their other half: a second witness beside a grammar's word. A grammar that lost its way says so at some
+# place; whether a bracket is missing is known better by counting. A count says something only where it came out even before.
 
 _CLOSES = {")": "(", "]": "[", "}": "{"}
+_BRANCHING = frozenset({"c", "cpp", "c_sharp"})
+_BRANCH = patterns.compile(rb"[ \t]*#[ \t]*(if|elif|else|endif)")
+_LONGEST_TOKEN = 2
+"""Bytes of a token that opens or closes: `${` and `#{` open what `}` closes."""
 
 
 def first_odd(language: str, data: bytes) -> list[Any] | None:
@@ -140,62 +101,46 @@ def first_odd(language: str, data: bytes) -> list[Any] | None:
     Of the branches of `#if` only the first is read: they often open the same bracket twice.
 
     Returns:
-        [line, column, what], both numbers from 1, or None: all have their other half, or the language is not read here.
+        [line, column, what], both numbers from 1, or None: all have their other half.
     """
-    if language not in _TOKENS:
-        return None
-    text = _without_raw(language, data.decode("utf-8", "replace"))
-    opened: list[tuple[str, int]] = []
-    left_out: list[bool] = []  # for each open `#if`: whether the branch that is read now is left out
-    for token in _TOKENS[language].finditer(text):
-        if branch := token["branch"]:
-            if language in _BRANCHING:
-                _enter(branch.strip(" \t#"), left_out)
-            continue
-        bracket = token["bracket"] or (token["before"] if language in _WITH_REGEX else None)
-        if bracket not in _BRACKETS or any(left_out):
-            continue
-        if bracket not in _CLOSES:
-            opened.append((bracket, token.start()))
-        elif not opened:
-            return [*_bracket_place(text, token.start()), f"'{bracket}' closes nothing"]
-        elif opened[-1][0] != _CLOSES[bracket]:
-            other, at = opened[-1]
-            line = _bracket_place(text, at)[0]
-            return [
-                *_bracket_place(text, token.start()),
-                f"'{bracket}' is where '{other}' of line {line} is still open",
-            ]
-        else:
-            opened.pop()
-    return [*_bracket_place(text, opened[-1][1]), f"'{opened[-1][0]}' is never closed"] if opened else None
+    data = _first_branches(data) if language in _BRANCHING else data
+    lines = data.split(b"\n")
+    opened: list[tuple[str, tuple[int, int]]] = []
+    for node in _tokens(parser_of(language).parse(data).root_node):
+        sign = node.type[-1:] if not node.is_missing and len(node.type) <= _LONGEST_TOKEN else ""
+        if sign in _CLOSES.values():
+            opened.append((sign, _position(node, lines)))
+        elif sign in _CLOSES and not opened:
+            return [*_position(node, lines), f"'{sign}' closes nothing"]
+        elif sign in _CLOSES:
+            other, place = opened.pop()
+            if other != _CLOSES[sign]:
+                said = f"'{sign}' is where '{other}' of line {place[0]} is still open"
+                return [*_position(node, lines), said]
+    return [*opened[-1][1], f"'{opened[-1][0]}' is never closed"] if opened else None
 
 
-def _without_raw(language: str, text: str) -> str:
-    """The text with blanks instead of raw strings; the last of these may be left open."""
-    if language not in _RAW:
-        return text
-    begins, ends = _RAW[language]
-    parts, at = [], 0
-    for match in begins.finditer(text):
-        if match.start() < at:
-            continue
-        closer = ends.format(match[1])
-        close = text.find(closer, match.end())
-        end = len(text) if close < 0 else close + len(closer)
-        parts += [text[at : match.start()], patterns.sub(r"[^\n]", " ", text[match.start() : end])]
-        at = end
-    return "".join([*parts, text[at:]])
+def _tokens(node: Node) -> Iterator[Node]:
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        waiting += reversed(node.children)
+        if not node.children:
+            yield node
 
 
-def _enter(word: str, left_out: list[bool]) -> None:
-    if word.startswith("if"):
-        left_out.append(False)
-    elif left_out and word.startswith("endif"):
-        left_out.pop()
-    elif left_out:
-        left_out[-1] = True
-
-
-def _bracket_place(text: str, at: int) -> tuple[int, int]:
-    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+def _first_branches(data: bytes) -> bytes:
+    """A file with only the first branch of each `#if`; the others, and the directives, are blank lines."""
+    left_out: list[bool] = []
+    kept = []
+    for line in data.split(b"\n"):
+        directive = _BRANCH.match(line)
+        word = directive[1] if directive else b""
+        if word == b"if":
+            left_out.append(False)
+        elif left_out and word == b"endif":
+            left_out.pop()
+        elif left_out and word:
+            left_out[-1] = True
+        kept.append(b"" if word or any(left_out) else line)
+    return b"\n".join(kept)

@@ -7,9 +7,8 @@ import json
 import logging
 import os
 import sqlite3
-import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,7 +51,6 @@ class MapFile:
         definitions: by line.
         refs: names that its code speaks of, with how often.
         terms: stems of all its words, with how often.
-        imports: as they are written.
         out: why the file must not be shown, "" for all others. Such a file has nothing of the above.
     """
 
@@ -63,7 +61,6 @@ class MapFile:
     definitions: tuple[Definition, ...] = ()
     refs: Mapping[str, int] = field(default_factory=dict)
     terms: Mapping[str, int] = field(default_factory=dict)
-    imports: tuple[str, ...] = ()
     out: str = ""
 
 
@@ -141,7 +138,6 @@ def _file(path: str, size: int, tags: Mapping[str, Any] | None) -> MapFile:
         definitions=tuple(Definition(*entry) for entry in tags["defs"]),
         refs=tags["refs"],
         terms=tags["terms"],
-        imports=tuple(tags["imports"]),
     )
 
 
@@ -153,10 +149,9 @@ def _file(path: str, size: int, tags: Mapping[str, Any] | None) -> MapFile:
 log = logging.getLogger(__name__)
 
 MOST_ROWS = 60_000
-"""Blobs kept; those not used for longest go first."""
+"""Blobs kept; those that were read first go first."""
 
-_WAIT_MS = 2_000
-_DAY = 86_400
+_WAIT_SECONDS = 2.0
 _ROWS_AT_ONCE = 500
 
 
@@ -176,96 +171,50 @@ class TagCache:
         """What is known of these blobs."""
         found: dict[str, dict[str, Any]] = {}
         wanted = list(dict.fromkeys(keys))
-        today = int(time.time()) // _DAY
-        with self._open() as connection:
-            if connection is None:
-                return found
-            stale: list[str] = []
+
+        def read(connection: sqlite3.Connection) -> None:
             for at in range(0, len(wanted), _ROWS_AT_ONCE):
                 some = wanted[at : at + _ROWS_AT_ONCE]
                 marks = ",".join("?" * len(some))
-                rows = connection.execute(
-                    f"SELECT key, used, tags FROM blobs WHERE version = ? AND key IN ({marks})",
-                    (VERSION, *some),
-                )
-                for key, used, packed in rows:
-                    tags = _unpacked(packed)
-                    if tags is not None:
+                words = f"SELECT key, tags FROM blobs WHERE version = ? AND key IN ({marks})"
+                for key, packed in connection.execute(words, (VERSION, *some)):
+                    if (tags := _unpacked(packed)) is not None:
                         found[key] = tags
-                        if used < today:
-                            stale.append(key)
-            if stale:
-                self._touch(connection, stale, today)
+
+        self._use(read)
         return found
 
     def put(self, entries: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """Keep tags; what was not used for longest goes where there are too many."""
-        today = int(time.time()) // _DAY
-        rows = [(key, VERSION, today, _packed(tags)) for key, tags in entries]
-        with self._open() as connection:
-            if connection is None or not rows:
-                return
-            with contextlib.suppress(sqlite3.OperationalError), connection:
-                connection.executemany("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?)", rows)
-                (count,) = connection.execute("SELECT count(*) FROM blobs").fetchone()
-                if count > self._most:
-                    connection.execute(
-                        "DELETE FROM blobs WHERE key IN"
-                        " (SELECT key FROM blobs ORDER BY version = ?, used, rowid LIMIT ?)",
-                        (VERSION, count - self._most),
-                    )
+        """Keep tags; what was read first goes where there are too many."""
+        rows = [(key, VERSION, _packed(tags)) for key, tags in entries]
 
-    @staticmethod
-    def _touch(connection: sqlite3.Connection, keys: list[str], today: int) -> None:
-        with contextlib.suppress(sqlite3.OperationalError), connection:
-            connection.executemany("UPDATE blobs SET used = ? WHERE key = ?", [(today, key) for key in keys])
+        def write(connection: sqlite3.Connection) -> None:
+            connection.executemany("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)", rows)
+            (count,) = connection.execute("SELECT count(*) FROM blobs").fetchone()
+            oldest = "SELECT key FROM blobs ORDER BY version = ?, rowid LIMIT ?"
+            connection.execute(
+                f"DELETE FROM blobs WHERE key IN ({oldest})", (VERSION, max(0, count - self._most))
+            )
 
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection | None]:
-        """A connection for one use; None where there is no way to have one."""
-        connection = self._connect()
+        self._use(write)
+
+    def _use(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        """Do `work` in one transaction, as far as SQLite can."""
         try:
-            yield connection
+            with contextlib.closing(sqlite3.connect(self._path, timeout=_WAIT_SECONDS)) as connection:
+                connection.execute("PRAGMA trusted_schema = OFF")
+                if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'blobs'").fetchone():
+                    columns = "key TEXT PRIMARY KEY, version INTEGER NOT NULL, tags BLOB NOT NULL"
+                    connection.execute(f"CREATE TABLE IF NOT EXISTS blobs ({columns})")
+                with connection:
+                    work(connection)
+        except sqlite3.OperationalError as error:  # locked, full or read-only: somebody else's doing
+            log.info("the map's cache is not used: %s", error)
         except sqlite3.DatabaseError as error:
-            # Locked, full or read-only is somebody else's doing; anything else is damage.
-            if not isinstance(error, sqlite3.OperationalError):
-                self._discard(error)
-        finally:
-            if connection is not None:
-                connection.close()
-
-    def _connect(self) -> sqlite3.Connection | None:
-        for _ in range(2):
-            try:
-                return self._prepared()
-            except sqlite3.OperationalError as error:
-                log.info("the map's cache is not used: %s", error)
-                return None
-            except sqlite3.DatabaseError as error:
-                self._discard(error)
-        return None
-
-    def _prepared(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=_WAIT_MS / 1000, isolation_level=None)
-        try:
-            connection.execute("PRAGMA trusted_schema = OFF")
-            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'blobs'").fetchone()
-            if known is None:
-                connection.execute(
-                    "CREATE TABLE IF NOT EXISTS blobs"
-                    " (key TEXT PRIMARY KEY, version INTEGER NOT NULL, used INTEGER NOT NULL, tags BLOB NOT NULL)"
-                )
-        except BaseException:
-            connection.close()
-            raise
-        connection.isolation_level = "DEFERRED"
-        return connection
-
-    def _discard(self, error: sqlite3.DatabaseError) -> None:
-        log.warning("the map's cache %s was damaged (%s) and is rebuilt", self._path, error)
-        for name in (self._path, self._path.with_name(f"{self._path.name}-journal")):
-            with contextlib.suppress(OSError):
-                name.unlink()
+            log.warning("the map's cache %s was damaged (%s) and is rebuilt", self._path, error)
+            for name in (self._path, self._path.with_name(f"{self._path.name}-journal")):
+                with contextlib.suppress(OSError):
+                    name.unlink()
 
 
 def _packed(tags: dict[str, Any]) -> bytes:

@@ -7,15 +7,16 @@ from functools import cached_property
 from typing import Any
 
 from navigator.context.repomap.files import MapFile, TagCache, read_files
-from navigator.context.repomap.graph import Graph, pagerank
+from navigator.context.repomap.graph import Graph
 from navigator.context.repomap.words import STOP, WORD, count_parts
 from navigator.git.diffs import path_text
+from navigator.git.log import read_log
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
 from navigator.git.snapshot import snapshot_head
 from navigator.git.source import TreeSource
 
-CACHE_NAME = "map.sqlite"
+CACHE_NAME = "tags.sqlite"
 
 
 class RepoMap:
@@ -44,11 +45,6 @@ class RepoMap:
     def graph(self) -> Graph:
         """Who speaks of whom."""
         return Graph(self.files)
-
-    @cached_property
-    def central(self) -> list[float]:
-        """The files' PageRank with no task in mind."""
-        return pagerank(self.graph.uses)
 
     @cached_property
     def history(self) -> tuple[PastCommit, ...]:
@@ -91,33 +87,16 @@ def read_history(private: PrivateRepo, base: str, cache: TagCache) -> tuple[Past
 def _log(private: PrivateRepo, base: str) -> list[Any]:
     try:
         head = snapshot_head(private, base) or base
-        out = private.facts.git().run(
-            "log",
-            "--no-merges",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--name-only",
-            "--no-color",
-            "-z",
-            f"--max-count={MOST_COMMITS}",
-            "--format=format:%x01%B%x02",
-            head,
-            max_output=_MAX_OUTPUT,
-            timeout=_TIMEOUT,
-        )
+        words = ("--no-merges", f"--max-count={MOST_COMMITS}", head)
+        git = private.facts.git()
+        commits = read_log(git, *words, paths=True, max_output=_MAX_OUTPUT, timeout=_TIMEOUT)
     except GitError:
         return []
-    commits = []
-    for record in out.stdout.split(b"\x01")[1:]:
-        message, _, names = record.partition(b"\x02")
-        paths = [path_text(name) for name in names.strip(b"\n").split(b"\0") if name.strip(b"\n")]
-        paths = [path.lstrip("\n") for path in paths]
-        if not paths or len(paths) > MOST_FILES:
-            continue
-        text = message[:_MESSAGE].decode("utf-8", "replace")
-        commits.append([sorted(message_stems(text)), paths])
-    return commits
+    return [
+        [sorted(message_stems(commit.message[:_MESSAGE])), list(map(path_text, commit.paths))]
+        for commit in commits
+        if 0 < len(commit.paths) <= MOST_FILES
+    ]
 
 
 def message_stems(text: str) -> set[str]:

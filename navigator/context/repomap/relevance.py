@@ -1,4 +1,4 @@
-"""How much each file matters for one task, from six signs.
+"""How much each file matters for one task, from five signs.
 
 Signs are found for every file, each brought to 0…1 by its largest value, and added up with fixed weights. The weights were
 chosen on commits of sphinx and cli (docs/context.md); they were measured on others.
@@ -10,7 +10,6 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.context.repomap.graph import pagerank
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.words import STOP, WORD, parts
 from navigator.model import patterns
@@ -23,8 +22,7 @@ _PLAIN = {
     "names": "defines what the task names",
     "body": "speaks of the task's words",
     "past": "earlier commits with similar messages changed it",
-    "together": "often changed together with what the task is about",
-    "rank": "near what the task is about",
+    "near": "near a named file",
 }
 GENERATED = patterns.compile(
     r"(?i)(?:^|/)(?:node_modules|vendor|third_party|dist|build|\.venv|__snapshots__)/"
@@ -36,27 +34,12 @@ _MOST_WORDS = 60
 _TASKLESS = "many files use it"
 _CLEARLY = 0.3
 _MOST_DEFINERS = 10
-_MOST_SEEDS = 50
-_FAINT = 0.6
-_SEEDS = {"path": 3.0, "names": 1.0, "body": 1.0, "past": 1.0}
 _K1 = 1.2
 _B = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """How much each sign counts."""
-
-    path: float = 2.0
-    names: float = 0.8
-    body: float = 1.0
-    past: float = 1.0
-    together: float = 0.6
-    rank: float = 1.0
-
-
-WEIGHTS = Weights()
-SIGNS = ("path", "names", "body", "past", "together", "rank")
+WEIGHTS = {"path": 2.0, "names": 0.8, "body": 1.0, "past": 1.0, "near": 1.0}
+"""How much each sign counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +50,11 @@ class TaskTerms:
         text: all of it, in lower case.
         names: words that look like names in code, as they are written.
         stems: stem -> how telling it is for this task: names count twice.
-        words: stem -> the word of the task that it comes from.
     """
 
     text: str
     names: tuple[str, ...]
     stems: Mapping[str, float]
-    words: Mapping[str, str]
 
 
 def _without_path(run: str, known: Collection[str]) -> str:
@@ -98,38 +79,15 @@ def read_task(text: str, paths: Iterable[str] = ()) -> TaskTerms:
     names += [word for word in found if "_" in word.strip("_") or patterns.search(r"[a-z0-9][A-Z]", word)]
     plain = [word for word in found if word.lower() not in STOP]
     stems: dict[str, float] = {}
-    origin: dict[str, str] = {}
     for word, weight in [*((name, 2.0) for name in names), *((word, 1.0) for word in plain)]:
         if word.lower() in STOP:
             continue
         for part in parts(word):
             if part not in STOP:
                 stems[part] = max(stems.get(part, 0.0), weight)
-                origin.setdefault(part, word)
     # The first words of a task say most; a pasted log must not drown them.
     stems = dict(list(stems.items())[:_MOST_WORDS])
-    return TaskTerms(text.casefold(), tuple(dict.fromkeys(names))[:_MOST_WORDS], stems, origin)
-
-
-def signs(repo: RepoMap, query: TaskTerms, named: Iterable[str] = ()) -> dict[str, list[float]]:
-    """Each sign for each file, in the order of `repo.files`; the largest value of each is 1, or all are 0."""
-    found = {
-        "path": _paths(repo, query),
-        "names": _score_names(repo, query),
-        "body": _bm25(query, [file.terms for file in repo.files]),
-        "past": _past(repo, query),
-    }
-    found = {sign: _scaled(values) for sign, values in found.items()}
-    found["together"] = _scaled(_together(repo, _seeds(found, named, repo)))
-    found["rank"] = _scaled(_page_rank(repo, _seeds(found, named, repo)))
-    return found
-
-
-def combine(found: Mapping[str, Sequence[float]], weights: Weights = WEIGHTS) -> list[float]:
-    """The files' scores."""
-    columns = [(getattr(weights, sign), found[sign]) for sign in SIGNS]
-    size = len(found["path"])
-    return [sum(weight * values[n] for weight, values in columns) for n in range(size)]
+    return TaskTerms(text.casefold(), tuple(dict.fromkeys(names))[:_MOST_WORDS], stems)
 
 
 @dataclass(frozen=True)
@@ -147,12 +105,11 @@ class Ranking:
     found: Mapping[str, Sequence[float]]
     scores: Sequence[float]
     named: tuple[int, ...]
-    weights: Weights = WEIGHTS
 
     @property
     def pointed(self) -> bool:
         """Whether the task says anything of where: one of its words, or a file that it names, leads to a file."""
-        return bool(self.named) or any(any(self.found[sign]) for sign in _SEEDS)
+        return bool(self.named) or any(map(any, self.found.values()))
 
     def order(self, least: float = 0.0) -> list[int]:
         """Numbers of files, best first, without what is generated.
@@ -162,9 +119,7 @@ class Ranking:
         """
         scores = self.scores
         if not self.pointed:
-            least = min(self.repo.central, default=0.0)
-            leaned_on = [value - least for value in self.repo.central]
-            scores = leaned_on if any(leaned_on) else self.repo.central
+            scores = self.repo.graph.central if any(self.repo.graph.central) else [1.0] * len(scores)
         usable = [
             n
             for n in range(len(scores))
@@ -182,13 +137,8 @@ class Ranking:
         if self.found["path"][number] or self.found["names"][number] >= _CLEARLY:
             sign = "path" if self.found["path"][number] else "names"
         else:
-            sign = max(SIGNS, key=lambda name: getattr(self.weights, name) * self.found[name][number])
-        words = {
-            "path": self._why_path,
-            "names": self._why_names,
-            "body": self._why_body,
-            "rank": self._why_rank,
-        }
+            sign = max(WEIGHTS, key=lambda name: WEIGHTS[name] * self.found[name][number])
+        words = {"path": self._why_path, "names": self._why_names}
         return (words[sign](number) if sign in words else "") or _PLAIN[sign]
 
     def _why_path(self, number: int) -> str:
@@ -199,33 +149,20 @@ class Ranking:
         names = [name for name in self.query.names if name in defined]
         return f"defines {', '.join(names[:3])}" if names else ""
 
-    def _why_body(self, number: int) -> str:
-        terms, total = self.repo.files[number].terms, len(self.repo.files)
-        held = [stem for stem in self.query.stems if stem in terms]
-        held.sort(key=lambda stem: sum(stem in file.terms for file in self.repo.files) / total)
-        return self._said("speaks of", held)
 
-    def _said(self, what: str, stems: Sequence[str]) -> str:
-        words = list(dict.fromkeys(self.query.words[stem] for stem in stems))[:3]
-        return f"{what} {', '.join(words)}" if words else ""
-
-    def _why_rank(self, number: int) -> str:
-        """The strongest tie to a file that the task points to."""
-        seeds = set(self.named) or set(_seeds(self.found, (), self.repo))
-        uses = next((n for n, _ in self.repo.graph.uses[number] if n in seeds), None)
-        if uses is not None:
-            return f"uses {self.repo.files[uses].path}"
-        user = next((n for n, _ in self.repo.graph.used_by[number] if n in seeds), None)
-        return f"used by {self.repo.files[user].path}" if user is not None else ""
-
-
-def rank_files(
-    repo: RepoMap, query: TaskTerms, named: Sequence[str] = (), weights: Weights = WEIGHTS
-) -> Ranking:
+def rank_files(repo: RepoMap, query: TaskTerms, named: Sequence[str] = ()) -> Ranking:
     """Rank every file of a map for a task that names some of them."""
-    found = signs(repo, query, named)
     numbers = tuple(repo.number[path] for path in named if path in repo.number)
-    return Ranking(repo, query, found, combine(found, weights), numbers, weights)
+    signs = {
+        "path": _paths(repo, query),
+        "names": _score_names(repo, query),
+        "body": _bm25(query, [file.terms for file in repo.files]),
+        "past": _past(repo, query),
+        "near": _near(repo, numbers),
+    }
+    found = {sign: _scaled(values) for sign, values in signs.items()}
+    scores = [sum(WEIGHTS[sign] * found[sign][n] for sign in WEIGHTS) for n in range(len(repo.files))]
+    return Ranking(repo, query, found, scores, numbers)
 
 
 def _scaled(values: Sequence[float]) -> list[float]:
@@ -299,45 +236,13 @@ def _past(repo: RepoMap, query: TaskTerms) -> list[float]:
     return scores
 
 
-def _seeds(found: Mapping[str, Sequence[float]], named: Iterable[str], repo: RepoMap) -> dict[int, float]:
-    """The files that the task's words point to, with how clearly; named files above all."""
-    start: dict[int, float] = {}
-    for number in range(len(repo.files)):
-        seed = sum(weight * found[sign][number] for sign, weight in _SEEDS.items())
-        if seed > _FAINT:
-            start[number] = seed**2
-    for path in named:
-        if path in repo.number:
-            start[repo.number[path]] = 50.0
-    return dict(sorted(start.items(), key=lambda entry: (-entry[1], entry[0]))[:_MOST_SEEDS])
-
-
-def _page_rank(repo: RepoMap, start: Mapping[int, float]) -> list[float]:
-    """PageRank, along and against the references, of a walk that begins at the files that the other signs point to."""
-    if not start:
-        return [0.0] * len(repo.files)
-    there, back = pagerank(repo.graph.uses, start, 0.5), pagerank(repo.graph.used_by, start, 0.5)
-    return [a + b for a, b in zip(there, back, strict=True)]
-
-
-def _together(repo: RepoMap, start: Mapping[int, float]) -> list[float]:
-    """Files that earlier commits changed together with those that the other signs point to."""
+def _near(repo: RepoMap, named: Collection[int]) -> list[float]:
+    """Files that named files use, and those that use them."""
     scores = [0.0] * len(repo.files)
-    times = [0] * len(repo.files)
-    changed: dict[int, int] = {}
-    for commit in repo.history:
-        for path in commit.paths:
-            number = repo.number.get(path)
-            if number is not None:
-                changed[number] = changed.get(number, 0) + 1
-    for commit in repo.history:
-        numbers = [repo.number[path] for path in commit.paths if path in repo.number]
-        if len(numbers) < 2:
-            continue
-        pull = sum(start.get(number, 0.0) / (changed[number] + 2) for number in numbers) / len(numbers) ** 0.5
-        if pull:
-            for number in numbers:
-                scores[number] += pull
-                times[number] += 1
-    # Once together is chance: the commit that brought a whole project in touches everything.
-    return [score if count > 1 else 0.0 for score, count in zip(scores, times, strict=True)]
+    for number, shares in enumerate(repo.graph.uses if named else ()):
+        for other, share in shares.items():
+            if number in named:
+                scores[other] += share
+            if other in named:
+                scores[number] += share
+    return scores

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from navigator.config.settings import Settings
 from navigator.context.build import Context, build_context
 from navigator.context.looks import MOST_REQUESTS
-from navigator.edits import marker_length
+from navigator.edits.parser import marker_length
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import MapShelf

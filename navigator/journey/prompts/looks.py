@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from navigator.context.looker import Looker
 from navigator.context.looks import LookAnswer
-from navigator.edits import marker_length, parse_answer
+from navigator.edits.parser import marker_length, parse_answer
 from navigator.journey.calls import Message
 from navigator.journey.prompts.blocks import data_block
 from navigator.journey.prompts.library import PromptLibrary

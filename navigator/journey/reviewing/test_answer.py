@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 
 from navigator.checks.policy import check_new_file
 from navigator.checks.removed_tests import is_test_file
-from navigator.edits import BlockKind, parse_answer, unsafe_path
+from navigator.edits.parser import BlockKind, parse_answer
+from navigator.edits.paths import unsafe_path
 from navigator.journey.reviewing.grounding import weighs
 from navigator.model import patterns
 from navigator.model.models import Finding

@@ -11,13 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from navigator.exam.mining import commit_of
 from navigator.git.facts import RepoFacts
-from navigator.git.private import PrivateRepo
+from navigator.git.private import FileChange, PrivateRepo
 from navigator.git.private_layout import create
-from navigator.git.source_protocol import FileChange
 from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import LabTask
 from navigator.model.errors import UsageError
-from navigator.model.json_text import read_json
+from navigator.model.json_text import read_json, table
 from navigator.model.models import Project
 from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_text
@@ -26,6 +25,7 @@ CHECK = "python3 -m unittest test_solution"
 SOLUTION = "solution.py"
 _TESTS = "test_solution.py"
 _LARGEST = 64 << 20
+_IMPORTS = "import unittest\n\nfrom solution import *\n\n"
 _NAME = r"^[A-Za-z_]\w*$"
 
 
@@ -82,20 +82,29 @@ class _Mbpp(BaseModel):
         return Function(
             key=f"MBPP/{self.task_id}",
             text=f"{self.text or self.prompt}\n\nWrite it in a new file {SOLUTION}. These have to hold:\n\n{shown}",
-            tests=f"import unittest\n\nfrom solution import *\n\n{setup}\n\n\n" + _case(shown),
+            tests=f"{_IMPORTS}{setup}\n\n\n" + _case(shown),
             solution=self.code,
         )
-
-
-def test_file(asserts: str) -> str:
-    """A test file that executes some statements after `from solution import *`."""
-    return "import unittest\n\nfrom solution import *\n\n\n" + _case(asserts)
 
 
 def _case(body: str) -> str:
     return (
         f"class Task(unittest.TestCase):\n    def test_it(self):\n{textwrap.indent(body.strip(), ' ' * 8)}\n"
     )
+
+
+def bench_functions() -> list[Function]:
+    """The twenty functions of the published benchmark, each with its tier as complexity."""
+    return [
+        Function(
+            key=task["key"],
+            text=f"Write `{task['signature']}` in a new file {SOLUTION}: {task['what']}.",
+            tests=_IMPORTS + "\n" + _case("\n".join(f"assert {test}" for test in task["tests"])),
+            solution=task["solution"],
+            complexity=Complexity(task["tier"]),
+        )
+        for task in table("navigator.lab", "bench_tasks.toml")["task"]
+    ]
 
 
 def read_functions(path: Path) -> list[Function]:

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from navigator.config.settings import is_rehearsal
 from navigator.engine.swapping import confirmed, resident_now
 from navigator.journey.checking import SCRATCH, CheckSetup, run_tree
 from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import (
     ARMS,
-    Actor,
+    ROLES,
     Arm,
     Journal,
     LabTask,
@@ -24,7 +25,7 @@ from navigator.lab.comparing.journal import (
 )
 from navigator.lab.comparing.replay import judged_tree
 from navigator.lab.comparing.result import ArmResult, PairResult, arm_result, pairs
-from navigator.lab.comparing.turns import Turns, simulated
+from navigator.lab.comparing.turns import Turns
 from navigator.lab.runs import Recorder
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.states import CheckOutcome, Role
@@ -47,7 +48,6 @@ class Finished:
         swaps: of all its runs; `simulated`: what answered was no model.
         passed: by arm, the tasks and whether their tests passed.
         answers: by arm and task, the last answer that was written.
-        results: by arm and task, the tree that was tested.
     """
 
     arms: tuple[ArmResult, ...]
@@ -57,7 +57,6 @@ class Finished:
     simulated: bool
     passed: Mapping[str, Mapping[str, bool]]
     answers: Mapping[str, Mapping[str, str]]
-    results: Mapping[str, Mapping[str, str]]
 
     def document(self) -> dict[str, object]:
         """As JSON."""
@@ -81,54 +80,34 @@ async def compare(
     names: Sequence[str],
     *,
     rounds: int,
-    adapters: tuple[str, str] | None,
     report: Callable[[str], None],
 ) -> Finished:
     """Run what is left of a comparison, and count.
-
-    Args:
-        adapters: the model names of the writing and of the reading adapter on the generator's server, for the arm of that name.
 
     Raises:
         UsageError: it would take more than four swaps.
         Conflict: what is kept was begun otherwise.
     """
     arms = [ARMS[name] for name in names]
-    actors = actors_of(adapters)
-    turns = Turns(deps, journal, actors)
-    wanted = sorted({letter for arm in arms for letter in (arm.writer, arm.reader) if letter})
-    models = {one: actors[one].model or deps.settings.server(actors[one].role).model for one in wanted}
+    turns = Turns(deps, journal)
+    wanted = sorted({letter for arm in arms for letter in arm.longest(rounds)})
+    models = {one: deps.settings.server(ROLES[one]).model for one in wanted}
     prompts = {name: deps.prompts.get(name).version for name in _PROMPTS}
     plan = Setting(
         arms=tuple(names),
         rounds=rounds,
         models=models,
         prompts=prompts,
-        simulated=simulated([actors[one] for one in wanted], turns),
+        simulated=deps.strategy.embedded or any(map(is_rehearsal, models.values())),
     )
     if problem := await deps.strategy.prepare():
         report(problem)
-    most = (
-        0
-        if deps.strategy.both_resident
-        else await _swaps(deps, arms, actors, rounds, begun=bool(journal.turns))
-    )
+    most = 0 if deps.strategy.both_resident else await _swaps(deps, arms, rounds, begun=bool(journal.turns))
     journal.agree(plan)
     report(f"at most {plural(most, 'swap')}")
     running = Comparison(turns, tasks, arms, rounds, most, report)
-    try:
-        await running.run()
-    finally:
-        await turns.close()
+    await running.run()
     return _finished(running, plan)
-
-
-def actors_of(adapters: tuple[str, str] | None) -> dict[str, Actor]:
-    """Who takes turns, by letter."""
-    found = [Actor("g", Role.GENERATOR), Actor("r", Role.REVIEWER)]
-    if adapters is not None:
-        found += [Actor("a", Role.GENERATOR, adapters[0]), Actor("b", Role.GENERATOR, adapters[1])]
-    return {actor.letter: actor for actor in found}
 
 
 async def load(deps: Dependencies, to: Role, journal: Journal | None = None) -> None:
@@ -149,11 +128,9 @@ async def load(deps: Dependencies, to: Role, journal: Journal | None = None) -> 
         )
 
 
-async def _swaps(
-    deps: Dependencies, arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, *, begun: bool
-) -> int:
+async def _swaps(deps: Dependencies, arms: Sequence[Arm], rounds: int, *, begun: bool) -> int:
     loaded = await resident_now(deps.strategy)
-    most = swaps_expected(arms, actors, rounds, loaded)
+    most = swaps_expected(arms, rounds, loaded)
     # What was begun goes on whatever is loaded now: the swaps of all its runs are told.
     if most > MOST_SWAPS and not begun:
         raise UsageError(
@@ -167,12 +144,12 @@ def _finished(done: Comparison, plan: Setting) -> Finished:
     turns, journal = done.turns, done.turns.journal
     passed: dict[str, dict[str, bool]] = {}
     answers: dict[str, dict[str, str]] = {}
-    results: dict[str, dict[str, str]] = {}
     arms = []
     for arm in done.arms:
         paths = {task.key: turns_taken(arm, turns.revise(task), done.rounds) for task in done.tasks}
-        results[arm.name] = {task.key: done.final[task.key, arm.name] for task in done.tasks}
-        passed[arm.name] = {key: journal.runs[key, tree].passed for key, tree in results[arm.name].items()}
+        passed[arm.name] = {
+            task.key: journal.runs[task.key, done.final[task.key, arm.name]].passed for task in done.tasks
+        }
         answers[arm.name] = {
             key: turns.made[key, [path for path in taken if len(path) % 2][-1]].text
             for key, taken in paths.items()
@@ -185,8 +162,7 @@ def _finished(done: Comparison, plan: Setting) -> Finished:
         alone = 0
         if not turns.deps.strategy.both_resident:
             longest = max((len(taken) for taken in paths.values()), default=1) - 1
-            two = arm.reader and turns.actors[arm.writer].role is not turns.actors[arm.reader].role
-            alone = longest if two else 0
+            alone = longest if arm.reader not in (None, arm.writer) else 0
         arms.append(
             arm_result(arm.name, list(passed[arm.name].values()), usages, list(paths.values()), alone)
         )
@@ -198,7 +174,6 @@ def _finished(done: Comparison, plan: Setting) -> Finished:
         simulated=plan.simulated,
         passed=passed,
         answers=answers,
-        results=results,
     )
 
 
@@ -239,9 +214,7 @@ class Comparison:
         try:
             while True:
                 await self._all()
-                wanted = {
-                    self.turns.actors[path[-1]].role for task in self.tasks for path in self._next(task)
-                }
+                wanted = {ROLES[path[-1]] for task in self.tasks for path in self._next(task)}
                 if not wanted:
                     break
                 await self._swap(Role.GENERATOR if Role.GENERATOR in wanted else Role.REVIEWER)
@@ -259,7 +232,7 @@ class Comparison:
 
     def _here(self, task: LabTask, path: str) -> bool:
         """Whether a turn can be taken now: its model is loaded, or its answers are kept."""
-        role = self.turns.actors[path[-1]].role
+        role = ROLES[path[-1]]
         there = self.loaded is role or (self.loaded is not None and self.turns.deps.strategy.both_resident)
         return there or (task.key, path) in self.turns.journal.turns
 
@@ -344,10 +317,7 @@ _LEVEL = 0.05
 
 def most_turns(names: Sequence[str], rounds: int) -> int:
     """Turns that a task takes at most; arms that begin alike share them."""
-    chains = [
-        arm.writer + (arm.reader + arm.writer) * rounds if arm.reader else arm.writer
-        for arm in (ARMS[name] for name in names)
-    ]
+    chains = [ARMS[name].longest(rounds) for name in names]
     return len({chain[:end] for chain in chains for end in range(1, len(chain) + 1)})
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from navigator.figures.intervals import mean_interval
-from navigator.lab.speculation.checks import TableFacts, findings
+from navigator.lab.speculation.checks import findings
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import MissingPart
 
@@ -127,7 +127,7 @@ def _pooled(runs: Sequence[Run]) -> float:
 
 def _false(runs: Sequence[Run]) -> dict[tuple[str, str, int], str]:
     """Arms whose figures cannot be true, with the arithmetic."""
-    wrong = [finding for finding in findings(runs, TableFacts()) if finding.severity == "impossible"]
+    wrong = [finding for finding in findings(runs) if finding.severity == "impossible"]
     return {
         (run.target, run.draft, run.gamma): finding.arithmetic
         for finding in wrong

@@ -10,9 +10,8 @@ A round drafts γ tokens and verifies them in one pass over γ + 1. The names ar
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from navigator.model.timing import distinct_experts
 
@@ -25,11 +24,6 @@ _PRECISION = 1e-12
 def expected_tokens(alpha: float, gamma: int) -> float:
     """τ of independent acceptance: (1 − α^(γ+1)) / (1 − α)."""
     return math.fsum(alpha**i for i in range(gamma + 1))
-
-
-def tokens_per_round(accepted: float, rounds: float) -> float:
-    """τ as measured: the accepted drafts and the target's own token of each round."""
-    return 1 + accepted / rounds
 
 
 def rate_from_alpha(alpha: float, gamma: int) -> float:
@@ -74,15 +68,6 @@ def break_even_alpha(gamma: int, draft_cost: float, verify_cost: float = 1.0) ->
     return _rising_root(lambda alpha: expected_tokens(alpha, gamma) - cost)
 
 
-def interpolated(points: Mapping[int, float], gamma: int) -> float:
-    """v at γ from measured points, linearly between them; v(0) is 1; beyond the last point its slope goes on."""
-    known = sorted({0: 1.0, **points}.items())
-    for (left, low), (right, high) in itertools.pairwise(known):
-        if gamma <= right or right == known[-1][0]:
-            return low + (high - low) * (gamma - left) / (right - left)
-    return known[0][1]
-
-
 # Mixture of experts
 
 
@@ -99,29 +84,6 @@ def verify_cost_prior(gamma: int, experts: int, chosen: int, expert_share: float
         expert_share: routed experts' share of what a single token's step reads, 0 to 1.
     """
     return 1 - expert_share + expert_share * distinct_experts(gamma + 1, experts, chosen) / chosen
-
-
-# Hybrid models and memory traffic
-
-
-def state_cost(gamma: int, state_gigabytes: float, step_gigabytes: float) -> float:
-    """Steps that saving γ recurrent states takes, one after each drafted token, by what is read and written (ZINC, 2026)."""
-    return gamma * state_gigabytes / step_gigabytes
-
-
-def redo_cost(alpha: float, gamma: int) -> float:
-    """Steps for the position that is decoded again after a rejection, times how often a round has one (ZINC, 2026)."""
-    return 1 - alpha**gamma
-
-
-def floor_seconds(gigabytes: float, bandwidth: float) -> float:
-    """The least time to read `gigabytes` at `bandwidth` GB/s."""
-    return gigabytes / bandwidth
-
-
-def drafting_seconds(gamma: int, draft_speed: float) -> float:
-    """Time to draft γ tokens at the draft model's own speed."""
-    return gamma / draft_speed
 
 
 def break_even_tokens(restart_seconds: float, speed: float, gain: float) -> float | None:

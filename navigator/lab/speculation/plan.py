@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-import math
 import random
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from navigator.model.errors import ConfigError, UsageError
 from navigator.model.json_text import read_toml
 
-EngineName = Literal["sglang", "vllm", "llama.cpp"]
+EngineName = Literal["sglang", "llama.cpp"]
 _Words = Annotated[list[str], Field(min_length=1)]
 
 
@@ -30,7 +27,7 @@ class Engine(_Table):
     Attributes:
         kind: whose counters it has.
         command: what starts it; `{port}` is filled in. It must listen on 127.0.0.1.
-        target: name of the model in the results; or several, each with what `{target}` stands for in the command.
+        target: name of the model in the results.
         about: machine and models, in the owner's words.
         random_weights: the models are not trained; every result says so.
         environment: variables on top of the caller's.
@@ -40,7 +37,7 @@ class Engine(_Table):
 
     kind: EngineName
     command: _Words
-    target: str | dict[str, str]
+    target: str
     about: str = ""
     random_weights: bool = False
     environment: dict[str, str] = {}
@@ -92,18 +89,14 @@ class Plan(_Table):
 
     @property
     def arms(self) -> list[Start]:
-        """For each target, no speculation first, then every method at every length."""
-        target = self.engine.target
-        ways: list[tuple[str, int, list[str]]] = [("", 0, [])]
-        ways += [(method.name, gamma, method.arguments) for method in self.method for gamma in method.gammas]
-        return [
+        """No speculation first, then every method at every length."""
+        return [Start(self.engine.target, "", 0, ())] + [
             Start(
-                *(name, method, gamma),
-                command=tuple(word.replace("{target}", model) for word in self.engine.command),
-                arguments=tuple(_with_gamma(word, gamma).replace("{target}", model) for word in arguments),
+                *(self.engine.target, method.name, gamma),
+                tuple(_with_gamma(word, gamma) for word in method.arguments),
             )
-            for name, model in (target if isinstance(target, dict) else {target: target}).items()
-            for method, gamma, arguments in ways
+            for method in self.method
+            for gamma in method.gammas
         ]
 
     def order(self) -> list[tuple[int, Start]]:
@@ -118,17 +111,16 @@ class Plan(_Table):
     @property
     def each(self) -> int:
         """Answers that are measured in one start."""
-        return design_runs([(len(self.prompts.kinds), len(self.prompts.lengths), self.design.repeats)])
+        return len(self.prompts.kinds) * len(self.prompts.lengths) * self.design.repeats
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One way to start the server of a target: a method at a length, or neither."""
+    """One way to start the server: a method at a length, or neither, with the words that its command has besides."""
 
     target: str
     method: str
     gamma: int
-    command: tuple[str, ...]
     arguments: tuple[str, ...]
 
     @property
@@ -140,11 +132,6 @@ class Start:
     def key(self) -> tuple[str, str, int]:
         """As its rows name it."""
         return self.target, self.method, self.gamma
-
-    @property
-    def model(self) -> str:
-        """What SGLang's command names as the model; "" where it names none."""
-        return next((two for one, two in itertools.pairwise(self.command) if one == "--model-path"), "")
 
 
 def _with_gamma(word: str, gamma: int) -> str:
@@ -184,11 +171,3 @@ def prompt_texts(plan: Plan, path: Path) -> dict[str, str]:
         kind: (path.parent / name).read_text(encoding="utf-8", errors="replace")
         for kind, name in plan.prompts.kinds.items()
     }
-
-
-# The arithmetic of an experiment's design.
-
-
-def design_runs(suites: Iterable[Sequence[int]]) -> int:
-    """Runs of full factorial suites, each given by the numbers of levels of its factors."""
-    return sum(math.prod(levels) for levels in suites)

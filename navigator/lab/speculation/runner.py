@@ -7,7 +7,6 @@ whole. Servers are children of this process on loopback, ended by their process 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -25,12 +24,12 @@ from navigator.config.paths import write_private
 from navigator.lab.runs import Recorder
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import ENGINES, Answer, Server
-from navigator.lab.speculation.launch import card_names
 from navigator.lab.speculation.plan import Engine, Plan, Start
 from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
+from navigator.swap.gpu import cards
 from navigator.swap.processes import MARK, send, strays
 
 if TYPE_CHECKING:
@@ -55,12 +54,16 @@ def measure(
         most_starts: stop after so many.
 
     Raises:
-        Conflict: the results are of another plan, or another command writes them right now.
+        Conflict: the results are of another plan.
         MissingPart: the server does not start, or does not answer as its kind does.
         UsageError: a text is shorter than a wanted prompt.
     """
-    with _sole_writer(out):
+    out.parent.mkdir(parents=True, exist_ok=True)
+    _end_strays(out)
+    try:
         return _measure(plan, texts, out, report, most_starts)
+    finally:
+        _end_strays(out)
 
 
 def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_starts: int | None) -> int:
@@ -79,27 +82,12 @@ def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_
     return max(0, len(left) - (len(left) if most_starts is None else most_starts))
 
 
-@contextlib.contextmanager
-def _sole_writer(out: Path) -> Iterator[None]:
-    """Nobody else measures into `out`; servers that were left behind for it are ended before and after.
-
-    A killed command leaves some, and so does one that is interrupted just as it starts one. They would hold the GPU's memory.
-    They are known by a mark in their environment, which their children inherit.
-    """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with out.with_suffix(".lock").open("ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Conflict(f"Another command measures into {out}.", hint="Wait for it, or end it.") from None
-        _end_strays(out)
-        try:
-            yield
-        finally:
-            _end_strays(out)
-
-
 def _end_strays(out: Path) -> None:
+    """End servers that were left behind for these results: they would hold the GPU's memory.
+
+    A killed command leaves some, and so does one that is interrupted just as it starts one. They are known by a mark in their
+    environment, which their children inherit.
+    """
     for left in strays(str(out.resolve()), ()):
         send(left, signal.SIGKILL)
 
@@ -148,7 +136,7 @@ def _measured(
                 "block": str(block),
                 "repeat": repeat,
                 "version": version,
-                "card": card_names(),
+                "card": ", ".join(card.name for card in cards()),
             }
 
 
@@ -166,8 +154,6 @@ def _prompts(plan: Plan, texts: dict[str, str], server: Server) -> Iterator[tupl
 
 def _run_row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
     counts = answer.counts
-    drafted = counts.drafted if counts.drafted is not None else counts.drafter_drafted
-    accepted = counts.accepted if counts.accepted is not None else counts.drafter_accepted
     return {
         "target": arm.target,
         "draft": arm.method,
@@ -175,9 +161,7 @@ def _run_row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
         "speed": answer.tokens / answer.seconds,
         "tokens": answer.tokens,
         "seconds": answer.seconds,
-        "rate": accepted / drafted if arm.gamma and drafted and accepted is not None else None,
         **{name: value if arm.gamma else None for name, value in asdict(counts).items()},
-        "windows": answer.windows(),
         "output": hashlib.sha256(json.dumps(answer.ids).encode()).hexdigest()[:16] if answer.ids else None,
         "engine": plan.engine.kind,
         "about": plan.engine.about,
@@ -208,11 +192,11 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    words = [word.replace("{port}", str(port)) for word in arm.command]
+    words = [word.replace("{port}", str(port)) for word in engine.command]
     with log.open("wb") as stream:
         try:
             process = start(
-                [*words, *kind.flags, *arm.arguments],
+                [*words, *arm.arguments],
                 stdout=stream,
                 stderr=stream,
                 env=os.environ | engine.environment | {MARK: str(out.resolve())},
@@ -227,7 +211,7 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
             base_url=f"http://127.0.0.1:{port}", timeout=engine.answer_seconds, trust_env=False
         ) as http:
             _wait(process, http, engine.ready_seconds, log, arm)
-            yield kind(http, log)
+            yield kind(http)
     except httpx.HTTPError as error:
         raise MissingPart(
             f"The server for {arm.name} broke off: {error}. Its last words: {_last_words(log)}",
@@ -269,12 +253,8 @@ def note_progress(record: Recorder, plan: Plan, results: Path) -> None:
     record.progress(len(finished(results, plan)), len(plan.order()), "starts")
     if not results.exists():
         return
-    runs = read_runs(results).runs
-    sentences = []
-    for target in dict.fromkeys(run.target for run in runs):
-        try:
-            sentences.append(decide([run for run in runs if run.target == target]).sentence)
-        except MissingPart as missing:
-            sentences.append(f"Nothing is decided yet. {missing.message}")
-    random = RANDOM if plan.engine.random_weights else ""
-    record.decided(" ".join(dict.fromkeys(sentences)), simulated=random)
+    try:
+        sentence = decide(read_runs(results).runs).sentence
+    except MissingPart as missing:
+        sentence = f"Nothing is decided yet. {missing.message}"
+    record.decided(sentence, simulated=RANDOM if plan.engine.random_weights else "")

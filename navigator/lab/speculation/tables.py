@@ -1,12 +1,14 @@
-"""The tables of a speculation experiment: speeds, speed-ups and acceptance by model, draft and length. Pure."""
+"""The tables of a speculation experiment: speeds, speed-ups, acceptance and rounds by model, draft and length. Pure."""
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from navigator.figures.intervals import Z_95, Share, share, wilson
 from navigator.lab.speculation.formulas import alpha_from_rate
 from navigator.lab.speculation.runs import Run
 
@@ -27,12 +29,18 @@ class Speculation:
     """Runs of one target, draft and length, against all baseline runs of the target.
 
     Attributes:
+        n, blocks: runs, and starts of the server, that it rests on.
         speed: mean tok/s, `sd` between runs.
         speedup: speed ÷ the target's mean; None without a baseline.
-        rate: mean of accepted ÷ drafted, `rate_n` runs that state it.
+        rate: accepted ÷ drafted: of all counts where there are any, else the mean of what the runs state. `rate_low` and
+            `rate_high` are its 95 % interval, from counts alone. Drafts of one round stand and fall together, so it is computed
+            between rounds where positions are counted; else it is Wilson's, which is too narrow.
         alpha: of independent acceptance, for this rate.
-        tokens_per_round, round_ms: of the mean rate and speed.
-        rounds: passes that the median number of tokens took.
+        tokens_per_round: τ.
+        round_ms, step_ms: time of a round, and of a step without speculation.
+        positions: share of rounds whose draft was kept up to each position.
+        same_text: runs that wrote the very tokens that the same prompt gets without speculation. Speculation is meant to keep the
+            text at temperature 0; engines differ in whether it does.
         lines: of the file.
     """
 
@@ -40,62 +48,34 @@ class Speculation:
     draft: str
     gamma: int
     n: int
+    blocks: int
     speed: float
     sd: float | None
     speedup: float | None
     rate: float | None
-    rate_n: int
+    rate_low: float | None
+    rate_high: float | None
     alpha: float | None
     tokens_per_round: float | None
     round_ms: float | None
-    rounds: float | None
+    step_ms: float | None
+    positions: tuple[float, ...]
+    same_text: Share
     lines: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """Speeds at one prompt length, with speculation and without."""
-
-    target: str
-    draft: str
-    gamma: int
-    prompt_tokens: float
-    n: int
-    speed: float
-    sd: float | None
-    speedup: float | None
-
-
-def suites(runs: Iterable[Run]) -> dict[str, dict[str, object]]:
-    """By suite, where the table names any: how many runs, and of what. Names that hardly repeat are no suites'."""
-    groups: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        groups[run.suite].append(run)
-    if 2 * len(groups) > sum(map(len, groups.values())):
-        return {}
-    return {
-        name: {"n": len(group)}
-        | {
-            what: sorted({value for run in group if (value := getattr(run, what))})
-            for what in ("target", "draft", "gamma", "prompt", "prompt_tokens")
-        }
-        for name, group in sorted(groups.items())
-        if name
-    }
 
 
 def baselines(runs: Iterable[Run]) -> list[Undrafted]:
     """By target and kind of prompt; then each target's kinds together, where it has several."""
-    groups: dict[tuple[str, str], list[float]] = defaultdict(list)
+    groups: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         if not run.speculated:
-            groups[run.target, run.prompt].append(run.speed)
-    rows = [_baseline(target, prompt, speeds) for (target, prompt), speeds in groups.items()]
-    for target in dict.fromkeys(target for target, _ in groups):
-        parts = [speeds for (name, _), speeds in groups.items() if name == target]
-        if len(parts) > 1:
-            rows.append(_baseline(target, "", [speed for part in parts for speed in part]))
-    return sorted(rows, key=lambda row: (row.target, not row.prompt, row.prompt))
+            groups[run.target][run.prompt].append(run.speed)
+    rows = []
+    for target, kinds in sorted(groups.items()):
+        rows += [_baseline(target, prompt, speeds) for prompt, speeds in sorted(kinds.items())]
+        if len(kinds) > 1:
+            rows.append(_baseline(target, "", [speed for speeds in kinds.values() for speed in speeds]))
+    return rows
 
 
 def _baseline(target: str, prompt: str, speeds: Sequence[float]) -> Undrafted:
@@ -116,66 +96,93 @@ def means(runs: Iterable[Run]) -> dict[str, float]:
     return {target: statistics.fmean(speeds) for target, speeds in groups.items()}
 
 
-def swept(runs: Iterable[Run]) -> set[str]:
-    """Kinds of prompt that drafting runs use at several lengths: these are a table of their own."""
-    lengths: dict[str, set[float | None]] = defaultdict(set)
+def speculation(runs: Sequence[Run]) -> list[Speculation]:
+    """By target, draft and length."""
+    groups: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
+    plain: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         if run.speculated:
-            lengths[run.prompt].add(run.prompt_tokens)
-    return {prompt for prompt, found in lengths.items() if len(found) > 2}
-
-
-def speculation(runs: Sequence[Run]) -> list[Speculation]:
-    """By target, draft and length, without the runs of a sweep over prompt lengths."""
-    apart, base = swept(runs), means(runs)
-    groups: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
-    for run in runs:
-        if run.speculated and (run.prompt not in apart or not run.prompt):
             groups[run.target, run.draft, run.gamma].append(run)
-    return [_speculation(*key, group, base.get(key[0])) for key, group in sorted(groups.items())]
+        else:
+            plain[run.target].append(run)
+    return [_speculation(group, plain[target]) for (target, _, _), group in sorted(groups.items())]
 
 
-def _speculation(target: str, draft: str, gamma: int, group: list[Run], base: float | None) -> Speculation:
+def _sum(values: Iterable[float | None]) -> float | None:
+    """None where one of them is unknown."""
+    known = list(values)
+    return None if None in known else math.fsum(value or 0.0 for value in known)
+
+
+def _speculation(group: Sequence[Run], plain: Sequence[Run]) -> Speculation:
+    first = group[0]
     speeds = [run.speed for run in group]
-    speed = statistics.fmean(speeds)
-    rates = [run.rate for run in group if run.rate is not None]
-    rate = statistics.fmean(rates) if rates else None
-    per_round = None if rate is None else 1 + gamma * rate
-    tokens = [run.tokens for run in group if run.tokens]
+    accepted, drafted = _sum(run.accepted for run in group), _sum(run.drafted for run in group)
+    tokens, rounds = _sum(run.tokens for run in group), _sum(run.rounds for run in group)
+    if rounds is None and tokens is not None and accepted is not None:
+        rounds = tokens - accepted  # every round adds one token of the target's own
+    stated = [run.rate for run in group if run.rate is not None]
+    rate = statistics.fmean(stated) if stated else None
+    shares = _shares(group, rounds)
+    low, high = None, None
+    if accepted is not None and drafted:
+        rate = accepted / drafted
+        low, high = _interval(rate, accepted, drafted, rounds, shares)
+    per_round = None if rate is None else 1 + first.gamma * rate
+    round_ms = None if per_round is None else 1000 * per_round / statistics.fmean(speeds)
+    if rounds and accepted is not None:
+        per_round = 1 + accepted / rounds
+        if tokens is not None:
+            round_ms = 1000 * math.fsum((run.tokens or 0) / run.speed for run in group) / rounds
     return Speculation(
-        target=target,
-        draft=draft,
-        gamma=gamma,
+        target=first.target,
+        draft=first.draft,
+        gamma=first.gamma,
         n=len(group),
-        speed=speed,
+        blocks=len({run.block for run in group}),
+        speed=statistics.fmean(speeds),
         sd=spread(speeds),
-        speedup=None if base is None else speed / base,
+        speedup=statistics.fmean(speeds) / statistics.fmean(run.speed for run in plain) if plain else None,
         rate=rate,
-        rate_n=len(rates),
-        alpha=None if rate is None else alpha_from_rate(rate, gamma),
+        rate_low=low,
+        rate_high=high,
+        alpha=None if rate is None else alpha_from_rate(rate, first.gamma),
         tokens_per_round=per_round,
-        round_ms=None if per_round is None else 1000 * per_round / speed,
-        rounds=statistics.median(tokens) / per_round if tokens and per_round else None,
+        round_ms=round_ms,
+        step_ms=1000 * statistics.fmean(1 / run.speed for run in plain) if plain else None,
+        positions=shares,
+        same_text=_same_text(group, plain),
         lines=tuple(run.line for run in group),
     )
 
 
-def lengths(runs: Sequence[Run]) -> list[Length]:
-    """Speeds by prompt length, of the kinds of prompt that were swept, against the same kind without speculation."""
-    apart = swept(runs)
-    groups: dict[tuple[str, str, int, float], list[float]] = defaultdict(list)
-    base: dict[tuple[str, float], list[float]] = defaultdict(list)
-    for run in runs:
-        if run.prompt not in apart or run.prompt_tokens is None:
-            continue
-        if run.speculated:
-            groups[run.target, run.draft, run.gamma, run.prompt_tokens].append(run.speed)
-        else:
-            base[run.target, run.prompt_tokens].append(run.speed)
-    rows = []
-    for (target, draft, gamma, tokens), speeds in sorted(groups.items()):
-        plain = base.get((target, tokens))
-        speed = statistics.fmean(speeds)
-        gain = speed / statistics.fmean(plain) if plain else None
-        rows.append(Length(target, draft, gamma, tokens, len(speeds), speed, spread(speeds), gain))
-    return rows
+def _same_text(group: Sequence[Run], plain: Sequence[Run]) -> Share:
+    written: Mapping[tuple[str, float | None], set[str]] = defaultdict(set)
+    for run in plain:
+        if run.output:
+            written[run.prompt, run.prompt_tokens].add(run.output)
+    pairs = [(run.output, written[run.prompt, run.prompt_tokens]) for run in group if run.output]
+    known = [output in texts for output, texts in pairs if texts]
+    return share(sum(known), len(known))
+
+
+def _interval(
+    rate: float, accepted: float, drafted: float, rounds: float | None, shares: Sequence[float]
+) -> tuple[float, float]:
+    if not (shares and rounds):
+        return wilson(int(accepted), int(drafted))
+    mean = math.fsum(shares)
+    square = math.fsum((2 * place - 1) * share for place, share in enumerate(shares, 1))
+    half = Z_95 * math.sqrt(max(0.0, square - mean**2) / rounds) * rounds / drafted
+    return max(0.0, rate - half), min(1.0, rate + half)
+
+
+def _shares(group: Sequence[Run], rounds: float | None) -> tuple[float, ...]:
+    if not rounds:
+        return ()
+    totals: list[int] = []
+    for run in group:
+        totals += [0] * (len(run.positions) - len(totals))
+        for place, count in enumerate(run.positions):
+            totals[place] += count
+    return tuple(total / rounds for total in totals)

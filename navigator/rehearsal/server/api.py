@@ -156,11 +156,7 @@ class Api:
             parts[channel].append(piece)
         content, reasoning = ("".join(parts[channel]) for channel in ("content", "reasoning"))
         content, calls = calls_in(content) if body.tools else (content, [])
-        return json_response(self._ended(body, job, wording.whole(content, reasoning, calls)))
-
-    def _ended(self, body: ChatBody, job: EngineJob, answer: dict[str, Any]) -> dict[str, Any]:
-        """The whole answer of a job that ended; a place for what more a server says."""
-        return answer
+        return json_response(wording.whole(content, reasoning, calls))
 
     async def _streamed(self, body: ChatBody, job: EngineJob, wording: Wording) -> Response:
         """The status goes out with the first chunk, and that with the first token: as SGLang has it."""

@@ -76,7 +76,6 @@ class ChatBody:
     usage_at_end: bool
     usage_always: bool
     top_logprobs: int | None
-    meta_info: bool
     tools: bool
 
 
@@ -141,7 +140,6 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         usage_at_end=bool(options.get("include_usage")),
         usage_always=bool(options.get("continuous_usage_stats")),
         top_logprobs=max(0, top) if wants_logprobs else None,
-        meta_info=bool(_typed(body, "return_meta_info", bool, "Input should be a valid boolean")),
         tools=bool(tools),
     )
 

@@ -39,25 +39,6 @@ class Clock:
 
 
 @dataclass(slots=True)
-class Totals:
-    """Counts since the start, over requests that ended."""
-
-    requests: int = 0
-    aborted: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-
-    def add(self, job: EngineJob) -> None:
-        """Count a request that ended, however it did."""
-        self.requests += 1
-        self.aborted += job.finish_reason in ("abort", "")
-        self.prompt_tokens += job.prompt_tokens
-        self.cached_tokens += job.cached_tokens
-        self.completion_tokens += job.completion_tokens
-
-
-@dataclass(slots=True)
 class EngineJob:
     """One request on its way through the engine. Token counts are estimates."""
 
@@ -140,10 +121,6 @@ class PrefixCache:
         self.seen_tokens += tokens
         return cached
 
-    def clear(self) -> None:
-        """Forget everything, as `/flush_cache` asks."""
-        self._pages.clear()
-
 
 class SimulatedEngine:
     """Runs at most `max_running` jobs at once; the others wait in the order they came."""
@@ -152,7 +129,6 @@ class SimulatedEngine:
         self.pace = pace
         self.max_running = max_running
         self.cache = PrefixCache()
-        self.totals = Totals()
         self._slots = asyncio.Semaphore(max_running)
         self._jobs: dict[str, EngineJob] = {}
         self._running: set[str] = set()
@@ -226,7 +202,6 @@ class SimulatedEngine:
                 self._slots.release()
         finally:
             job.clock.finished = clock()
-            self.totals.add(job)
             self._jobs.pop(job.rid, None)
             if not self._jobs:
                 self._idle.set()

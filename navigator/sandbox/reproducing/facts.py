@@ -12,32 +12,11 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-_NEUTRAL = frozenset(sys.stdlib_module_names) - {"importlib", "subprocess", "runpy"} | {
-    *("pytest", "_pytest", "hypothesis", "mock", "nose", "freezegun", "parameterized"),
-}
-"""Modules whose values say nothing about the project."""
+from navigator.model.json_text import table
 
-_EMPTY_FIXTURES = frozenset(
-    {"self", "cls", "tmp_path", "tmpdir", "tmp_path_factory", "monkeypatch", "request"}
-)
-_LOADERS = frozenset({"__import__", "import_module", "run_path", "run_module"})
-_FAILS = frozenset({"fail", "xfail", "skip", "skipTest", "exit"})
-_SOURCE = frozenset(
-    {
-        "getsource",
-        "getsourcelines",
-        "getsourcefile",
-        "findsource",
-        "getline",
-        "getlines",
-        "__code__",
-        "co_code",
-    }
-)
-_TAMPERS = frozenset(
-    {"settrace", "setprofile", "monitoring", "_exit", "sitecustomize", "navigator_reporter", "_getframe"}
-)
-_REPLACES = frozenset({"setattr", "patch", "object", "setitem", "multiple", "delattr"})
+_NAMES: dict[str, list[str]] = table(__package__, "facts.toml")
+_NEUTRAL = sys.stdlib_module_names - set(_NAMES["running"]) | set(_NAMES["neutral"])
+"""Modules whose values say nothing about the project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +80,7 @@ class _Depends:
                 self.names.update(
                     arg.arg
                     for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-                    if arg.arg not in _EMPTY_FIXTURES
+                    if arg.arg not in _NAMES["empty_fixtures"]
                 )
         self.names |= self.imported
         flows = list(_flows(tree))
@@ -117,10 +96,10 @@ class _Depends:
         """Whether one of the nodes mentions such a name, or loads code by its name."""
         for root in nodes:
             for node in ast.walk(root) if root is not None else ():
-                if isinstance(node, ast.Name) and (node.id in self.names or node.id in _LOADERS):
+                if isinstance(node, ast.Name) and (node.id in self.names or node.id in _NAMES["loaders"]):
                     return True
                 if isinstance(node, ast.Attribute) and (
-                    f".{node.attr}" in self.names or node.attr in _LOADERS
+                    f".{node.attr}" in self.names or node.attr in _NAMES["loaders"]
                 ):
                     return True
         return False
@@ -221,7 +200,9 @@ def _why(node: ast.stmt, depends: _Depends) -> str:
             return "" if depends.any(test) else "its assertion does not depend on the project's code"
         case ast.Raise():
             return "it raises an error whatever the project's code does"
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))) if name in _FAILS:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))) if (
+            name in _NAMES["fails"]
+        ):
             return "it fails whatever the project's code does"
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
             return (
@@ -247,9 +228,9 @@ def _refusals(tree: ast.Module, depends: _Depends, changed: set[str], files: set
 
 def _refused(node: ast.AST, depends: _Depends, changed: set[str], names: set[str]) -> Iterator[str]:
     match node:
-        case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if word in _TAMPERS:
+        case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if word in _NAMES["tampers"]:
             yield f"it interferes with the report of its own run (`{word}`)"
-        case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if word in _SOURCE:
+        case ast.Attribute(attr=word) | ast.Name(id=word) | ast.alias(name=word) if word in _NAMES["source"]:
             yield "it reads the source of the code instead of running it"
         case ast.Constant(value=str(text)) if text.rpartition("/")[2] in names:
             yield "it names a changed file: it would read the source instead of running it"
@@ -257,7 +238,9 @@ def _refused(node: ast.AST, depends: _Depends, changed: set[str], names: set[str
             for target in targets:
                 if isinstance(target, ast.Attribute) and target.attr in changed and depends.any(target.value):
                     yield f"it replaces the code that it is about (`{target.attr}`)"
-        case ast.Call(func=ast.Attribute(attr=word) | ast.Name(id=word), args=args) if word in _REPLACES:
+        case ast.Call(func=ast.Attribute(attr=word) | ast.Name(id=word), args=args) if (
+            word in _NAMES["replaces"]
+        ):
             for arg in args[:2]:
                 if isinstance(arg, ast.Constant) and isinstance(arg.value, str):
                     replaced = arg.value.rpartition(".")[2]

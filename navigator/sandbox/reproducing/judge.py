@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from navigator.model.diff import FileDiff
+from navigator.model.json_text import table
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, ReproductionOutcome
 from navigator.model.text import safe_line
@@ -175,16 +176,10 @@ def _names_missing(failure: Failure, task: str) -> bool:
         word for word in failure.message.replace("'", " ").replace('"', " ").split() if word.isidentifier()
     }
     asked = set("".join(c if c.isalnum() or c == "_" else " " for c in task).split())
-    return any(len(word) > 2 and word in asked for word in words - _PROSE)
-
-
-_PROSE = frozenset(
-    {
-        *("module", "has", "no", "attribute", "cannot", "import", "name", "from", "object", "type"),
-        *("partially", "initialized", "most", "likely", "due", "circular"),
-    }
-)
-"""Words of Python's own messages about what is missing."""
+    return any(
+        len(word) > 2 and word in asked
+        for word in words - set(table(__package__, "facts.toml")["missing_words"])
+    )
 
 
 def _reached(change: Traced, base: TestRun, proposal: TestRun) -> bool:

@@ -53,9 +53,7 @@ class Machine(ABC):
         """
 
     @abstractmethod
-    def write(
-        self, path: Path, content: bytes, mode: int, folder_mode: int, owner: tuple[int, int] | None
-    ) -> None:
+    def write(self, path: Path, content: bytes, mode: int, folder_mode: int) -> None:
         """Write a file whole or not at all; its folder is made with `folder_mode` if absent.
 
         Raises:
@@ -100,16 +98,12 @@ class Here(Machine):
                 f"{path} cannot be read: {error.strerror}.", hint="Check its owner and mode, or use sudo."
             ) from error
 
-    def write(
-        self, path: Path, content: bytes, mode: int, folder_mode: int, owner: tuple[int, int] | None
-    ) -> None:
+    def write(self, path: Path, content: bytes, mode: int, folder_mode: int) -> None:
         """As the interface says."""
         folder = path.parent
         if not folder.is_dir():
             folder.mkdir(parents=True, mode=folder_mode)
-            if owner is not None and folder_mode == 0o700:
-                os.chown(folder, *owner)
-        write_whole(path, content, mode, owner)
+        write_whole(path, content, mode)
 
     def remove(self, path: Path) -> None:
         """As the interface says."""
@@ -156,9 +150,7 @@ class There(Machine):
         mode, _, content = done.out.partition(b"\n")
         return content, int(mode, 8) & 0o777
 
-    def write(
-        self, path: Path, content: bytes, mode: int, folder_mode: int, owner: tuple[int, int] | None
-    ) -> None:
+    def write(self, path: Path, content: bytes, mode: int, folder_mode: int) -> None:
         """As the interface says; the owner is who ssh logs in as."""
         words = (str(path), f"{mode:o}", f"{0o777 & ~folder_mode:o}")
         self._succeeds(path, self._script(_WRITE, *words, given=content))

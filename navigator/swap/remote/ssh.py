@@ -24,10 +24,11 @@ from typing import IO, Any, ClassVar
 from navigator.config.paths import private_folder
 from navigator.model import patterns
 from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.json_text import table
 from navigator.model.text import safe_line
 from navigator.process.runner import OUTPUT, PIPE, Ended, Process, run, running, start
 
-SILENT_SECONDS = 15
+SILENT_SECONDS = 3 * int(table(__package__, "ssh.toml")["ServerAliveInterval"])
 """A connection over which nothing came for so long has ended."""
 
 _CONNECT_SECONDS = 20.0
@@ -56,22 +57,6 @@ _LONGEST_BEGIN = 64
 
 _NOISE = 64 * 1024
 _MOST_OUTPUT = 16 << 20
-
-_OPTIONS = {
-    "BatchMode": "yes",
-    "ConnectTimeout": "10",
-    "ControlPersist": "no",
-    "ExitOnForwardFailure": "yes",
-    "ForwardAgent": "no",
-    "ForwardX11": "no",
-    "GatewayPorts": "no",
-    "LogLevel": "ERROR",
-    "PermitLocalCommand": "no",
-    "RemoteCommand": "none",
-    "RequestTTY": "no",
-    "ServerAliveCountMax": "3",
-    "ServerAliveInterval": str(SILENT_SECONDS // 3),
-}
 
 
 class ConnectionLost(NavigatorError):
@@ -335,7 +320,9 @@ class SshConnection:
 
     def _options(self, master: str) -> list[str]:
         words = [self._ssh, "-T"]
-        for name, value in (_OPTIONS | {"ControlMaster": master, "ControlPath": str(self._control)}).items():
+        for name, value in (
+            table(__package__, "ssh.toml") | {"ControlMaster": master, "ControlPath": str(self._control)}
+        ).items():
             words += ["-o", f"{name}={value}"]
         return words
 

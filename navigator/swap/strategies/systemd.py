@@ -33,7 +33,7 @@ from navigator.swap.base import (
     SwapResult,
     SwapStrategy,
 )
-from navigator.swap.failures import Failure, InFlight
+from navigator.swap.failures import InFlight, hint_for
 from navigator.swap.lines import ScriptLog, failure_class
 from navigator.swap.remote.ssh import ConnectionLost, SshConnection
 
@@ -44,18 +44,6 @@ _RUNS = ("active", "activating", "reloading", "deactivating")
 _OUTCOMES: dict[int, SwapOutcome] = {0: "done", 1: "went_back", 4: "failed"}
 _LOCK_HELD = 5
 _ASK_SECONDS = 10.0
-_HINTS: dict[Failure, str] = {
-    "no_memory": "Free GPU memory, or give the server less (--mem-fraction-static, context, running requests).",
-    "port_taken": "Stop the process that holds the port, or give the role another port.",
-    "unit_failed": "Check the unit's log: journalctl, with --user for your own units.",
-    "timeout": "If the model needs longer, raise load_seconds under [swap.systemd].",
-    "wrong_model": "Use the same model in the unit and in the role's `model`.",
-    "disk_full": "Free space on the disk.",
-    "refused": "Check the server's key: `api_key_env` of the role.",
-    "lock_held": "Wait for the other swap, or stop it.",
-    "connection_lost": "A swap that was under way there goes on by itself; the next one continues from what it finds.",
-    "no_systemd": "Check that this systemd is running; `[swap.systemd] scope` chooses the user's or the system's.",
-}
 _NO_BUS = {
     "user": "Log in to a session of your own (not with su or sudo), or keep one: loginctl enable-linger. "
     'Without systemd, as in most containers, use another [swap] strategy: "sleep", "command", "managed".',
@@ -259,7 +247,7 @@ class SystemdStrategy(SwapStrategy):
             except OSError as error:
                 return log.result("failed", f"{self._script[-1]} cannot be run: {error.strerror}.")
             except ConnectionLost as error:
-                reason = f"connection_lost: {error} {_HINTS['connection_lost']}"
+                reason = f"connection_lost: {error} {hint_for('connection_lost')}"
                 return log.result("failed", reason, "connection_lost")
             if outcome == "done":
                 return log.result("done")
@@ -267,7 +255,7 @@ class SystemdStrategy(SwapStrategy):
             if not failure:
                 how = f"ended with code {ended.code}" if ended.code >= 0 else "was killed"
                 said = " ".join(part for part in (said, f"the swap script {how}", ended.last_words) if part)
-            reason = f"{failure or 'failed'}: {said.rstrip('.')}. {_HINTS.get(failure, '')}".strip()
+            reason = f"{failure or 'failed'}: {said.rstrip('.')}. {hint_for(failure)}".strip()
             return log.result(outcome, reason, failure)
 
     @contextlib.asynccontextmanager

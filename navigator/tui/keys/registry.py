@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from textual.binding import Binding, BindingType
 
-from navigator.config.paths import table
+from navigator.model.json_text import table
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,34 +1,12 @@
-"""Texts that once held the whole process up, since a pattern took quadratic time in them."""
+"""Redaction of many values in one pass."""
 
 from __future__ import annotations
 
 import random
 import string
-from collections.abc import Callable
 
-import pytest
-
-from navigator.journey import agent_write
-from navigator.journey.reviewing.test_answer import read_test_answer
-from navigator.model.secrets import MOST_VALUES, Redactor, values_in
-from navigator.tui.answers.markdown import drawn
+from navigator.model.secrets import MOST_VALUES, Redactor
 from tests.fuzz.growth import MOST, growth
-
-
-@pytest.mark.parametrize(
-    ("read", "head", "piece", "tail"),
-    [
-        pytest.param(agent_write._NO_CHANGE.search, "", "!\n", "", id="what an agent says"),
-        pytest.param(lambda text: read_test_answer(text, 7, ()), "", "\n", "", id="a reviewer's test"),
-        pytest.param(lambda text: list(values_in(text.encode())), "", "-", "", id="an .env file"),
-        pytest.param(lambda text: drawn(text, 80), "", "![a](", "", id="a report"),
-        pytest.param(lambda text: drawn(text, 80), "", "[a](**b**", "", id="a report with words in bold"),
-    ],
-)
-def test_twice_the_text_takes_twice_the_time(
-    read: Callable[[str], object], head: str, piece: str, tail: str
-) -> None:
-    assert growth(read, head, piece, tail) <= MOST
 
 
 def test_many_values_with_one_beginning_are_redacted_in_one_pass() -> None:
