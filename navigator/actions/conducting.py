@@ -1,54 +1,41 @@
-"""What a running conductor is asked to do: review now, swap to a role, measure swaps, stop."""
+"""What a running conductor is asked to do: review now, swap to a role, stop."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
-
 from navigator.actions.base import Question, Told, Verb, controls, plural
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Model
-from navigator.model.states import LOOP_TASK_STATES, Role, TaskState
+from navigator.model.states import Role, TaskState
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
 
 
-Doing = Literal["review", "swap", "measure", "stop"]
+Doing = Literal["review", "swap", "stop"]
 
 
 class ConductArgs(Model):
-    """What to do: "review" what waits now, "swap" to `role`, "measure" swaps, or "stop".
-
-    `round_trips`: swaps to measure in each direction, 0 to stop measuring.
-    """
+    """What to do: "review" what waits now, "swap" to `role`, or "stop"."""
 
     do: Doing
     role: Literal[Role.GENERATOR, Role.REVIEWER] = Role.REVIEWER
-    round_trips: int = Field(default=30, ge=0, le=1000)
 
 
 class Conducted(Model):
-    """`waiting`: tasks that await review. `already`: the role is loaded, or nothing is measured that could stop.
-
-    `in_hand`: tasks that are finished first. `swaps`: how many will be made to measure them.
-    """
+    """`waiting`: tasks that await review. `already`: the role is loaded. `in_hand`: tasks that are finished first."""
 
     do: Doing
     to: Role = Role.REVIEWER
     waiting: int = 0
     already: bool = False
     in_hand: int = 0
-    swaps: int = 0
 
 
 class Conduct(Verb[ConductArgs, Conducted]):
-    """Load the reviewer before the batch is full, load a role when current work finishes, measure swaps, or stop.
-
-    New work ends measuring at the next swap. At its end the model that was loaded before is loaded again.
-    """
+    """Load the reviewer before the batch is full, load a role when current work finishes, or stop."""
 
     name = "conduct"
     args = ConductArgs
@@ -59,13 +46,9 @@ class Conduct(Verb[ConductArgs, Conducted]):
     def refuse(self, reader: Reader, args: ConductArgs) -> NavigatorError | None:
         if args.do == "review" and not _waiting(reader):
             return Conflict("Nothing is waiting for review.")
-        measures = args.do == "measure" and args.round_trips
-        waiting = len(reader.loop_tasks(LOOP_TASK_STATES)) if measures else 0
-        return busy(waiting) if waiting else None
+        return None
 
     def question(self, reader: Reader, args: ConductArgs) -> Question | None:
-        if args.do == "measure":
-            return _how_long(reader, args)
         if args.do != "stop":
             return None
         return Question(
@@ -80,13 +63,8 @@ class Conduct(Verb[ConductArgs, Conducted]):
             done = {"waiting": _waiting(deps.reader)}
         elif args.do == "swap":
             done = {"already": conductor.swap_to(args.role), "in_hand": conductor.running}
-        elif args.do == "stop":
-            conductor.stop("stopped by the user")
-        elif args.round_trips:
-            self.require(deps.reader, args)
-            done = {"swaps": conductor.measure(args.round_trips)}
         else:
-            done = {"already": not conductor.stop_measuring()}
+            conductor.stop("stopped by the user")
         return Conducted(do=args.do, to=args.role, **done)
 
     def tell(self, result: Conducted) -> list[Told]:
@@ -95,11 +73,6 @@ class Conduct(Verb[ConductArgs, Conducted]):
                 return [Told("reviewer", f"is next; {result.waiting} awaiting review")]
             case Conducted(do="stop"):
                 return [Told("conductor", "is stopping; `navigator run` continues where it stopped")]
-            case Conducted(do="measure", swaps=0):
-                ends = "measures no swaps" if result.already else "stops measuring after the swap in progress"
-                return [Told("conductor", ends)]
-            case Conducted(do="measure"):
-                return [Told("conductor", f"makes {plural(result.swaps, 'swap')} to measure them")]
         if result.already:
             return [Told(result.to.value, "is already loaded")]
         after = f" after {plural(result.in_hand, 'running task')}" if result.in_hand else " next"
@@ -108,15 +81,6 @@ class Conduct(Verb[ConductArgs, Conducted]):
 
 def _waiting(reader: Reader) -> int:
     return int(reader.counts()["tasks"][TaskState.AWAITING_REVIEW.value])
-
-
-def busy(waiting: int) -> Conflict:
-    """Why swaps are not measured now."""
-    tasks = "1 task waits or runs" if waiting == 1 else f"{waiting:,} tasks wait or run"
-    return Conflict(
-        f"{tasks}: swaps are measured only while there is no work.",
-        hint="`navigator run --until idle` finishes it first.",
-    )
 
 
 def swap_words(reader: Reader) -> str:
@@ -135,16 +99,3 @@ def _swap_seconds(reader: Reader) -> tuple[float, float, str]:
     figures, measured = measured_figures(reader, load_settings().swap)
     known = "measured medians" if {"swap_in", "swap_back"} <= set(measured) else "published times"
     return figures.swap_in, figures.swap_back, "simulated" if reader.rehearsal else known
-
-
-def _how_long(reader: Reader, args: ConductArgs) -> Question:
-    there, back, known = _swap_seconds(reader)
-    minutes = args.round_trips * (there + back) / 60
-    return Question(
-        f"Swap {plural(args.round_trips, 'time')} each way?",
-        (
-            f"This takes about {minutes:.0f} min: {there:.1f} s to the reviewer, {back:.1f} s back ({known}).",
-            "New work ends it at the next swap. Ctrl-C ends it and loads the model that is loaded now.",
-        ),
-        "swap",
-    )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 
-from navigator.actions.base import plural
 from navigator.cli import output
 from navigator.cli.session import reading, state_paths
 
 if TYPE_CHECKING:
     from navigator.actions.preview import Preview
-    from navigator.model.models import Usage
-    from navigator.model.records import ModelCall
 
 LEAST_BUDGET = 1_000
 
@@ -39,19 +35,14 @@ def context(ids: tuple[str, ...], budget: int | None, as_json: bool) -> None:
 
     paths, settings = state_paths(), load_settings()
     with reading(paths) as store:
-        found = [
-            (preview(paths, settings, store, identifier, budget=budget), store.calls(task_id=identifier))
-            for identifier in ids
-        ]
+        found = [preview(paths, settings, store, identifier, budget=budget) for identifier in ids]
     if as_json:
-        documents = [shown.document() | {"served": cache_document(calls)} for shown, calls in found]
-        output.print_json({"contexts": documents})
+        output.print_json({"contexts": [shown.document() for shown in found]})
         return
-    for number, (shown, calls) in enumerate(found):
+    for number, shown in enumerate(found):
         if number:
             output.say()
         _show_preview(shown)
-        say_cache(calls)
 
 
 def _show_preview(shown: Preview) -> None:
@@ -86,49 +77,3 @@ def _show_preview(shown: Preview) -> None:
 
 def _path_and_lines(path: str, lines: str) -> str:
     return f"{path}:{lines}" if lines else path
-
-
-def usage_of(calls: Iterable[ModelCall]) -> Usage:
-    """The sum of the calls' tokens."""
-    from navigator.model.models import Usage
-
-    total = Usage()
-    for call in calls:
-        total += call.usage
-    return total
-
-
-def cache_document(calls: Iterable[ModelCall]) -> dict[str, object]:
-    """Prompt tokens read for a task so far, and how many came from the servers' prefix caches, by role."""
-    by_role: dict[str, list[ModelCall]] = {}
-    for call in calls:
-        by_role.setdefault(call.role.value, []).append(call)
-    return {
-        role: {
-            "calls": len(some),
-            "prompt_tokens": usage_of(some).prompt_tokens,
-            "cached_tokens": usage_of(some).cached_tokens,
-            "cached_share": _cached_share(some),
-        }
-        for role, some in by_role.items()
-    }
-
-
-def _cached_share(calls: Iterable[ModelCall]) -> float | None:
-    total = usage_of(calls)
-    return total.cached_tokens / total.prompt_tokens if total.prompt_tokens else None
-
-
-def say_cache(calls: Iterable[ModelCall]) -> None:
-    """One line per role: prompt tokens read so far, and the share that came from the server's prefix cache."""
-    by_role: dict[str, list[ModelCall]] = {}
-    for call in calls:
-        by_role.setdefault(call.role.value, []).append(call)
-    for role, some in by_role.items():
-        total = usage_of(some)
-        if not total.prompt_tokens:
-            continue
-        output.say(
-            f"  {role}: {total.prompt_tokens:,} prompt tokens in {plural(len(some), 'call')},"
-            f" {output.percent(_cached_share(some))} from the server's cache"
-        )

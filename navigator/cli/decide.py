@@ -32,6 +32,7 @@ from navigator.cli.session import (
     carry_out,
     complete_projects,
     complete_proposals,
+    confirmed,
     reading,
     report,
     state_paths,
@@ -368,10 +369,8 @@ def merge(projects: tuple[str, ...], yes: bool, as_json: bool) -> None:
             output.say(f"{name}: {branch} into {facts.branch or 'no branch'}")
             for line in merging.subjects(facts, branch):
                 output.say(f"  {safe_line(line)}")
-    if waiting and not yes:
-        if not sys.stdin.isatty():
-            raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
-        click.confirm("Merge them" if len(waiting) > 1 else "Merge it", abort=True, err=True)
+    if waiting:
+        confirmed("Merge them?" if len(waiting) > 1 else "Merge it?", yes=yes)
     rows: list[dict[str, str]] = []
     for name, facts, branch in waiting:
         row = {"project": name, "branch": branch, "commit": "", "reason": ""}

@@ -88,15 +88,12 @@ def demo(
             _say_how_to_return(paths, temporary=temporary)
         return
     document = conduct(paths, until="idle", quiet=as_json, time_scale=scale, seed=seed)
-    document["derived"] += take_a_part()
     if temporary:
         shutil.rmtree(paths.root)
     if as_json:
         output.print_json(document)
         return
     show_session(document)
-    if document["derived"]:
-        output.say("One proposal was split: one hunk became a proposal of its own, and so did the rest.")
     _say_untested(document)
     if temporary:
         output.say(
@@ -115,37 +112,6 @@ def _say_untested(document: dict[str, Any]) -> None:
     if sandbox is None or sandbox.works:
         return
     output.say(f"{untested} untested: {sandbox.reason}. {sandbox.hint}", fg="yellow")
-
-
-def take_a_part() -> int:
-    """Split one proposal, as a developer does who wants only some of its hunks; returns how many parts were made.
-
-    Splits the first hunk off the first proposal of several hunks that the reviewer wants revised, else off the first of
-    several hunks. The rest becomes a proposal of its own. Does nothing in a folder that has a part already.
-    """
-    from navigator.actions.split import Split, SplitArgs
-    from navigator.cli.session import act
-    from navigator.engine.acting import reading
-    from navigator.git.hunks import all_labels
-    from navigator.git.private import PrivateRepo
-    from navigator.model.states import Verdict
-    from navigator.sheet.marks import waiting_proposals
-
-    paths = StatePaths(Path(os.environ[STATE_VARIABLE]))
-    with reading(paths) as store:
-        waiting = waiting_proposals(store)
-        if any(proposal.parent for proposal in store.proposals()):
-            return 0
-        waiting.sort(key=lambda one: one.review is None or one.review.verdict is not Verdict.REVISE)
-        for proposal in waiting:
-            private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
-            labels = all_labels(private.diff(proposal.base_commit, proposal.tree))
-            if len(labels) > 1:
-                break
-        else:
-            return 0
-    act(Split(), SplitArgs(proposal=proposal.id, hunks=(labels[0],), tree=proposal.tree))
-    return 2
 
 
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:

@@ -9,7 +9,6 @@ import click
 
 from navigator.cli import output
 from navigator.cli.session import reading
-from navigator.model.states import TaskState
 from navigator.model.text import plural
 from navigator.schedule.forecast import (
     BEST_WITHIN,
@@ -21,7 +20,6 @@ from navigator.schedule.forecast import (
     best_batch,
     between,
     break_even,
-    price,
     task_steps,
 )
 from navigator.schedule.forecast import forecast as batch_forecast
@@ -81,10 +79,8 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
     from navigator.config.settings import load_settings
 
     settings = load_settings()
-    target = settings.batch.target
     with reading() as store:
         figures, origin = _measured(store, settings.swap)
-        waiting = len(store.tasks({TaskState.AWAITING_REVIEW}))
         named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         if named:
             known = 0 if "revise_rate" in named else figures.revise_n  # what is given has no interval
@@ -92,18 +88,15 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
             origin = f"{origin}, with {', '.join(sorted(named))} as given"
         left = time_to_finish(store, settings, figures)
         names = {project.id: project.name for project in store.projects(include_removed=True)}
-    result = batch_forecast(batch or target, figures)
-    now = price(waiting, target, figures)
+    result = batch_forecast(batch or settings.batch.target, figures)
     even, best = break_even(figures), best_batch(figures)
     steps = None if revisions is None else task_steps(figures, revisions=revisions)
     if as_json:
         document: dict[str, Any] = {
             "figures": asdict(figures) | {"source": origin},
             "forecast": asdict(result) | {"source": origin},
-            "price": asdict(now),
             "break_even": asdict(even),
             "best_batch": best,
-            "interval": _ends(result.batch, figures),
             "remaining": None if left is None else _remaining_document(left, names),
         }
         if steps is not None:
@@ -118,24 +111,9 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
         _tell_remaining(left, names)
     output.say(f"Figures: {origin}.")
     _tell_batch(result, figures)
-    if waiting and result.swap_each:
-        output.say(
-            f"{waiting} waiting; swap time per proposal: {now.now_each:.1f} s now, {now.target_each:.1f} s at {target}."
-        )
     _tell_even(even, best, figures)
     if steps is not None:
         _tell_steps(steps, revisions or 0)
-
-
-def _ends(batch: int, figures: Figures) -> dict[str, Any] | None:
-    """What depends on the revise rate, at both ends of its interval; None where the rate was not measured."""
-    of = {
-        "revise_rate": lambda given: given.revise_rate,
-        "total_seconds": lambda given: batch_forecast(batch, given).total_seconds,
-        "break_even_batch": lambda given: break_even(given).batch,
-        "best_batch": best_batch,
-    }
-    return {name: between(figures, value) for name, value in of.items()} if figures.revise_n else None
 
 
 def _remaining_document(left: Remaining, names: dict[int, str]) -> dict[str, Any]:
@@ -164,14 +142,12 @@ def _tell_remaining(left: Remaining, names: dict[int, str]) -> None:
 
 def _tell_batch(result: Forecast, figures: Figures) -> None:
     swaps = output.duration(result.swap_seconds) if result.swap_seconds else "none"
-    ends = between(figures, lambda given: output.duration(batch_forecast(result.batch, given).total_seconds))
     lines = [
         ("written in", output.duration(result.write_seconds)),
         ("swaps, there and back", swaps),
         ("reviewed in", output.duration(result.review_seconds)),
         (f"revised, at {figures.revise_rate:.0%}", output.duration(result.revision_seconds)),
         ("total", output.duration(result.total_seconds)),
-        *([("  at the revise rate's interval", f"{ends[0]} to {ends[1]}")] if ends else []),
         *([("swap time per proposal", f"{result.swap_each:.1f} s")] if result.swap_each else []),
         ("written tokens per second, overall", f"{result.tokens_per_second:.0f}"),
     ]

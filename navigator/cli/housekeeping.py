@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from navigator.cli import output
-from navigator.cli.session import locked_dependencies, reading, state_paths
+from navigator.cli.session import confirmed, locked_dependencies, reading, state_paths
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine.acting import learn_secrets
 from navigator.model import patterns
@@ -186,10 +186,8 @@ def forget(keep: tuple[str, ...], unmerged: bool, yes: bool, as_json: bool) -> N
         for one in found:
             size = f", {max(1, one.bytes // 1024):,} KiB" if one.bytes else ""
             output.say(f"  {one.kind:<9} {one.place}{f'  (stays: {one.kept})' if one.kept else size}")
-    if goes and not yes:
-        if not sys.stdin.isatty():
-            raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
-        click.confirm(f"Remove {plural(len(goes), 'thing')}", abort=True, err=True)
+    if goes:
+        confirmed(f"Remove {plural(len(goes), 'thing')}?", yes=yes)
     rows = [{"kind": one.kind, "place": one.place, "removed": False, "reason": one.kept} for one in found]
     for one, row in zip(found, rows, strict=True):
         if not one.kept:

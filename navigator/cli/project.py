@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,19 +24,22 @@ from navigator.cli.session import act, carry_out, complete_projects, reading, ta
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import CheckOutcome
-from navigator.model.text import safe_line, safe_text
+from navigator.model.text import plural, safe_line, safe_text
 
 if TYPE_CHECKING:
     from navigator.model.models import Project
     from navigator.store.reads.reader import Reader
 
 
-# `navigator project check`: run a project's own tests on its base.
-
 _SHOWN = 30
 
 
-@click.command("check")
+@click.group(cls=Commands)
+def project() -> None:
+    """Manage the repositories that Navigator works on."""
+
+
+@project.command("check")
 @click.argument("name", shell_complete=complete_projects)
 @click.option("--set", "command", metavar="CMD", help="Save CMD as the project's test command first.")
 @output.JSON
@@ -138,11 +141,6 @@ _LANDING_HELP = "Where approved changes land: a separate branch navigator/…, o
 _BASE_HELP = "The branch to work from; default: the current one. 'worktree': the checkout with its uncommitted changes."
 
 
-@click.group(cls=Commands)
-def project() -> None:
-    """Manage the repositories that Navigator works on."""
-
-
 @project.command("add")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--name", default="", help="Name of the project; default: the folder's name.")
@@ -211,54 +209,75 @@ def set_project(
 @click.option("--yes", is_flag=True, help="Add all that are found, without asking.")
 @output.JSON
 def scan(folder: Path, yes: bool, as_json: bool) -> None:
-    """Find git repositories under FOLDER and add those you choose."""
-    from navigator.git.discover import find_repositories
-
-    with reading() as store:
-        known = {held.path for held in store.projects()}
-    found = [path for path in find_repositories(folder) if str(path) not in known]
-    added, failed = [], []
-    # Without a terminal nothing can be asked.
-    for path in found if yes else _picked(found if sys.stdin.isatty() else ()):
-        try:
-            added.append(act(AddProject(), AddProjectArgs(path=str(path))).project.model_dump(mode="json"))
-        except NavigatorError as error:
-            failed.append({"path": str(path), "reason": str(error)})
-            output.note(f"{path}: {error}")
+    """Find git repositories under FOLDER and add them."""
+    found = new_below(folder)
+    if found and not as_json:
+        show_found(found)
+    asked = bool(found) and not yes and sys.stdin.isatty()
+    added, failed = add_all(found) if yes or (asked and may_add(found)) else ([], [])
     if as_json:
-        output.print_json({"found": [str(path) for path in found], "projects": added, "failed": failed})
+        paths = [str(path) for path, _ in found]
+        output.print_json({"found": paths, "projects": added, "failed": failed})
     else:
         output.say(f"Found {len(found)} new, added {len(added)}.")
-        if found and not added and not yes and not sys.stdin.isatty():
+        if found and not (yes or asked):
             output.note("There is no terminal to ask at; --yes adds all.")
     if failed:
         sys.exit(1)
 
 
-def _picked(found: Sequence[Path]) -> Iterator[Path]:
-    """Ask for each: yes, no, all the rest, or none of the rest."""
-    every = False
-    for path in found:
-        answer = "all" if every else _answer(path)
-        if answer == "quit":
-            return
-        every = answer == "all"
-        if answer != "no":
-            yield path
+def new_below(folder: Path, *, anew: bool = False) -> list[tuple[Path, str]]:
+    """The repositories below a folder that are no project yet, each with the command that would run its tests.
+
+    With `anew` all of them: no state folder is made to look.
+    """
+    from navigator.git.discover import find_repositories
+    from navigator.git.facts import read_facts
+    from navigator.sandbox.propose import proposed_for
+
+    known: set[str] = set()
+    if not anew:
+        with reading() as store:
+            known = {held.path for held in store.projects()}
+    rows: list[tuple[Path, str]] = []
+    for path in find_repositories(folder):
+        try:
+            if str(path) not in known:
+                rows.append((path, proposed_for(read_facts(path))))
+        except NavigatorError as error:
+            output.note(f"{path}: {error.message}")
+    return rows
 
 
-def _answer(path: Path) -> str:
-    words = {word[0]: word for word in ("yes", "no", "all", "quit")}
-    while True:
-        said = click.prompt(
-            f"Add {safe_line(str(path))}? [y]es, [n]o, [a]ll, [q]uit",
-            default="no",
-            show_default=False,
-            err=True,
-        )
-        word = words.get(str(said).strip().lower()[:1])
-        if word is not None:
-            return word
+def may_add(found: Sequence[tuple[Path, str]]) -> bool:
+    """Ask at the terminal."""
+    return click.confirm(f"Add {plural(len(found), 'project')}?", default=True, err=True)
+
+
+def show_found(found: Sequence[tuple[Path, str]]) -> None:
+    """The repositories and their test commands, on stderr."""
+    rows = [
+        (path, command or "none found: nothing is tested, and no finding can be proved by a test")
+        for path, command in found
+    ]
+    click.echo(output.table(("repository", "its tests would be run, in the sandbox, by"), rows), err=True)
+
+
+def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Add them; returns the projects, and paths with the reason why they could not be added."""
+    added, failed, nobody = [], [], ""
+    for path, command in found:
+        try:
+            made = act(AddProject(), AddProjectArgs(path=str(path), check=command))
+        except NavigatorError as error:
+            failed.append({"path": str(path), "reason": str(error)})
+            output.note(f"{path}: {error}")
+            continue
+        added.append(made.project.model_dump(mode="json"))
+        nobody = made.nobody or nobody
+    if nobody:
+        output.prose(nobody, err=True)
+    return added, failed
 
 
 @project.command("list")
@@ -345,9 +364,6 @@ def show(name: str, as_json: bool) -> None:
         output.say(f"  hooks that do not run at a landing: {', '.join(facts.hooks)}")
     for task in tasks:
         output.say(f"  {task.id}  {task.state.value:<18} {safe_line(task.text.splitlines()[0])[:80]}")
-
-
-project.add_command(check)
 
 
 @project.command("remove")

@@ -7,15 +7,13 @@ import contextlib
 import logging
 import logging.handlers
 import os
-import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import click
 
@@ -26,12 +24,9 @@ from navigator.config.settings import time_scale as scale_of
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
 from navigator.model.secrets import Redactor
-from navigator.model.text import safe_line, safe_text
+from navigator.model.states import TaskState
+from navigator.model.text import safe_line
 from navigator.process.runner import start
-
-if TYPE_CHECKING:
-    from navigator.store.reads.reader import Reader
-
 
 _LOG_BYTES = 4 * 1024 * 1024
 _LOG_FILES = 3
@@ -110,15 +105,12 @@ def conduct(
     with locked_dependencies(paths, redact=redact, **options) as deps:
 
         async def session() -> dict[str, Any]:
-            progress = Progress(deps.reader, quiet=quiet)
-            conductor = Conductor(
-                deps, RunOptions(until=until, max_swaps=max_swaps, only=only), progress.event
-            )
+            shown = (lambda event: None) if quiet else Progress().event
+            conductor = Conductor(deps, RunOptions(until=until, max_swaps=max_swaps, only=only), shown)
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, conductor.stop, f"stopped by {number.name}")
-            with progress:
-                return (await conductor.run()).document()
+            return (await conductor.run()).document()
 
         return asyncio.run(session())
 
@@ -295,106 +287,50 @@ def _detach(as_json: bool) -> None:
         )
 
 
-# Progress of a session: one bar on a terminal, one line per event elsewhere, nothing with --json.
+# Progress of a session: a line per event on stderr, so that stdout stays for the result.
 
 log = logging.getLogger(__name__)
 
-_ENDED = frozenset(
-    {"awaiting_approval", "approved", "landed", "rejected", "failed", "cancelled", "undone", "done"}
-)
-_REDRAW = 0.1
-_BAR = 24
+_SAID = frozenset({state.value for state in TaskState} - {"queued", "generating", "checking", "reviewing"})
+"""States of a task that a line says."""
 
 
 class Progress:
-    """Shows events as they come. On stderr, so that stdout stays for the result.
+    """Shows events as they come. A terminal that was closed shows nothing more, and the session continues."""
 
-    A terminal that was closed shows nothing more, and the session continues.
-
-    Args:
-        reader: for the counts at the start.
-        quiet: show nothing.
-    """
-
-    def __init__(self, reader: Reader, *, quiet: bool) -> None:
-        self._reader = reader
-        self._quiet = quiet
-        self._bar = not quiet and sys.stderr.isatty()
-        self._states: dict[str, str] = {}
-        self._doing = ""
-        self._drawn = 0.0
-
-    def __enter__(self) -> Progress:
-        if not self._quiet:
-            self._states = {task.id: task.state.value for task in self._reader.tasks()}
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar:
-            self._write("\r\x1b[K")
+    _closed = False
 
     def event(self, event: Event) -> None:
         """Show one event."""
-        line = "" if self._quiet else self._line(event)
-        if line:
-            above = "\r\x1b[K" if self._bar else ""
-            self._write(f"{above}{safe_text(line)}\n")
-        if self._bar:
-            self._draw(at_once=bool(line))
-
-    def _write(self, text: str) -> None:
+        line = _event_line(event)
+        if not line or self._closed:
+            return
         try:
-            click.echo(text, nl=False, err=True)
+            output.note(f"{event.at[11:19]} {line}")
         except OSError as error:
             # The terminal was closed (EIO) or the reader of stderr ended. Neither may fail the work in progress.
-            self._quiet, self._bar = True, False
+            self._closed = True
             log.info("Progress is no longer shown: %s", error.strerror)
 
-    def _line(self, event: Event) -> str:
-        """The plain line for an event; empty for those that say little."""
-        if event.kind == "task_state":
-            state = str(event.data.get("to", ""))
-            self._states[event.task_id] = state
-            if state not in _ENDED and state not in ("awaiting_review", "revising", "stale"):
-                return ""
-            reason = safe_line(str(event.data.get("reason", "")))[:160]
-            said = f"{event.at[11:19]} {event.task_id} {state.replace('_', ' ')}"
-            return f"{said}: {reason}" if reason else said
-        if event.kind == "swap_begun":
-            origin = event.data.get("from")
-            self._doing = f"swapping to {event.data.get('to')}"
-            return f"{event.at[11:19]} {'swap' if origin else 'load'} to {event.data.get('to')} begins"
-        if event.kind == "swap_added":
-            to, outcome = event.data.get("to"), event.data.get("outcome")
-            reason = safe_line(str(event.data.get("reason") or ""))
-            took = f"{event.data.get('seconds', 0.0):.1f} s"
-            return f"{event.at[11:19]} swap to {to}: {outcome} in {took}{': ' + reason if reason else ''}"
-        if event.kind == "server_problem":
-            problem = safe_line(str(event.data.get("problem") or "")) or "answers again"
-            return f"{event.at[11:19]} the {event.data.get('role')}'s server: {problem}"
-        if event.kind == "disk_low":
-            return (
-                f"{event.at[11:19]} disk full ({event.data.get('free_mb')} MB free): no new work is started"
-            )
-        if event.kind == "disk_free":
-            return f"{event.at[11:19]} disk space is available again"
-        if event.kind == "resident":
-            self._doing = f"{event.data.get('role') or 'nothing'} resident"
-        return ""
 
-    def _draw(self, *, at_once: bool) -> None:
-        now = time.monotonic()
-        if now - self._drawn < _REDRAW and not at_once:
-            return
-        self._drawn = now
-        total = len(self._states) or 1
-        ended = sum(state in _ENDED for state in self._states.values())
-        waiting = sum(state == "awaiting_review" for state in self._states.values())
-        filled = _BAR * ended // total
-        text = (
-            f"{'▰' * filled}{'▱' * (_BAR - filled)} {ended}/{total}  {waiting} awaiting review  {self._doing}"
-        )
-        width = shutil.get_terminal_size().columns - 1
-        self._write(f"\r\x1b[K{text[:width]}")
+def _event_line(event: Event) -> str:
+    """The line for an event; "" for those that say little."""
+    told = event.data
+    reason = safe_line(str(told.get("reason") or ""))[:160]
+    because = f": {reason}" if reason else ""
+    match event.kind:
+        case "task_state" if told.get("to") in _SAID:
+            return f"{event.task_id} {str(told['to']).replace('_', ' ')}{because}"
+        case "swap_begun":
+            return f"{'swap' if told.get('from') else 'load'} to {told.get('to')} begins"
+        case "swap_added":
+            return f"swap to {told.get('to')}: {told.get('outcome')} in {told.get('seconds', 0.0):.1f} s{because}"
+        case "server_problem":
+            return (
+                f"the {told.get('role')}'s server: {safe_line(str(told.get('problem') or 'answers again'))}"
+            )
+        case "disk_low":
+            return f"disk full ({told.get('free_mb')} MB free): no new work is started"
+        case "disk_free":
+            return "disk space is available again"
+    return ""

@@ -80,7 +80,7 @@ def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
             return args
         if not sys.stdin.isatty():
             verb.require(store, args)
-            raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
+            raise _no_terminal()
     for item in question.items:
         click.echo(safe_text("\n".join(f"  {line}" for line in item.lines)), err=True)
         click.confirm(safe_line(f"{item.title}. Have you looked at it?"), abort=True, err=True)
@@ -88,6 +88,24 @@ def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
         click.echo(safe_text("\n".join(f"  {line}" for line in question.lines)), err=True)
     click.confirm(safe_line(question.title.removesuffix("?")), abort=True, err=True)
     return verb.answered(args, confirm=[item.key for item in question.items])
+
+
+def confirmed(question: str, *, yes: bool) -> None:
+    """Ask at the terminal before something is done; with `yes` nothing is asked.
+
+    Raises:
+        click.Abort: the answer was no.
+        UsageError: there is no terminal to ask at.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise _no_terminal()
+    click.confirm(safe_line(question.removesuffix("?")), abort=True, err=True)
+
+
+def _no_terminal() -> UsageError:
+    return UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
 
 
 def carry_out(verb: Verb[A, R], args: A, *, as_json: bool, yes: bool | None = None) -> None:

@@ -12,14 +12,11 @@ from pathlib import Path
 
 import click
 
-from navigator.actions.base import plural
-from navigator.actions.projects import AddProject, AddProjectArgs
 from navigator.cli import output
-from navigator.cli.session import act, reading
 from navigator.client.body import same_model
 from navigator.config.paths import config_path
 from navigator.config.settings import ServerSettings, load_settings
-from navigator.model.errors import ConfigError, MissingPart, NavigatorError, UsageError
+from navigator.model.errors import ConfigError, MissingPart, UsageError
 from navigator.model.text import safe_line
 from navigator.setup.choose import (
     GUESSED_CONTEXT,
@@ -258,39 +255,14 @@ def _write_settings(text: str, *, asks: bool, only_print: bool) -> None:
 
 def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
     """Find repositories, say which tests each would run, and add them."""
-    from navigator.git.discover import find_repositories
-    from navigator.git.facts import read_facts
-    from navigator.sandbox.propose import proposed_for
+    from navigator.cli.project import add_all, may_add, new_below, show_found
 
-    known: set[str] = set()
-    if not only_print:
-        with reading() as store:
-            known = {held.path for held in store.projects()}
-    rows: list[tuple[Path, str]] = []
-    for path in find_repositories(folder):
-        try:
-            if str(path) not in known:
-                rows.append((path, proposed_for(read_facts(path))))
-        except NavigatorError as error:
-            output.note(f"{path}: {error.message}")
-    if not rows:
+    found = new_below(folder, anew=only_print)
+    if not found:
         output.note(f"No new repositories below {folder}.")
         return
-    table = [
-        (path, command or "none found: nothing is tested, and no finding can be proved by a test")
-        for path, command in rows
-    ]
-    click.echo(output.table(("repository", "its tests would be run, in the sandbox, by"), table), err=True)
-    if only_print or (
-        asks and not click.confirm(f"Add {plural(len(rows), 'project')}?", default=True, err=True)
-    ):
+    show_found(found)
+    if only_print or (asks and not may_add(found)):
         return
-    nobody = ""
-    for path, command in rows:
-        try:
-            nobody = act(AddProject(), AddProjectArgs(path=str(path), check=command)).nobody or nobody
-        except NavigatorError as error:
-            output.note(f"{path}: {error}")
-    if nobody:
-        _tell(nobody)
+    add_all(found)
     output.note("`navigator project list` shows them; `navigator project check NAME` tries a test command.")

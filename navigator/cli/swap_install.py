@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from navigator.cli import output
+from navigator.cli.session import confirmed
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.states import Role
 from navigator.model.text import plural
@@ -85,7 +86,7 @@ def install(
     if changes and not dry_run:
         if not overwrite:
             refuse_others(changes)
-        _confirm(f"Write {plural(len(changes), 'file')}?", yes)
+        confirmed(f"Write {plural(len(changes), 'file')}?", yes=yes)
         carry_out(changes)
         document |= {"written": True, "reload": reload_systemd(places)}
     snippet = settings_snippet(wanted)
@@ -221,16 +222,6 @@ def _show_changes(wanted: Servers, changes: list[PlannedFile], left_out: list[st
         output.say("Everything is up to date.")
 
 
-def _confirm(question: str, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "Confirmation needs a terminal.", hint="Use --yes, or --dry-run to see the changes only."
-        )
-    click.confirm(question, abort=True, err=True)
-
-
 def _say_next(wanted: Servers, document: dict[str, Any], snippet: str) -> None:
     from navigator.config.paths import config_path
 
@@ -263,7 +254,7 @@ def _uninstall(places: Places, *, yes: bool, dry_run: bool, as_json: bool) -> No
             output.say("No installation found.")
     failed = ""
     if planned and not dry_run:
-        _confirm("Remove these files?", yes)
+        confirmed("Remove these files?", yes=yes)
         planned = [each for each in take_back(places) if each.action != "absent"]
         failed = reload_systemd(places)
     if as_json:

@@ -12,7 +12,6 @@ from navigator.actions.suggestions import Settle, SuggestionArgs
 from navigator.actions.task_add import AddTasks
 from navigator.actions.tasks import After, AfterArgs, Cancel, PutAway, Retry, TasksArgs
 from navigator.cli import output
-from navigator.cli.context import cache_document, say_cache
 from navigator.cli.here import project_of
 from navigator.cli.lazy import Commands
 from navigator.cli.session import (
@@ -245,7 +244,6 @@ def show(identifier: str, as_json: bool) -> None:
         before, behind = store.predecessors(held.id), store.successors(held.id)
         found = store.suggestions(held.id, attempt=held.attempt)
         events = store.task_events(held.id)
-        calls = store.calls(task_id=held.id)
         variants = standings(store, held.variant_of)
     if as_json:
         document = {
@@ -261,7 +259,6 @@ def show(identifier: str, as_json: bool) -> None:
             "events": [event.model_dump(mode="json") for event in events],
             "looks": looks_document(looks),
             "agent": agents_document(turns),
-            "served": cache_document(calls),
         }
         output.print_json(document)
         return
@@ -293,7 +290,6 @@ def show(identifier: str, as_json: bool) -> None:
         output.say(f"  written by {agent_words(turns)}")
         for line in agent_lines(turns):
             output.say(f"    {line}")
-    say_cache(calls)
     for event in events:
         kind, detail = event_words(event)
         cut = detail if len(detail) <= _DETAIL else f"{detail[: _DETAIL - 1]}…"

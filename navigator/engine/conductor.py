@@ -148,7 +148,7 @@ class Conductor:
                 self._spawn(self._incoming.run())
                 self._spawn(Idle(deps, self._storage, self._at_rest).run())
             if self._options.measure:
-                self.measure(self._options.measure)
+                self._measurement.begin(self._options.measure)
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -388,13 +388,8 @@ class Conductor:
         self._live.wanted = role
         return False
 
-    def measure(self, round_trips: int) -> int:
-        """Swap to and fro while nothing waits."""
-        most = self._options.max_swaps
-        return self._measurement.begin(round_trips, None if most is None else most - self._live.swaps_made)
-
     def stop_measuring(self) -> bool:
-        """End that after the swap in progress."""
+        """End measuring after the swap in progress; returns whether that is news."""
         return self._measurement.stop("you stopped it")
 
     def ask_exam(self, items: int) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-from navigator.actions.conducting import busy
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.summary import SessionSummary
 from navigator.journey.dependencies import Dependencies
@@ -50,8 +49,8 @@ class SwapMeasurement:
         """Whether swaps are being measured."""
         return self._goal > 0
 
-    def begin(self, round_trips: int, swaps_left: int | None) -> int:
-        """Start; returns the swaps to make, a first load where nothing is loaded included.
+    def begin(self, round_trips: int) -> None:
+        """Start; a first load is made beside, where nothing is loaded.
 
         Raises:
             Conflict: there is nothing to measure, something waits or runs, or a model cannot be loaded.
@@ -63,25 +62,21 @@ class SwapMeasurement:
             raise Conflict(
                 f'Strategy "{strategy.name}" keeps both models loaded: there is no swap to measure.'
             )
-        # A model whose canary is asked is no swap: the first one comes after it.
-        if self.running or live.swapping_to not in (None, live.resident) or live.wanted is not None:
-            raise Conflict(
-                "The models are being swapped already.", hint="`navigator swap status` shows what is loaded."
-            )
         if waiting := self._work():
-            raise busy(waiting)
+            tasks = "1 task waits or runs" if waiting == 1 else f"{waiting:,} tasks wait or run"
+            raise Conflict(
+                f"{tasks}: swaps are measured only while there is no work.",
+                hint="`navigator run --until idle` finishes it first.",
+            )
         for role, reason in live.given_up.items():
             raise Conflict(
                 f"The {role.value} is disabled: {reason}", hint="`navigator swap to` tries it again."
             )
-        if swaps_left is not None and swaps_left < goal:
-            raise Conflict(f"This session may make {swaps_left} more swaps, and {goal} are needed.")
         self._goal, self._asked, self._reason, self._stop, self._stay = goal, 0, "", "", False
         self._before, self._home = len(self._session.swaps), live.resident or Role.GENERATOR
         log.info("measuring %d swaps", goal)
         with self._storage.writing("a measurement"), self._deps.store.transaction() as tx:
             tx.event(BEGUN, data={"swaps": goal})
-        return goal
 
     def stop(self, reason: str, *, stay: bool = False) -> bool:
         """End after the swap in progress, on the role that it began with unless `stay`; returns whether that is news."""

@@ -70,7 +70,6 @@ class SessionSummary:
             "projects": len(reader.projects()),
             "tasks": len(tasks),
             "proposals": len(proposals),
-            "derived": sum(bool(proposal.parent) for proposal in proposals),
             "verdicts": _verdicts(proposal for proposal in proposals if proposal.id in reviewed),
             "tests": self._tests(proposals),
             "rounds": 1 + max((proposal.round for proposal in proposals), default=0) if proposals else 0,

@@ -60,12 +60,6 @@ class Controls(Protocol):
     def swap_to(self, role: Role) -> bool:
         """Load `role` when current work finishes; returns whether it is loaded already."""
 
-    def measure(self, round_trips: int) -> int:
-        """Swap to and fro to measure it; returns how many swaps that will be. Raises Conflict where it is not possible now."""
-
-    def stop_measuring(self) -> bool:
-        """End that after the swap in progress; returns whether it was running and not asked to stop yet."""
-
     def ask_exam(self, items: int) -> tuple[int, int]:
         """Ask so many items of the reviewer's exam once it is loaded; returns how many it will be, and how many are left."""
 

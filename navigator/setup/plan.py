@@ -20,7 +20,6 @@ MIB = 1 << 20
 OUTSIDE_MIB = 2000
 """CUDA context, graphs and activations beside weights and pools: an estimate."""
 
-Basis = Literal["computed", "published", "measured", "given"]
 Way = Literal["resident", "sleep", "swap", "none"]
 
 STATES_PER_REQUEST = 3
@@ -99,30 +98,22 @@ def _full_layers(config: dict[str, Any], layers: int) -> int:
     return layers // int(interval) if interval else layers
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
-    """One way to keep keys and values: bits an element, and what to know of it."""
-
-    name: str
-    bits: float
-    about: str
-
-
-CACHES = (
-    Cache("16-bit", 16.0, "every engine's default"),
-    Cache("fp8", 8.0, "SGLang and vLLM; not advised for checkpoints without scales"),
-    Cache("q8_0", 8.5, "llama.cpp: blocks of 32 with a 16-bit scale"),
-    Cache("q4_0", 4.5, "llama.cpp: blocks of 32 with a 16-bit scale"),
-)
+CACHES = {
+    "16-bit": (16.0, "every engine's default"),
+    "fp8": (8.0, "SGLang and vLLM; not advised for checkpoints without scales"),
+    "q8_0": (8.5, "llama.cpp: blocks of 32 with a 16-bit scale"),
+    "q4_0": (4.5, "llama.cpp: blocks of 32 with a 16-bit scale"),
+}
+"""Ways to keep keys and values: bits an element, and what to know of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """One model: its weights with where the figure is from, and its shape."""
+    """One model: its weights, whether they were measured here, where the figure is from; and its shape."""
 
     name: str
     weight_bytes: int
-    weights_basis: Basis
+    measured: bool
     weights_source: str
     shape: Shape
 
@@ -131,41 +122,30 @@ class Sized:
         """On the card: about what a 4-bit model takes on disk."""
         return math.ceil(self.weight_bytes / MIB)
 
-    def context_mib(self, tokens: int, cache: Cache) -> int:
+    def context_mib(self, tokens: int, bits: float) -> int:
         """Keys and values of one context."""
-        return math.ceil(tokens * self.shape.kv_bytes_per_token(1) * cache.bits / 8 / MIB)
+        return math.ceil(tokens * self.shape.kv_bytes_per_token(1) * bits / 8 / MIB)
 
     @property
     def states_mib(self) -> int:
         """Recurrent states of one request; 0 without linear attention."""
         return math.ceil(STATES_PER_REQUEST * self.shape.state_bytes() / MIB)
 
-    def yarn(self, tokens: int) -> float:
-        """The factor by which positions have to be stretched; 1 where none is needed or the limit is unknown."""
-        return max(1.0, tokens / self.shape.native_tokens) if self.shape.native_tokens else 1.0
-
 
 @dataclass(frozen=True, slots=True)
-class Alone:
-    """One model alone on the card with one kind of cache.
+class Fit:
+    """What fits with one kind of cache; pairs are the generator's and the reviewer's.
 
     Attributes:
-        context: MiB of one context.
-        at_once: whole contexts, each with its states, that fit at once.
-        missing: MiB that are short for the first one.
+        contexts: MiB of one context.
+        at_once: whole contexts, each with its states, that fit at once while that model is alone on the card.
+        needed: MiB of both models at once, a context each.
+        left: what is left of the card then; negative where it does not fit.
     """
 
-    cache: Cache
-    context: int
-    at_once: int
-    missing: int
-
-
-@dataclass(frozen=True, slots=True)
-class BothLoaded:
-    """Both models at once with one kind of cache, a context each: MiB needed and left; left is negative where it does not fit."""
-
-    cache: Cache
+    cache: str
+    contexts: tuple[int, int]
+    at_once: tuple[int, int]
     needed: int
     left: int
 
@@ -175,136 +155,75 @@ class MemoryPlan:
     """What fits, and what follows.
 
     Attributes:
-        card, ram: MiB, each with its basis; `ram` is the host's.
+        card, ram: MiB; `ram` is the host's.
         tokens: of a context.
-        alone: by kind of cache, generator first.
-        beside: by kind of cache.
         way: "resident": both at once; "sleep": weights rest in host memory; "swap": one server ends, the other starts.
         why: in a sentence or two.
-        notes: what else to know.
     """
 
     card: int
-    card_basis: Basis
     ram: int
-    ram_basis: Basis
     tokens: int
     generator: Sized
     reviewer: Sized
-    alone: tuple[tuple[Alone, ...], tuple[Alone, ...]]
-    beside: tuple[BothLoaded, ...]
+    fits: tuple[Fit, ...]
     way: Way
     why: str
-    notes: tuple[str, ...]
 
 
-def plan(
-    generator: Sized,
-    reviewer: Sized,
-    *,
-    card: tuple[int, Basis],
-    ram: tuple[int, Basis],
-    tokens: int,
-) -> MemoryPlan:
+def plan(generator: Sized, reviewer: Sized, *, card: int, ram: int, tokens: int) -> MemoryPlan:
     """What fits on a card of so many MiB, with so many MiB of host memory, at a context of `tokens`."""
-    alone = tuple(
-        tuple(_single(model, card[0], tokens, cache) for cache in CACHES) for model in (generator, reviewer)
-    )
-    beside = tuple(_both(generator, reviewer, card[0], tokens, cache) for cache in CACHES)
-    way, why = _way(generator, reviewer, (alone[0], alone[1]), beside, card[0], ram[0])
+    fits = tuple(_fit(generator, reviewer, card, tokens, cache) for cache in CACHES)
     return MemoryPlan(
-        *card,
-        *ram,
-        tokens,
-        generator,
-        reviewer,
-        (alone[0], alone[1]),
-        beside,
-        way,
-        why,
-        tuple(_notes(generator, reviewer, tokens)),
+        card, ram, tokens, generator, reviewer, fits, *_way(generator, reviewer, fits, card, ram)
     )
 
 
-def _single(model: Sized, card: int, tokens: int, cache: Cache) -> Alone:
-    context = model.context_mib(tokens, cache)
-    each, room = context + model.states_mib, card - OUTSIDE_MIB - model.weights_mib
-    return Alone(cache, context, max(0, room // each) if each else 0, max(0, each - room))
+def _fit(generator: Sized, reviewer: Sized, card: int, tokens: int, cache: str) -> Fit:
+    pair = (generator, reviewer)
+    contexts = [model.context_mib(tokens, CACHES[cache][0]) for model in pair]
+    each = [context + model.states_mib for context, model in zip(contexts, pair, strict=True)]
+    room = [card - OUTSIDE_MIB - model.weights_mib for model in pair]
+    at_once = [max(0, free // one) for free, one in zip(room, each, strict=True)]
+    needed = sum(OUTSIDE_MIB + model.weights_mib for model in pair) + sum(each)
+    return Fit(cache, (contexts[0], contexts[1]), (at_once[0], at_once[1]), needed, card - needed)
 
 
-def _both(generator: Sized, reviewer: Sized, card: int, tokens: int, cache: Cache) -> BothLoaded:
-    needed = sum(
-        OUTSIDE_MIB + model.weights_mib + model.states_mib + model.context_mib(tokens, cache)
-        for model in (generator, reviewer)
-    )
-    return BothLoaded(cache, needed, card - needed)
-
-
-def _way(
-    generator: Sized,
-    reviewer: Sized,
-    alone: tuple[tuple[Alone, ...], tuple[Alone, ...]],
-    beside: tuple[BothLoaded, ...],
-    card: int,
-    ram: int,
-) -> tuple[Way, str]:
+def _way(generator: Sized, reviewer: Sized, fits: tuple[Fit, ...], card: int, ram: int) -> tuple[Way, str]:
     """The strategy by 16-bit keys and values; a smaller cache is named as what it would change."""
-    unsure = sum(
-        UNSURE * model.weights_mib for model in (generator, reviewer) if model.weights_basis != "measured"
-    )
-    if beside[0].left >= unsure:
-        return (
-            "resident",
-            f"Both fit at once, a context each, with {beside[0].left:,} MiB to spare: no swaps.",
+    pair, plain = (generator, reviewer), fits[0]
+    unsure = sum(UNSURE * model.weights_mib for model in pair if not model.measured)
+    if plain.left >= unsure:
+        return "resident", f"Both fit at once, a context each, with {plain.left:,} MiB to spare: no swaps."
+    if short := [model.name for model, fit in zip(pair, plain.at_once, strict=True) if fit == 0]:
+        words = f"Not one such context fits beside {' and '.join(short)}."
+        return "none", f"{words} Use a shorter context, a smaller model or a larger card."
+    smaller = next((each for each in fits[1:] if each.left >= unsure), None)
+    if smaller:
+        beyond = (
+            f" With {smaller.cache} keys and values both would fit, with {smaller.left:,} MiB to spare; try what that does to"
+            " the answers first."
         )
-    smaller = next((each for each in beside[1:] if each.left >= unsure), None)
-    beyond = (
-        f" With {smaller.cache.name} keys and values both would fit, with {smaller.left:,} MiB to spare; try"
-        " what that does to the answers first."
-        if smaller
-        else f" Both at once would leave {beside[0].left:,} MiB, less than the {unsure:,.0f} MiB by which weights that are"
-        f" not on this machine may be larger."
-        if beside[0].left >= 0
-        else f" Both at once need {beside[0].needed:,} MiB."
+    elif plain.left >= 0:
+        beyond = (
+            f" Both at once would leave {plain.left:,} MiB, less than the {unsure:,.0f} MiB by which weights that are not on"
+            " this machine may be larger."
+        )
+    else:
+        beyond = f" Both at once need {plain.needed:,} MiB."
+    resting = sum(model.weights_mib for model in pair) + RESERVE_MIB
+    larger = max(
+        model.weights_mib + model.states_mib + context
+        for model, context in zip(pair, plain.contexts, strict=True)
     )
-    pairs = list(zip((generator, reviewer), alone, strict=True))
-    if short := [_too_large(model, table, card) for model, table in pairs if table[0].at_once == 0]:
-        return "none", f"{' '.join(short)} Use a shorter context, a smaller model or a larger card."
-    resting = generator.weights_mib + reviewer.weights_mib + RESERVE_MIB
-    larger = max(model.weights_mib + model.states_mib + table[0].context for model, table in pairs)
-    if ram >= resting and card >= larger + 2 * OUTSIDE_MIB:
+    if ram < resting:
+        reason = f"host memory is too small for both models' weights ({resting:,} MiB with a reserve, {ram:,} are there)"
+    elif card < larger + 2 * OUTSIDE_MIB:
+        reason = "two running servers leave the larger model too little"
+    else:
         return (
             "sleep",
-            f"One at a time fits, and host memory holds both models' weights ({resting:,} MiB with a reserve): the"
-            f" other one's weights rest there.{beyond}",
+            f"One at a time fits, and host memory holds both models' weights ({resting:,} MiB with a reserve): the other one's"
+            f" weights rest there.{beyond}",
         )
-    reason = (
-        f"host memory is too small for both models' weights ({resting:,} MiB with a reserve, {ram:,} are there)"
-        if ram < resting
-        else "two running servers leave the larger model too little"
-    )
     return "swap", f"One at a time fits; {reason}, so one server ends before the other starts.{beyond}"
-
-
-def _too_large(model: Sized, table: tuple[Alone, ...], card: int) -> str:
-    """Why not one context fits beside a model, and what would."""
-    first = table[0]
-    words = f"{model.name} alone is {first.missing:,} MiB short of one such context."
-    per_token = model.shape.kv_bytes_per_token(2)
-    room = (card - OUTSIDE_MIB - model.weights_mib - model.states_mib) * MIB
-    if room > per_token:
-        words += f" {room // per_token // 1024 * 1024:,} tokens fit."
-    least = next((each for each in table if each.at_once), None)
-    return f"{words} With {least.cache.name} keys and values it fits." if least else words
-
-
-def _notes(generator: Sized, reviewer: Sized, tokens: int) -> list[str]:
-    notes = []
-    for model in (generator, reviewer):
-        factor = model.yarn(tokens)
-        if factor > 1:
-            notes.append(
-                f"{model.name}: {tokens:,} tokens need YaRN with a factor of {factor:.2g} (native"
-                f" {model.shape.native_tokens:,}). It takes no memory; static YaRN also changes short prompts."
-            )
-    return notes

@@ -1,17 +1,28 @@
-"""Commands as a user runs them: real processes, an own state folder, an own settings file."""
+"""Commands as a user runs them, with a state folder and a settings file of their own.
+
+They run in this process, which spares the imports; what needs a process of its own starts one with `environment()`.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import os
 import subprocess
 import sys
+import traceback
+from collections.abc import Callable
+from contextlib import ExitStack, chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from navigator.cli.main import main
+from navigator.cli.session import _say_simulated
 from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
 
 REHEARSAL = '[swap]\nstrategy = "rehearsal"\n'
@@ -24,16 +35,24 @@ class Command:
     state: Path
     config: Path
 
-    def run(self, *words: str, code: int | None = 0, **options: Any) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: str, code: int | None = 0, cwd: Path | None = None, input: str = ""
+    ) -> subprocess.CompletedProcess[str]:
         """Run it; `code` is the exit code it must have, None for any."""
-        done = subprocess.run(
-            [sys.executable, "-m", "navigator", *words],
-            capture_output=True,
-            text=True,
-            env=self.environment(),
-            timeout=240,
-            **({"input": ""} | options),
-        )
+        written = io.BytesIO(), io.BytesIO()
+        streams = [io.TextIOWrapper(raw, "utf-8") for raw in (io.BytesIO(input.encode()), *written)]
+        with ExitStack() as stack:
+            stack.enter_context(patch.dict(os.environ, self.environment(), clear=True))
+            stack.enter_context(chdir(cwd or Path.cwd()))
+            stack.enter_context(patch.object(sys, "argv", ["navigator", *words]))
+            for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+                stack.enter_context(patch.object(sys, name, stream))
+            stack.callback(_restore_log(logging.getLogger("navigator")))
+            ended = _exit_code(words)
+        for stream in streams:
+            stream.flush()
+        said = [given.getvalue().decode() for given in written]
+        done = subprocess.CompletedProcess(words, ended, *said)
         assert code is None or done.returncode == code, (
             f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         )
@@ -56,6 +75,31 @@ class Command:
             "NAVIGATOR_TIME_SCALE": "0",
             "COLUMNS": "160",
         }
+
+
+def _exit_code(words: tuple[str, ...]) -> int:
+    """Run the command; an exception that no process would survive is 1, with its traceback on stderr."""
+    _say_simulated.cache_clear()
+    try:
+        main(list(words))
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    except Exception:  # noqa: BLE001
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _restore_log(logger: logging.Logger) -> Callable[[], None]:
+    handlers, level, propagate = list(logger.handlers), logger.level, logger.propagate
+
+    def restore() -> None:
+        for handler in set(logger.handlers) - set(handlers):
+            handler.close()
+        logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)
+
+    return restore
 
 
 @pytest.fixture

@@ -380,3 +380,10 @@ def test_export_writes_every_table(command: Command, repository: Path, tmp_path:
     rows = [json.loads(line) for line in (tmp_path / "out" / "tasks.jsonl").read_text().splitlines()]
     assert [(row["id"], row["state"]) for row in rows] == [("T1", "queued")]
     assert (tmp_path / "out" / "events.jsonl").stat().st_size > 0
+
+
+def test_a_folder_of_repositories_is_added_once(command: Command, repository: Path) -> None:
+    assert command.json("project", "scan", str(repository.parent))["projects"] == []
+    found = command.json("project", "scan", str(repository.parent), "--yes")
+    assert (found["found"], [one["name"] for one in found["projects"]]) == ([str(repository)], ["thing"])
+    assert command.json("project", "scan", str(repository.parent), "--yes")["found"] == []

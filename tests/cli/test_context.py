@@ -68,9 +68,7 @@ def test_the_budget_can_be_given(command: Command, repository: Path) -> None:
     command.run("context", task, "--budget", "10", code=2)
 
 
-def test_an_old_task_is_shown_on_its_own_base_with_what_the_cache_served(
-    command: Command, repository: Path
-) -> None:
+def test_an_old_task_is_shown_on_its_own_base(command: Command, repository: Path) -> None:
     task = queue(command, repository)
     base = git(repository, "rev-parse", "HEAD").strip()
     command.json("run", "--until", "idle", "--time-scale", "0")
@@ -79,11 +77,7 @@ def test_an_old_task_is_shown_on_its_own_base_with_what_the_cache_served(
 
     (shown,) = command.json("context", task)["contexts"]
     assert (shown["base"], shown["base_note"]) == (base, "the base of this attempt")
-    served = shown["served"]["generator"]
-    assert served["prompt_tokens"] > 0 and 0 <= served["cached_share"] < 1
-    assert command.json("task", "show", task)["served"] == shown["served"]
-    told = command.run("task", "show", task)
-    assert "from the server's cache" in told.stdout and "REHEARSAL" in told.stderr
+    assert "REHEARSAL" in command.run("task", "show", task).stderr
 
 
 def test_the_checkout_as_base_is_shown_with_its_uncommitted_work(command: Command, repository: Path) -> None:

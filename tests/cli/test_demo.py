@@ -38,18 +38,12 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     assert document["states"].get("failed", 0) <= 2
     reviewed = sum(document["verdicts"].values())
     assert reviewed == document["proposals"]
-    assert document["derived"] == 2
     there = Command(tmp_path / "demo", tmp_path / "demo" / "demo.toml")
-    rows = there.json("proposals")["proposals"]
-    part, rest = (row for row in rows if row["parent"])
-    (whole,) = (row for row in rows if row["id"] == part["parent"])
-    assert (part["review"], part["state"], whole["state"]) == (None, "open", "superseded")
     told = there.json("report")
-    # One was split since.
-    assert sum(told["waits"].values()) == document["tasks"] + 1 and told["rehearsal"]
+    assert sum(told["waits"].values()) == document["tasks"] and told["rehearsal"]
     assert len(told["projects"]) == 24 and told["cost"]["swaps"]["n"] == document["loads"]
     shown = there.run("report").stdout.splitlines()
-    assert len(shown) <= 22 and "37 tasks in 24 projects" in " ".join(shown)
+    assert len(shown) <= 22 and "36 tasks in 24 projects" in " ".join(shown)
     script = Path(__file__).parents[2] / "examples" / "morning_report.py"
     environment = there.environment() | {"NAVIGATOR": f"{sys.executable} -m navigator"}
     done = subprocess.run(
@@ -58,19 +52,16 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     assert "wait for you in 24 projects" in done.stdout
     assert "REHEARSAL" in done.stdout
     result = there.json("approve", "--all-reviewed", "--include-unseen", "--yes")
-    assert {row["id"] for row in result["left_out"] if row["mark"] == "part"} == {part["id"], rest["id"]}
     for row in result["left_out"]:
-        assert row["mark"] in ("revise", "unreviewed", "overlap", "confirm", "part"), row
+        assert row["mark"] in ("revise", "unreviewed", "overlap", "confirm"), row
     assert result["decisions"]
-    projects = {row["id"]: row["project"] for row in rows}
+    projects = {row["id"]: row["project"] for row in there.json("proposals")["proposals"]}
     for row in result["decisions"]:
         assert row["landing"] == "landed"
         folder = there.state / "samples" / projects[row["id"]]
         trailer = "--format=%(trailers:key=Navigator-Proposal,valueonly)"
         assert git(folder, "log", "-1", trailer, row["commit"]).strip() == row["id"]
         assert git(folder, "status", "--porcelain") == ""
-    decided = there.json("approve", part["id"], "--yes", "--confirm", "unseen")["decisions"]
-    assert [row["landing"] for row in decided] == ["landed"]
 
 
 def test_the_same_seed_gives_the_same_trees(command: Command, tmp_path: Path) -> None:

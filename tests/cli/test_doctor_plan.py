@@ -17,7 +17,7 @@ from navigator.setup.plan import MIB, OUTSIDE_MIB, MemoryPlan, Shape, Sized, pla
 SMALL = Sized(
     "small",
     22_000_000_000,
-    "measured",
+    True,
     "4 files",
     Shape(
         source="by hand",
@@ -59,43 +59,36 @@ QWEN35_35B = {
 }
 
 
-def planned(card: int, *, ram: int = 131_072, tokens: int = 131_072, basis: str = "measured") -> MemoryPlan:
-    models = [replace(model, weights_basis=basis) for model in (SMALL, LARGE)]  # type: ignore[arg-type]
-    return plan(*models, card=(card, "given"), ram=(ram, "given"), tokens=tokens)
+def planned(card: int, *, ram: int = 131_072, tokens: int = 131_072, measured: bool = True) -> MemoryPlan:
+    models = [replace(model, measured=measured) for model in (SMALL, LARGE)]
+    return plan(*models, card=card, ram=ram, tokens=tokens)
 
 
 def test_sizes_are_those_by_hand() -> None:
     found = planned(97_887)
     # Keys and values: 2 × layers × heads × size × 2 bytes × tokens; states: 3 × 30 layers × (32·128·128·4 + 8192·3·2) bytes.
-    assert [row.context for row in found.alone[0]] == [2560, 1280, 1360, 720]
-    assert found.alone[1][0].context == 3072
+    assert [fit.contexts[0] for fit in found.fits] == [2560, 1280, 1360, 720]
+    assert found.fits[0].contexts[1] == 3072
     assert SMALL.states_mib == -(-3 * 30 * (32 * 128 * 128 * 4 + 8192 * 3 * 2) // MIB)
     assert SMALL.weights_mib == 20_981
     needed = 2 * OUTSIDE_MIB + 20_981 + 65_804 + SMALL.states_mib + LARGE.states_mib + 2560 + 3072
-    assert (found.beside[0].needed, found.beside[0].left) == (needed, 97_887 - needed)
-    assert found.alone[1][0].at_once == (97_887 - OUTSIDE_MIB - 65_804) // (3072 + LARGE.states_mib)
+    assert (found.fits[0].needed, found.fits[0].left) == (needed, 97_887 - needed)
+    assert found.fits[0].at_once[1] == (97_887 - OUTSIDE_MIB - 65_804) // (3072 + LARGE.states_mib)
 
 
 @pytest.mark.parametrize(
-    ("card", "ram", "basis", "way"),
+    ("card", "ram", "measured", "way"),
     [
-        (97_887, 131_072, "measured", "resident"),
-        (97_887, 131_072, "published", "sleep"),  # other builds of the same models are larger
-        (97_887, 65_536, "published", "swap"),
-        (110_000, 65_536, "published", "resident"),
-        (73_000, 131_072, "measured", "swap"),  # beside a second running server the larger model has no room
-        (70_000, 131_072, "measured", "none"),
+        (97_887, 131_072, True, "resident"),
+        (97_887, 131_072, False, "sleep"),  # other builds of the same models are larger
+        (97_887, 65_536, False, "swap"),
+        (110_000, 65_536, False, "resident"),
+        (73_000, 131_072, True, "swap"),  # beside a second running server the larger model has no room
+        (70_000, 131_072, True, "none"),
     ],
 )
-def test_the_strategy_follows_from_what_fits(card: int, ram: int, basis: str, way: str) -> None:
-    assert planned(card, ram=ram, basis=basis).way == way
-
-
-def test_longer_contexts_than_the_model_s_own_need_yarn() -> None:
-    assert SMALL.yarn(131_072) == 1.0
-    assert SMALL.yarn(524_288) == 2.0
-    assert "YaRN with a factor of 2 " in planned(97_887, tokens=524_288).notes[0]
-    assert planned(97_887).notes == ()
+def test_the_strategy_follows_from_what_fits(card: int, ram: int, measured: bool, way: str) -> None:
+    assert planned(card, ram=ram, measured=measured).way == way
 
 
 def run(*arguments: str) -> Result:
@@ -135,18 +128,19 @@ def test_the_command_reads_a_folder_and_a_packaged_model(alone: Path) -> None:
     (folder / "model.safetensors").write_bytes(bytes(1000))
     found = document(*pair)
     assert found["generator"]["shape"]["full_attention_layers"] == 10
-    assert found["reviewer"]["weights_basis"] == "published"
+    assert not found["reviewer"]["measured"]
     assert found["generator"] | {"shape": None} == {
         "name": "mine",
         "weight_bytes": 1000,
-        "weights_basis": "measured",
+        "measured": True,
         "weights_source": "1 weight files here",
         "shape": None,
     }
 
 
 def test_the_command_says_what_it_does_not_know(alone: Path) -> None:
-    unknown = run("--plan", "--generator", "someone/unknown-7b")
+    assert "--card" in str(run("--plan").exception)
+    unknown = run("--plan", "--card", "96", "--generator", "someone/unknown-7b")
     assert isinstance(unknown.exception, UsageError)
     assert "config.json" in unknown.exception.hint
     lone = run("--card", "96")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
-from navigator.engine.conductor import Conductor, RunOptions
+from navigator.engine.client import request
 from navigator.engine.measuring import COMPLETE, ENDED, NEW_WORK
-from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.errors import Conflict
 from navigator.model.states import TaskState
-from tests.journey.room import Room, edit
+from tests.journey.room import Room
 from tests.journey.scripted_models import Models
 from tests.journey.support import PATIENCE
-from tests.journey.swaps import asked, room_queue, staying, swapping, until
+from tests.journey.swaps import asked, room_queue, swapping, until
 
 
 @pytest.fixture
@@ -33,116 +31,52 @@ def room(swapped: Room) -> Room:
     return swapped
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(cli, list(words))
+def run(*words: str, catch: bool = True) -> Result:
+    return CliRunner().invoke(cli, list(words), catch_exceptions=catch)
 
 
 def ended(room: Room) -> list[dict[str, Any]]:
     return [event.data for event in room.read().events(0, limit=100_000) if event.kind == ENDED]
 
 
-def loaded(ask: Any) -> str:
-    return str(ask("status")["resident"])
-
-
-def test_it_swaps_to_and_fro_and_ends_where_it_began(room: Room, tmp_path: Path) -> None:
-    def meanwhile(ask: Any) -> None:
-        until(lambda: loaded(ask) == "generator", "the generator")
-        assert ask("conduct", do="measure", round_trips=0)["already"], "there is nothing to stop"
-        assert ask("conduct", do="measure", round_trips=3)["swaps"] == 6
-        with pytest.raises(NavigatorError, match="swapped already"):
-            ask("conduct", do="measure", round_trips=3)
-        until(lambda: ended(room), "the end")
-        assert loaded(ask) == "generator"
-
-    staying(room, meanwhile)
-    assert asked(tmp_path) == ["reviewer", "generator"] * 3
-    assert ended(room) == [{"reason": COMPLETE, "swaps": 6}]
-    assert {swap.session > 0 for swap in room.read().swaps()} == {True}
-
-
-def test_new_work_ends_it_and_is_done(room: Room, tmp_path: Path) -> None:
+def test_new_work_ends_it_and_is_not_begun(room: Room, tmp_path: Path) -> None:
     first, go_on = tmp_path / "first", tmp_path / "go_on"
     swapping(
         tmp_path,
         f'echo "$1" > loaded; [ "$1" = reviewer ] && touch "{first}" && while [ ! -e "{go_on}" ]; do sleep 0.02; done; true',
     )
-
-    def meanwhile(ask: Any) -> None:
-        until(lambda: loaded(ask) == "generator", "the generator")
-        ask("conduct", do="measure", round_trips=30)
-        until(first.exists, "the first swap")
-        task = room_queue(ask)
-        go_on.touch()
-        until(lambda: room.task(task).state is TaskState.AWAITING_APPROVAL, "the task")
-
-    staying(room, meanwhile)
+    child = room.desk.start("swap", "measure", "-n", "30", "--yes")
+    until(first.exists, "the first swap")
+    with pytest.raises(Conflict):
+        run("swap", "measure", "--yes", "-n", "2", catch=False)
+    task = room_queue(lambda op, **args: request(room.paths.socket, op, args, timeout=30))
+    go_on.touch()
+    child.communicate(timeout=PATIENCE)
     assert ended(room) == [{"reason": NEW_WORK, "swaps": 1}]
-    assert asked(tmp_path) == [
-        "reviewer",
-        "generator",
-        "reviewer",
-    ]  # measured; for the task's writing; for its review
+    assert asked(tmp_path)[0] == "reviewer"
+    assert room.task(task).state is TaskState.QUEUED
 
 
-def test_it_is_refused_while_a_task_waits(room: Room, models: Models) -> None:
-    writing, written = threading.Event(), threading.Event()
-
-    def write(messages: Any) -> str:
-        writing.set()
-        assert written.wait(60)
-        return edit("return x * 2")
-
-    models.write = write
-
-    def meanwhile(ask: Any) -> None:
-        task = room_queue(ask)
-        assert writing.wait(60)
-        with pytest.raises(NavigatorError, match="1 task waits or runs"):
-            ask("conduct", do="measure", round_trips=3)
-        written.set()
-        until(lambda: room.task(task).state is TaskState.AWAITING_APPROVAL, "the task")
-
-    staying(room, meanwhile)
+def test_it_is_refused_while_a_task_waits(room: Room) -> None:
     room.queue("another", files=[])
-    done = run("swap", "measure", "--yes", "-n", "2")
-    assert done.exit_code == 1
-    assert "1 task waits or runs" in str(done.exception)
+    with pytest.raises(Conflict, match="1 task waits or runs"):
+        run("swap", "measure", "--yes", "-n", "2", catch=False)
 
 
 def test_a_model_that_a_person_asks_for_meanwhile_stays(room: Room, tmp_path: Path) -> None:
-    def meanwhile(ask: Any) -> None:
-        until(lambda: loaded(ask) == "generator", "the generator")
-        ask("conduct", do="measure", round_trips=1000)
-        ask("conduct", do="swap", role="reviewer")
-        until(lambda: ended(room), "the end")
-        until(lambda: loaded(ask) == "reviewer", "the reviewer")
-
-    staying(room, meanwhile)
+    child = room.desk.start("swap", "measure", "-n", "1000", "--yes")
+    until(lambda: len(asked(tmp_path)) >= 2, "the second swap")
+    request(room.paths.socket, "conduct", {"do": "swap", "role": "reviewer"}, timeout=30)
+    out, _ = child.communicate(timeout=PATIENCE)
+    assert b"Ended: you asked for a model." in out
     assert asked(tmp_path)[-1] == "reviewer"
 
 
 def test_a_swap_that_fails_ends_it(room: Room, tmp_path: Path) -> None:
     swapping(tmp_path, '[ "$1" = reviewer ] && echo "CUDA out of memory" >&2 && exit 1; echo "$1" > loaded')
-
-    def meanwhile(ask: Any) -> None:
-        until(lambda: loaded(ask) == "generator", "the generator")
-        ask("conduct", do="measure", round_trips=3)
-        until(lambda: ended(room), "the end")
-        assert loaded(ask) == "generator"
-
-    staying(room, meanwhile)
+    assert run("swap", "measure", "--yes", "-n", "3").exit_code == 1
     (data,) = ended(room)
     assert "out of memory" in data["reason"] and data["swaps"] == 1
-
-
-def test_a_session_with_few_swaps_left_refuses(room: Room) -> None:
-    async def session() -> None:
-        with room.world() as world:
-            await Conductor(world, RunOptions(max_swaps=3, measure=2)).run()
-
-    with pytest.raises(Conflict, match="3 more swaps, and 4"):
-        asyncio.run(session())
 
 
 def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_path: Path) -> None:
@@ -156,15 +90,6 @@ def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_pa
     assert trip["seconds"]["n"] == 3
     assert trip["seconds"]["mean"] == pytest.approx(means)
     assert asked(tmp_path) == ["reviewer", "generator"] * 3
-
-
-def test_the_command_through_a_running_conductor(room: Room) -> None:
-    def meanwhile(ask: Any) -> None:
-        until(lambda: loaded(ask) == "generator", "the generator")
-        child = room.desk.run("swap", "measure", "-n", "2", "--yes")
-        assert b"round trip" in child.stdout and b"Ended: complete. Loaded: generator." in child.stdout
-
-    staying(room, meanwhile)
 
 
 def test_an_interrupt_ends_it_with_the_model_that_was_loaded(room: Room, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_dry_run_shows_everything_but_the_keys_and_writes_nothing(home: Home, 
 
 def test_no_terminal_to_ask_at_is_no_yes(home: Home, sglang: Path) -> None:
     refused = home.run(*PROFILE, "--sglang", str(sglang), code=2)
-    assert "needs a terminal" in refused.stderr
+    assert "no terminal to confirm at" in refused.stderr
     assert files_below(home.config) == {}
 
 
