@@ -17,11 +17,9 @@ from navigator.sheet.statistics.page import (
     PageQuestion,
     StatisticsPage,
     Table,
-    as_csv,
-    as_json_lines,
     document,
     drawn,
-    figure_rows,
+    exported,
     utc_text,
 )
 from navigator.sheet.statistics.pages import PAGES
@@ -104,16 +102,12 @@ def _show_page(page: StatisticsPage, since: str, form: str, by: str) -> None:
     with acting.reading(state_paths()) as store, store.snapshot():
         found, rehearsal = page.read(store, question), store.rehearsal
     figures = {**document(found), "rehearsal": rehearsal}
-    if form == "json":
-        output.print_json(figures)
-    elif form == "jsonl":
-        output.emit(as_json_lines(figure_rows(page.name, figures)).rstrip("\n"))
-    elif form == "csv":
-        output.emit(as_csv(figure_rows(page.name, figures)).rstrip("\n"))
-    else:
-        if rehearsal:
-            output.say(SIMULATED, bold=True)
-        tell(found, page.missing)
+    if form != "text":
+        output.emit(exported(page.name, figures, form).rstrip("\n"))
+        return
+    if rehearsal:
+        output.say(SIMULATED, bold=True)
+    tell(found, page.missing)
 
 
 def _compare_groups(pair: tuple[str, str], by: str, since: str, *, as_json: bool) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from typing import Any
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, percent_of, share
 from navigator.model.errors import UsageError
+from navigator.model.json_text import read_toml
 from navigator.model.models import Variation
 from navigator.model.text import safe_line
 from navigator.store.reads.reader import Reader
@@ -212,7 +212,7 @@ def share_table(title: str, named: Iterable[tuple[str, Share]], about: str = "")
 @cache
 def _declarations() -> dict[str, dict[str, Any]]:
     text = resources.files(__package__).joinpath("figures.toml").read_text(encoding="utf-8")
-    made: dict[str, dict[str, Any]] = tomllib.loads(text)
+    made: dict[str, dict[str, Any]] = read_toml(text)
     return made
 
 
@@ -351,6 +351,14 @@ def figure_rows(page: str, document: Mapping[str, Any]) -> list[FigureRow]:
     """Every figure of a page's JSON document, in its order."""
     figures = {name: value for name, value in document.items() if name != "rehearsal"}
     return [replace(row, page=page, rehearsal=document["rehearsal"]) for row in _walk(figures, "", "")]
+
+
+def exported(page: str, document: Mapping[str, Any], form: str) -> str:
+    """A page's JSON document as "json", "jsonl" or "csv"."""
+    if form == "json":
+        return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+    rows = figure_rows(page, document)
+    return as_csv(rows) if form == "csv" else as_json_lines(rows)
 
 
 def as_csv(rows: Iterable[FigureRow]) -> str:

@@ -5,7 +5,6 @@ What a page holds is in `sheet/statistics/`, for this screen and for `navigator 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -28,11 +27,9 @@ from navigator.sheet.statistics.page import (
     PageQuestion,
     StatisticsPage,
     Table,
-    as_csv,
-    as_json_lines,
     document,
     drawn,
-    figure_rows,
+    exported,
     utc_text,
 )
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
@@ -356,10 +353,4 @@ def as_text(lines: Sequence[Line]) -> str:
 
 def contents(page: str, figures: Mapping[str, Any], lines: Sequence[Line], ending: str) -> str:
     """One page, as its JSON figures and as it is drawn, in the format of an ending other than `.html`."""
-    if ending == ".csv":
-        return as_csv(figure_rows(page, figures))
-    if ending == ".jsonl":
-        return as_json_lines(figure_rows(page, figures))
-    if ending == ".json":
-        return json.dumps(figures, indent=2, ensure_ascii=True) + "\n"
-    return as_text(lines)
+    return as_text(lines) if ending == ".txt" else exported(page, figures, ending[1:])
