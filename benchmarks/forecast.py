@@ -7,7 +7,6 @@ The forecast knows the means that a machine would have measured, and none of the
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
 import sys
@@ -70,18 +69,10 @@ def _forecast(scenario: Scenario) -> Forecast:
 
 
 def _measured(scenario: Scenario) -> Figures:
-    """What a machine would have measured in earlier sessions of this kind: speeds of full streams, prompts included."""
+    """What a machine would have measured in earlier sessions of this kind: speeds of full streams."""
     speeds = {}
-    for role, streams, prompt, tokens in zip(
-        (Role.GENERATOR, Role.REVIEWER),
-        scenario.streams,
-        (scenario.prompt_tokens, scenario.review_prompt_tokens),
-        (scenario.proposal_tokens, scenario.review_tokens),
-        strict=True,
-    ):
-        times = scenario.machine().times[role]
-        each = times.read_seconds(math.ceil(prompt)) + tokens * times.step_seconds(streams) / streams
-        speeds[role] = tokens / each
+    for role, streams in zip((Role.GENERATOR, Role.REVIEWER), scenario.streams, strict=True):
+        speeds[role] = streams / scenario.machine().times[role].step_seconds(streams)
     return Figures(
         swap_in=scenario.swap_in,
         swap_back=scenario.swap_back,

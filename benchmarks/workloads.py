@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from navigator.schedule.remaining import PUBLISHED_TIMES
-from navigator.schedule.session import Job, Request, SimulatedMachine
+from navigator.schedule.session import Job, SimulatedMachine
 
 ARRIVALS = ("at once", "steady", "bursts", "overnight")
 
@@ -29,7 +29,6 @@ class Scenario:
             the first twentieth of `hours`).
         revise_rate: how likely a review asks for a revision, in every round; at most `revisions` follow.
         spread: standard deviation of the logarithm of every size; 0 makes all alike.
-        prompt_tokens: read for each answer and not cached; `review_prompt_tokens` for each review.
         check_seconds: of each proposal; `check_failures` the share that is repaired once.
         swap_in: seconds to the reviewer; `swap_back` to the generator; `swap_spread` as `spread`.
         streams: requests in flight at most, the generator's and the reviewer's.
@@ -48,8 +47,6 @@ class Scenario:
     spread: float = 0.5
     proposal_tokens: float = 2000.0
     review_tokens: float = 500.0
-    prompt_tokens: float = 8000.0
-    review_prompt_tokens: float = 6000.0
     check_seconds: float = 5.0
     check_failures: float = 0.1
     swap_in: float = 42.7
@@ -80,8 +77,6 @@ PUBLISHED = Scenario(
     revise_rate=0,
     check_failures=0,
     check_seconds=0,
-    prompt_tokens=0,
-    review_prompt_tokens=0,
     swap_spread=0,
     streams=(1, 1),
 )
@@ -120,12 +115,8 @@ def _job(scenario: Scenario, number: int, arrival: float, rng: random.Random) ->
         id=f"T{number + 1}",
         project=number % scenario.projects,
         arrival=arrival,
-        writes=tuple(
-            Request(size(scenario.prompt_tokens), size(scenario.proposal_tokens)) for _ in range(rounds)
-        ),
-        reviews=tuple(
-            Request(size(scenario.review_prompt_tokens), size(scenario.review_tokens)) for _ in range(rounds)
-        ),
+        writes=tuple(size(scenario.proposal_tokens) for _ in range(rounds)),
+        reviews=tuple(size(scenario.review_tokens) for _ in range(rounds)),
         checks=tuple(size(scenario.check_seconds) for _ in range(rounds)),
         repairs=frozenset(at for at in range(rounds) if rng.random() < scenario.check_failures),
         priority=1 if rng.random() < scenario.urgent else 0,

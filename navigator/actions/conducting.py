@@ -87,11 +87,11 @@ def swap_words(reader: Reader) -> str:
     """What it takes to have the reviewer loaded now, in a sentence."""
     if reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
         return "The reviewer is loaded: no swap."
-    there, back, known = _swap_seconds(reader)
+    there, back, known = swap_seconds(reader)
     return f"It is not loaded: a swap of {there:.1f} s there and {back:.1f} s back ({known})."
 
 
-def _swap_seconds(reader: Reader) -> tuple[float, float, str]:
+def swap_seconds(reader: Reader) -> tuple[float, float, str]:
     """There and back, from this machine's own swaps where there are some, and where the figures are from."""
     from navigator.config.settings import load_settings
     from navigator.sheet.measured import measured_figures

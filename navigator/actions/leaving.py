@@ -13,9 +13,9 @@ from navigator.model.models import Model, Proposal, Usage
 from navigator.model.states import Role
 
 if TYPE_CHECKING:
-    from navigator.actions.preview import PreviewDependencies
     from navigator.config.paths import StatePaths
     from navigator.config.settings import Settings
+    from navigator.journey.dependencies import Prompting
     from navigator.store.reads.reader import Reader
 
 REDACTED = "[redacted"
@@ -74,14 +74,14 @@ def plan_leaving(
     Raises:
         NavigatorError: a repository cannot be read.
     """
-    from navigator.actions.preview import PreviewDependencies
+    from navigator.journey.dependencies import Prompting
 
     # The keys of these prompts differ from those that are sent, and are as long.
-    deps = PreviewDependencies(settings)
+    deps = Prompting(settings)
     return [_planned(paths, deps, reader, proposal) for proposal in proposals]
 
 
-def _planned(paths: StatePaths, deps: PreviewDependencies, reader: Reader, proposal: Proposal) -> Leaving:
+def _planned(paths: StatePaths, deps: Prompting, reader: Reader, proposal: Proposal) -> Leaving:
     from navigator.git.private import PrivateRepo
     from navigator.journey.dependencies import at_home
     from navigator.journey.review import answer_room, plan_review, prompt_dependencies

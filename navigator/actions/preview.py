@@ -8,56 +8,25 @@ conductor holds it, HEAD is used instead of the snapshot, and `base_note` says s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from navigator.client.tokens import load_counter
-from navigator.config.paths import StatePaths, config_path, resource_dir
+from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.context.build import ContextFile
 from navigator.git.facts import WORKTREE, read_base, read_facts
 from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
-from navigator.journey.dependencies import MapShelf, at_home
+from navigator.journey.dependencies import Prompting, at_home
 from navigator.journey.prompts.assemble import Prompted, prompt_for
-from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.journey.prompts.material import Material
 from navigator.model.errors import Conflict
 from navigator.model.models import Project, Task
-from navigator.model.secrets import Redactor
-from navigator.model.states import Role
 
 if TYPE_CHECKING:
-    from navigator.client.tokens import TokenCounter
     from navigator.store.reads.reader import Reader
-
-
-@dataclass
-class PreviewDependencies:
-    """What a prompt is made with, without the state lock."""
-
-    settings: Settings
-    keys: KeyRing = field(default_factory=KeyRing)
-    maps: MapShelf = field(default_factory=MapShelf)
-    redact: Redactor = field(default_factory=Redactor)
-    others: PromptLibrary | None = None
-
-    @cached_property
-    def prompts(self) -> PromptLibrary:
-        """The packaged templates, and the user's own in their place; or `others`, where some are given."""
-        return self.others or PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
-
-    @cached_property
-    def counter(self) -> TokenCounter:
-        """As the generator counts, or an estimate that says so."""
-        return self.counter_for(Role.GENERATOR)
-
-    def counter_for(self, role: Role) -> TokenCounter:
-        """As `role`'s model counts; where it names no tokenizer, as the generator does."""
-        return load_counter(self.settings.server(role).tokenizer or self.settings.generator.tokenizer)
 
 
 @dataclass(frozen=True)
@@ -135,7 +104,9 @@ def preview(
     with at_home(project):
         private = PrivateRepo.open(paths.private, project)
         base, note = _base(paths, task.based(project), task, private)
-    deps = PreviewDependencies(settings, others=prompts)
+    deps = Prompting(settings)
+    if prompts is not None:
+        deps.prompts = prompts
     writer = store.wrote(task.id) or settings.routing.writer(task.kind, task.complexity)
     source = TreeSource(private, base, project)
     made = prompt_for(deps, source, task, project, writer, budget)
@@ -166,7 +137,7 @@ def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo)
         return facts.head_commit, "HEAD, without the uncommitted work: a conductor is running"
 
 
-def _pieces(deps: PreviewDependencies, made: Prompted, task: Task) -> Iterable[PromptPart]:
+def _pieces(deps: Prompting, made: Prompted, task: Task) -> Iterable[PromptPart]:
     """Every part of the prompt, in its order; what the delimiters and the headings take is one part at the end."""
     count, context = deps.counter.count, made.context
     pieces = [PromptPart("instructions", "", "", made.version, count(made.messages[0]["content"]), True)]

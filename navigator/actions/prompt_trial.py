@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from navigator.actions.preview import PreviewDependencies, preview
+from navigator.actions.preview import preview
 from navigator.git.private import PrivateRepo
 from navigator.journey.calls import Message
+from navigator.journey.dependencies import Prompting
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.journey.prompts.material import findings_block, worth_sending
 from navigator.journey.review import plan_review, prompt_dependencies
@@ -143,7 +144,9 @@ def _review_trial(
     project = store.project(task.project_id)
     private = PrivateRepo.open(paths.private, project)
     subject = read_subject(private, project, task, proposal, earlier)
-    deps = prompt_dependencies(PreviewDependencies(settings, others=library), role)
+    made = Prompting(settings)
+    made.prompts = library
+    deps = prompt_dependencies(made, role)
     plan = plan_review(subject, deps)
     return Trial(
         task,
@@ -176,7 +179,7 @@ def _writer_trial(
         messages, _ = material.asking(library, place, kind=task.kind.value)
     if place == "revise":
         messages += _revision(store, library, task, place, prompted.key)
-    counter = PreviewDependencies(settings).counter
+    counter = Prompting(settings).counter
     return Trial(
         task,
         prompt,

@@ -108,13 +108,13 @@ def _accept(tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Ta
 
 
 def scan_of(reader: Reader, identifier: str) -> Task:
-    """A task that is a scan, or that was divided into suggestions.
+    """A task that is a scan.
 
     Raises:
         UsageError: it is another kind.
     """
     scan = reader.task(identifier)
-    if scan.kind is not TaskKind.SCAN and not reader.suggestions(scan.id, attempt=scan.attempt):
+    if scan.kind is not TaskKind.SCAN:
         raise UsageError(
             f"{scan.id} has no suggestions.",
             hint="`navigator task list` shows every task's kind.",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from navigator.actions.base import Told, Verb, in_words
-from navigator.journey.variations import APPROACH, MOST, Vary, variations
+from navigator.journey.choosing import MOST, variations
 from navigator.model.errors import UsageError
 from navigator.model.json_text import MOST_FILES, require_bounded
 from navigator.model.models import Model, Project, Task, Variation
-from navigator.model.states import REPORT_KINDS, Complexity, Role, TaskKind, guess_kind
+from navigator.model.states import REPORT_KINDS, Complexity, TaskKind, guess_kind
 from navigator.sheet.variants import variant_words
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class NewTask(Model):
 
     `after` are tasks that have to land, to be approved or to be done first: ids, or the `name`s of tasks in the same request.
     `kind` is guessed from the text where it is not given.
-    `variants` of it are written, which differ as `vary` says; one of them is approved.
+    `variants` of it are written, which differ in temperature; one of them is approved.
     """
 
     project: str
@@ -45,7 +45,6 @@ class NewTask(Model):
     name: str = Field(default="", max_length=200)
     after: tuple[str, ...] = Field(default=(), max_length=MOST_FILES)
     variants: int = Field(default=1, ge=1, le=MOST)
-    vary: Vary = Vary.TEMPERATURE
 
     @model_validator(mode="before")
     @classmethod
@@ -165,15 +164,7 @@ def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
     if task.variants == 1:
         return [Variation()]
     writer = deps.settings.routing.writer(task.kind, task.complexity)
-    approaches = [one.name.removeprefix(APPROACH) for one in deps.prompts if one.name.startswith(APPROACH)]
-    temperature = deps.settings.server(writer).temperature
-    agent = deps.settings.generator.agent
-    writers: tuple[str, ...] = ()
-    if agent.command and writer is Role.GENERATOR:
-        writers = ("model",) if agent.writes(task.kind) else ("agent",)
-    return variations(
-        task.variants, task.vary, temperature=temperature, approaches=approaches, writers=writers
-    )
+    return variations(task.variants, deps.settings.server(writer).temperature)
 
 
 def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[str]]) -> None:

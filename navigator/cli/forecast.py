@@ -71,7 +71,7 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
     """Estimate when all that is queued is done, and the time of a batch, from figures measured here, else published ones.
 
     Options override the figures. What is queued is followed task by task: written, checked, reviewed, and revised at the revise
-    rate, as `navigator run` would do it. `navigator stats cost` says how far off that was.
+    rate, as `navigator run` would do it.
 
     The break-even is against one model that stays loaded, writes every change and is not reviewed. The best batch is the
     smallest one whose time per change is within 5% of an endless batch's.

@@ -320,8 +320,6 @@ def _show_reading(review: Review, *, first: bool) -> None:
         output.say(f"  {review.read_words}; not {', '.join(review.unread)}", fg="yellow")
     if review.summary:
         output.say(f"  {review.summary}")
-    for said in review.reversals:
-        output.say(f"  ↔ reversal: {safe_line(said)}", fg="yellow")
 
 
 def _say_finding(number: int, finding: Finding, record: str) -> None:

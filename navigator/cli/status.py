@@ -92,9 +92,7 @@ def _show_status(document: dict[str, Any]) -> None:
         output.say(f"GPU: {held} ({conductor['strategy']})")
     for role, found in conductor["inflight"].items():
         if found["limit"] < found["most"]:
-            output.say(
-                f"The {role} gets {found['limit']} of at most {found['most']} requests at a time: {found['why']}."
-            )
+            output.say(f"The {role} gets {found['limit']} of at most {found['most']} requests at a time.")
     for problem in dict.fromkeys(conductor["problems"].values()):
         whose = [f"the {role}'s" for role, said in conductor["problems"].items() if said == problem]
         again = min(conductor["asked_again"].values(), default=0)

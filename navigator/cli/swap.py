@@ -168,7 +168,7 @@ def to(role: str, time_scale: float | None, as_json: bool) -> None:
         made = asyncio.run(_through_conductor(paths, Role(role)))
     except NoConductor:
         with locked_dependencies(paths, time_scale=scale_of(time_scale)) as deps:
-            made, embedded = asyncio.run(_swap_alone(deps, Role(role))), deps.strategy.embedded
+            made, embedded = asyncio.run(swap_alone(deps, Role(role))), deps.strategy.embedded
     if as_json:
         output.print_json(made.model_dump(mode="json", by_alias=True))
     else:
@@ -231,8 +231,12 @@ async def _already(paths: StatePaths, role: Role, strategy: str) -> Swap:
     return made.model_copy(update={"outcome": "failed", "reason": f"{look.problem} {look.remedy}".strip()})
 
 
-async def _swap_alone(deps: Dependencies, role: Role) -> Swap:
-    """Swap in this process, under the lock that it holds, and record it."""
+async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
+    """Swap in this process, under the lock that it holds, and record it.
+
+    Args:
+        session: of a measurement, to which the swap belongs; the rehearsal's process then goes on.
+    """
     from navigator.engine.canary import CanaryWatch
     from navigator.engine.swapping import confirmed, first_answer, garbage
     from navigator.journey.storage_faults import Storage
@@ -246,12 +250,13 @@ async def _swap_alone(deps: Dependencies, role: Role) -> Swap:
         "to_role": role,
         "strategy": strategy.name,
         "started": started,
+        "session": session,
     }
     try:
         result, there = await confirmed(strategy, role, await strategy.swap(role, _tell_event))
         if result.outcome == "done" and origin is not role and not both:
-            canary = CanaryWatch(deps, Storage(deps, lambda reason: None))
-            result, found = await first_answer(canary, role, result, _tell_event)
+            watch = CanaryWatch(deps, Storage(deps, lambda reason: None))
+            result, found = await first_answer(watch, role, result, _tell_event)
             if found is not None and found.outcome is CanaryOutcome.GARBAGE:
                 result = replace(result, outcome="failed", failure="garbage", reason=garbage(found))
     except asyncio.CancelledError:
@@ -259,7 +264,7 @@ async def _swap_alone(deps: Dependencies, role: Role) -> Swap:
         _keep(deps, cut, "")
         raise
     finally:
-        if strategy.embedded:
+        if strategy.embedded and not session:
             await strategy.close()  # nothing else would stop its process
     made = Swap(
         **known,
@@ -270,7 +275,7 @@ async def _swap_alone(deps: Dependencies, role: Role) -> Swap:
         failure=result.failure,
     )
     if origin is not role and not both:
-        left = None if strategy.embedded else there  # the rehearsal's process has just ended
+        left = None if strategy.embedded and not session else there  # the rehearsal's process has just ended
         _keep(deps, made, left.value if left is not None else "")
     return made
 
@@ -318,8 +323,7 @@ def _say_ended(outcome: str, seconds: float, reason: str) -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of swaps.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def log(limit: int, as_json: bool) -> None:
-    """List the newest swaps: phases in seconds, why one failed, how much of the weights was in memory, and what was
-    done meanwhile."""
+    """List the newest swaps: phases in seconds, why one failed, and how much of the weights was in memory."""
     with reading() as store:
         found, rehearsal = store.swaps(limit), store.rehearsal
     if as_json:
@@ -334,11 +338,10 @@ def log(limit: int, as_json: bool) -> None:
             _outcome_words(made),
             output.percent(made.warm_bytes / made.weight_bytes) if made.weight_bytes else "",
             "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip(),
-            "  ".join(f"{work} {seconds:.2f}" for work, seconds in made.filled_with.items()),
         )
         for made in found
     ]
-    columns = ("started (UTC)", "swap", "s", "outcome", "warm", "phases", "meanwhile")
+    columns = ("started (UTC)", "swap", "s", "outcome", "warm", "phases")
     output.emit(output.table(columns, rows, right=(2, 4)) if rows else "No swaps yet.")
 
 

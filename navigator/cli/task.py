@@ -23,7 +23,7 @@ from navigator.cli.session import (
     state_paths,
     take_config_projects,
 )
-from navigator.journey.variations import MOST, Vary
+from navigator.journey.choosing import MOST
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_toml
 from navigator.model.models import Suggestion, Task
@@ -78,13 +78,6 @@ def task() -> None:
     default=1,
     help="Write this many proposals for it; they are tested and reviewed together, and you approve one.",
 )
-@click.option(
-    "--vary",
-    type=click.Choice([way.value for way in Vary]),
-    default=Vary.TEMPERATURE.value,
-    show_default=True,
-    help="How the variants differ.",
-)
 @click.option("--from", "source", type=click.Path(path_type=Path), help="Queue many tasks from a TOML file.")
 @output.JSON
 def add(
@@ -96,7 +89,6 @@ def add(
     priority: int,
     after: tuple[str, ...],
     variants: int,
-    vary: str,
     source: Path | None,
     as_json: bool,
 ) -> None:
@@ -117,7 +109,6 @@ def add(
             "files": list(files),
             "after": list(after),
             "variants": variants,
-            "vary": vary,
         }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
     verb = AddTasks()
@@ -148,7 +139,7 @@ def _targets(words: tuple[str, ...], everywhere: bool) -> list[tuple[str, str]]:
 
 
 def _from_file(source: Path) -> list[dict[str, Any]]:
-    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after, variants, vary."""
+    """`[[task]]` tables with project (or all = true), text, kind, complexity, files, priority, name, after, variants."""
     try:
         with source.open("rb") as stream:
             content = stream.read(_LARGEST_FILE + 1)

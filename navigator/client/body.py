@@ -238,14 +238,13 @@ class ChatAnswer:
 class Load:
     """What a server has to do now: requests running and waiting; how full its token memory is (0 to 1).
 
-    `room` is how many requests it runs at once. `queue_told`: it tells the running ones from those that wait.
+    `room` is how many requests it runs at once.
     """
 
     running: int
     waiting: int
     token_usage: float | None = None
     room: int | None = None
-    queue_told: bool = True
 
     @property
     def idle(self) -> bool:

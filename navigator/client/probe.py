@@ -60,7 +60,7 @@ async def read_load(kind: ServerKind, ask: Ask, model: str = "") -> Load | None:
     if kind == "vllm":
         status, payload = await ask("/load")
         running = payload.get("server_load") if status == 200 and isinstance(payload, dict) else None
-        return Load(running, 0, queue_told=False) if isinstance(running, int) else None
+        return Load(running, 0) if isinstance(running, int) else None
     status, payload = await ask("/v1/loads?include=core,queues")
     if status == 200:
         return _loads(payload)

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from navigator.config.paths import CONFIG_VARIABLE, config_path
 from navigator.config.reading import read_model
@@ -30,6 +38,7 @@ _Count = Annotated[int, Field(ge=0)]
 _Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(gt=0, lt=1_000_000, allow_inf_nan=False)]
+_Variable = Annotated[str, StringConstraints(pattern=rf"^{VARIABLE_NAME.pattern}$")]
 _Text = Annotated[str, StringConstraints(min_length=1)]
 _Host = Annotated[str, StringConstraints(pattern=r"^((ssh://)?[A-Za-z0-9_][A-Za-z0-9_.@:%\[\]-]*)?$")]
 _Unit = Annotated[str, StringConstraints(pattern=rf"^{UNIT_NAME.pattern}$")]
@@ -54,7 +63,7 @@ class ServerSettings(Section):
     api_key_env: str = ""
     """Name of the variable that holds the server's API key; empty: none. SGLang's admin key: that name with `_ADMIN` after it."""
     max_inflight: Positive = 8
-    """Upper limit of requests at a time. There are fewer while the server queues or refuses them, or gains nothing from more."""
+    """Upper limit of requests at a time. There are fewer where the server runs fewer at once, or refuses some."""
     context_tokens: Positive = 131072
     """Longest context in tokens, prompt and answer together; not more than the server was started with."""
     tokenizer: str = ""
@@ -117,15 +126,18 @@ def _kinds_of(value: Any) -> Any:
     return tuple(word if word == _COMPLEX else TaskKind(word) for word in value)
 
 
+_Words = BeforeValidator(_kinds_of)
+
+
 class AgentSettings(Section):
     """A coding agent as the writer: any program that speaks the Agent Client Protocol (docs/agents.md). It works in the
     sandbox, on a throw-away copy of the project, with the generator's model."""
 
     command: tuple[str, ...] = ()
     """Program and arguments, such as `["qwen", "--acp"]`; empty: no agent. `{model}` and `{base_url}` are filled in."""
-    kinds: tuple[TaskKind, ...] = ()
+    kinds: Annotated[tuple[TaskKind, ...], _Words] = ()
     """Kinds of tasks that it writes; empty: every change that the generator is to write."""
-    env: dict[str, str] = Field(default_factory=dict)
+    env: dict[_Variable, str] = Field(default_factory=dict)
     """Further variables for it; `{model}` and `{base_url}` are filled in. No keys: it can send what it is given to the model."""
     mounts: tuple[str, ...] = ()
     """Further folders that it may read, such as a toolchain."""
@@ -142,19 +154,6 @@ class AgentSettings(Section):
     # More would only wait for each other.
     # Maximum number of agents at a time; all of them share `max_inflight`.
     at_once: ClassVar[int] = 2
-
-    @field_validator("kinds", mode="before")
-    @classmethod
-    def _kinds_of_words(cls, value: Any) -> Any:
-        return _kinds_of(value)
-
-    @field_validator("env")
-    @classmethod
-    def _variable_names(cls, value: dict[str, str]) -> dict[str, str]:
-        for name in value:
-            if not VARIABLE_NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a variable")
-        return value
 
     def writes(self, kind: TaskKind) -> bool:
         """Whether it writes the changes of such tasks."""
@@ -224,13 +223,8 @@ class FinalSettings(ServerSettings):
 class RoutingSettings(Section):
     """Which model writes a task. What the reviewer's model writes waits for its residency and is self-reviewed."""
 
-    reviewer: tuple[TaskKind | Literal["complex"], ...] = ()
+    reviewer: Annotated[tuple[TaskKind | Literal["complex"], ...], _Words] = ()
     """Kinds of tasks that the reviewer's model writes, such as `["security"]`; "complex": complex tasks of every kind."""
-
-    @field_validator("reviewer", mode="before")
-    @classmethod
-    def _kinds_of_words(cls, value: Any) -> Any:
-        return _kinds_of(value)
 
     def writer(self, kind: TaskKind, complexity: Complexity) -> Role:
         """The role that writes a task."""
@@ -335,13 +329,10 @@ class SwapSettings(Section):
 
 
 class CanarySettings(Section):
-    """The same questions to a loaded server at temperature 0: is it still what it was? (docs/strategies.md)"""
+    """The same questions to a loaded server at temperature 0: does it answer sense? (docs/strategies.md)"""
 
     enabled: bool = True
     """Ask them after each load. A server whose answers are garbage counts as not loaded."""
-    # Faults of a full cache show from about here.
-    # Ask once more in a residency when this share of the server's token memory is in use, where the server tells it.
-    kv_usage: ClassVar[float] = 0.8
 
 
 class BatchSettings(Section):

@@ -103,7 +103,7 @@ def marker_length(texts: Iterable[str]) -> MarkerLength:
     return 9 if any(_MARKER_IN_TEXT.search(text) for text in texts) else 7
 
 
-_OUTCOME = patterns.compile(r"[\s>*#`_]*(NO_CHANGE|TOO_LARGE)[*`_]*[ \t]*:[*`_]*(.*)")
+_OUTCOME = patterns.compile(r"[\s>*#`_]*NO_CHANGE[*`_]*[ \t]*:[*`_]*(.*)")
 _NUMBER_WORDS = {7: "seven", 9: "nine"}
 
 
@@ -145,7 +145,6 @@ class ParsedAnswer:
         problems: what should be a block and cannot be read as one.
         count: blocks begun, well-formed or not.
         looks: the lines of its LOOK blocks.
-        too_large: the reason of a `TOO_LARGE:` line; None when there is none or when there are blocks.
     """
 
     blocks: tuple[Block, ...]
@@ -154,7 +153,6 @@ class ParsedAnswer:
     problems: tuple[EditProblem, ...]
     count: int = 0
     looks: tuple[str, ...] = ()
-    too_large: str | None = None
 
     @property
     def asks_to_look(self) -> bool:
@@ -203,15 +201,13 @@ class _Parser:
                 i += 1
             else:
                 i += 1
-        no_change, too_large, prose = self._outside()
+        no_change, prose = self._outside()
         if no_change == "" and not self.blocks and not self.problems:
             self._problem("", BlockRefused("no_reason"), block=0)
         problems = tuple(replace(problem, of=self.count) for problem in self.problems)
         if self.blocks or problems:
-            no_change = too_large = None
-        return ParsedAnswer(
-            tuple(self.blocks), no_change, prose, problems, self.count, tuple(self.looks), too_large
-        )
+            no_change = None
+        return ParsedAnswer(tuple(self.blocks), no_change, prose, problems, self.count, tuple(self.looks))
 
     def _problem(self, path: str, why: BlockRefused, *, block: int | None = None) -> None:
         number = self.count if block is None else block
@@ -335,24 +331,23 @@ class _Parser:
         self._take(i, stop)
         return stop
 
-    def _outside(self) -> tuple[str | None, str | None, str]:
-        """The reasons of the first `NO_CHANGE:` and `TOO_LARGE:` lines, and the prose without such a line."""
+    def _outside(self) -> tuple[str | None, str]:
+        """The reason of the first `NO_CHANGE:` line, and the prose without such a line."""
         prose: list[str] = []
-        reasons: dict[str, str] = {}
+        reason: str | None = None
         for i, line in enumerate(self.lines):
             if i in self.taken:
                 continue
             match = _OUTCOME.fullmatch(line)
-            if match is None or reasons:
+            if match is None or reason is not None:
                 prose.append(line)
                 continue
-            reason = match[2].strip(" \t*`_")
+            reason = match[1].strip(" \t*`_")
             if not reason:
                 rest = (self.lines[k].strip() for k in range(i + 1, len(self.lines)) if k not in self.taken)
                 reason = next((text for text in rest if text and not is_fence(text)), "")
-            reasons[match[1]] = reason
         text = patterns.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
-        return reasons.get("NO_CHANGE"), reasons.get("TOO_LARGE"), text
+        return reason, text
 
 
 def _no_divider(block: Block) -> BlockRefused:

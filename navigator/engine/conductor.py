@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from navigator.actions.registry import perform
@@ -22,7 +21,6 @@ from navigator.engine.ahead import Ahead
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.idle import Idle
 from navigator.engine.incoming import Incoming
-from navigator.engine.measuring import SwapMeasurement
 from navigator.engine.metrics import MetricsServer
 from navigator.engine.on_events import OnEvents
 from navigator.engine.reconcile import Reconciler
@@ -67,8 +65,6 @@ class RunOptions:
 
     until: str = ""
     max_swaps: int | None = None
-    measure: int = 0
-    """Swaps each way to measure; a session with it does no task."""
     only: frozenset[str] = frozenset()
     """The tasks to work on; empty: all. A session with it looks for no other work and asks no exam."""
 
@@ -99,12 +95,11 @@ class Conductor:
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
         self._incoming = Incoming(deps, self._storage)
-        self._ahead = Ahead(deps, self._storage)
+        self._ahead = Ahead(deps)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
         self._metrics: MetricsServer | None = None
-        self._measurement = SwapMeasurement(deps, self._live, self.session, self._storage)
         self._watch = Reconciler(deps, self._live, self._residency, self._storage, self._wake.set)
         self._events = OnEvents(deps, self._storage)
         self._finished = False
@@ -142,13 +137,10 @@ class Conductor:
             await self._residency.check_servers(give_up=bool(self._options.until))
             if not strategy.both_resident:
                 self._spawn(self._keep_watch())
-            self._spawn(deps.requests.keep_looking(deps))
             if not self._options.only:
                 self._spawn(keep_preparing(deps, self._storage, self._swapped))
                 self._spawn(self._incoming.run())
                 self._spawn(Idle(deps, self._storage, self._at_rest).run())
-            if self._options.measure:
-                self._measurement.begin(self._options.measure)
             while not self._stopping:
                 self._wake.clear()
                 try:
@@ -190,7 +182,6 @@ class Conductor:
             return _HEARTBEAT
         self._storage.take_back(frozenset(self._live.busy))
         self._batches.end_if_quiet(until=self._options.until)
-        self._measurement.step()
         if self._figures_at != self._live.swaps_made:
             # A swap just ended: what it took is known, and nothing hurries.
             self._figures_at = self._live.swaps_made
@@ -201,15 +192,12 @@ class Conductor:
             until=self._options.until,
             max_swaps=self._options.max_swaps,
             both_resident=self._deps.strategy.both_resident,
-            exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER) and not self._measurement.running),
+            exam=self._exam.view(loaded=self._at_hand(Role.REVIEWER)),
         )
-        if self._options.measure:
-            snapshot = replace(snapshot, capacity=dict.fromkeys(Role, 0))
-        elif self._options.only:
+        if self._options.only:
             mine = (one for one in snapshot.tasks if one.id in self._options.only or one.landing_due)
             snapshot = replace(snapshot, tasks=tuple(mine), exam=acts.ExamView())
-        else:
-            self._looked_at = snapshot
+        self._looked_at = snapshot
         now = time.monotonic()
         pause = _HEARTBEAT
         for action in next_actions(snapshot, now):
@@ -228,7 +216,7 @@ class Conductor:
             case acts.Generate(task_id):
                 self._work(task_id, deps.writer_of(deps.reader.task(task_id)), write(deps, task_id))
             case acts.RunChecks(task_id):
-                self._work(task_id, None, deps.cpu_work.during("checks", partial(check, deps, task_id)))
+                self._work(task_id, None, check(deps, task_id))
             case acts.ReadOwn(task_id):
                 self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
@@ -238,7 +226,7 @@ class Conductor:
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
-                self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
+                self._work(task_id, None, land(deps, task_id))
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):
@@ -351,12 +339,11 @@ class Conductor:
         self._wake.set()
 
     async def _keep_watch(self) -> None:
-        """Look at the servers now and then: no call would notice a swap made elsewhere, a dead server or nonsense."""
+        """Look at the servers now and then: no call would notice a swap made elsewhere, or a dead server."""
         while True:
             await asyncio.sleep(_HEARTBEAT)
             try:
                 await self._watch.look()
-                await self._residency.examine()
             except Exception:
                 # A defect in a strategy's look must not end the session that goes well without it.
                 log.exception("a look at the servers broke")
@@ -374,23 +361,17 @@ class Conductor:
 
     def review_now(self) -> None:
         """Load the reviewer without waiting for the batch to fill."""
-        self._measurement.stop("you asked for a review", stay=True)
         self._live.hurry = True
         self._live.pardon(Role.REVIEWER)
 
     def swap_to(self, role: Role) -> bool:
         """Load a role when current work finishes; the scheduler decides what follows."""
-        self._measurement.stop("you asked for a model", stay=True)
         loaded = self._live.resident is role and self._live.swapping_to is None
         self._live.pardon(role)
         if loaded or self._deps.strategy.both_resident:
             return True
         self._live.wanted = role
         return False
-
-    def stop_measuring(self) -> bool:
-        """End measuring after the swap in progress; returns whether that is news."""
-        return self._measurement.stop("you stopped it")
 
     def ask_exam(self, items: int) -> tuple[int, int]:
         """Ask so many items of the reviewer's exam, whatever their share, once it is loaded."""
@@ -413,8 +394,14 @@ class Conductor:
             "swapping_to": live.swapping_to.value if live.swapping_to else None,
             "busy": {task: role.value if role else None for task, role in live.busy.items()},
             "exam": {"running": self._exam.running, "asked": self._exam.asked},
-            "inflight": self._deps.requests.report(),
-            "ahead": {"prompts": self._ahead.prompts, "baselines": self._ahead.baselines},
+            "inflight": {
+                role.value: {
+                    "limit": self._deps.request_limit(role),
+                    "most": self._deps.settings.server(role).max_inflight,
+                }
+                for role in (Role.GENERATOR, Role.REVIEWER)
+            },
+            "ahead": {"prompts": self._ahead.prompts},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,
@@ -459,7 +446,7 @@ class Conductor:
             self._batches.end()
             with self._deps.store.transaction() as tx:
                 tx.set_meta(UNTIL, None)
-                since = {} if self._options.only or self._options.measure else {"since": self.session.began}
+                since = {} if self._options.only else {"since": self.session.began}
                 tx.event("conductor_ended", data={"reason": self._stopping} | since)
             await recover(self._deps)
         await self._events.close(finish=self._finished)

@@ -61,7 +61,6 @@ class ConductorState:
     _not_before: dict[Role, float] = field(default_factory=dict)
     _failed_loads: dict[Role, int] = field(default_factory=dict)
     _deaths: dict[Role, list[float]] = field(default_factory=dict)
-    _went_bad: dict[Role, list[float]] = field(default_factory=dict)
 
     def snapshot(
         self,
@@ -187,15 +186,6 @@ class ConductorState:
             self._give_up(role, f"its server died {plural(count, 'time')}; {words}")
         return count
 
-    def went_bad(self, role: Role, words: str) -> None:
-        """Note that a role's server answered garbage after it had been well; `RESTARTS` more loads in an hour, and no more."""
-        now = time.monotonic()
-        recent = [moment for moment in self._went_bad.get(role, []) if now - moment < _REMEMBERED]
-        self._went_bad[role] = [*recent, now]
-        self._not_before[role] = now + _FIRST_PAUSE
-        if len(self._went_bad[role]) > RESTARTS:
-            self._give_up(role, f"it went bad {plural(len(self._went_bad[role]), 'time')}; {words}")
-
     @property
     def asked_again(self) -> dict[str, int]:
         """Whole seconds until a role that failed is asked again; a role that is not asked again is not in it."""
@@ -223,7 +213,7 @@ class ConductorState:
     def pardon(self, role: Role) -> None:
         """A person asked for it, or loaded it manually: everything held against the role is forgotten."""
         self.given_up.pop(role, None)
-        for held in (self._deaths, self._went_bad, self._failed_loads, self._failures, self._not_before):
+        for held in (self._deaths, self._failed_loads, self._failures, self._not_before):
             held.pop(role, None)
         if self.lost is role:
             self.lost = None

@@ -80,8 +80,7 @@ class Residency:
         if None not in (before, found) and before is not found and not self._deps.strategy.both_resident:
             self.outside(before, found)
         else:
-            if found is not None and self._is_unproved(found):
-                self._unproved = found
+            self._unproved = found
             self.note()
         await self.examine()
         await self.warmth.rest(self._live.resident)
@@ -169,7 +168,6 @@ class Residency:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
             measuring = await self.warmth.before(to)
-            deps.cpu_work.forget()
             result = await deps.strategy.swap(to, report)
             bytes_read = await self.warmth.measured(measuring)
             await self._ended(origin, to, started, began, result, bytes_read, report)
@@ -208,23 +206,19 @@ class Residency:
         result, live.resident = await confirmed(deps.strategy, to, result)
         if result.outcome == "done":
             result = await self._proved(origin, to, result, report)
-        ended = time.monotonic()
-        filled = deps.cpu_work.between(began, ended)
         swap = Swap(
             from_role=origin,
             to_role=to,
             strategy=deps.strategy.recorded,
             started=started,
             phases=result.phases,
-            seconds=round(ended - began, 3),
+            seconds=round(time.monotonic() - began, 3),
             outcome=result.outcome,
             reason=result.reason,
             failure=result.failure,
             weight_bytes=read[0],
             warm_bytes=read[1],
             session=self._session.number,
-            filled_seconds=filled[0],
-            filled_with=filled[1],
         )
         with self._storage.writing("a swap"), deps.store.transaction() as tx:
             tx.add_swap(swap)
@@ -293,36 +287,26 @@ class Residency:
         )
 
     async def examine(self) -> None:
-        """Ask a model that others loaded, and any again when its token memory is nearly full; load it again if it went bad."""
+        """Ask a model that others loaded; if it answers garbage, have it loaded again."""
         live, role = self._live, self._live.resident
-        if role is None or live.swapping_to is not None or self._deps.strategy.both_resident:
+        if role is None or role is not self._unproved or live.swapping_to is not None:
             return
-        if role is self._unproved:
-            self._unproved = None
-            live.swapping_to = role  # until it has answered it is given no work, as after a swap of our own
-            try:
-                found = await self.canary.loaded(role)
-            finally:
-                live.swapping_to = None
-                self._wake()
-        else:
-            found = await self.canary.look(role)
+        if self._deps.strategy.both_resident:
+            return
+        self._unproved = None
+        live.swapping_to = role  # until it has answered it is given no work, as after a swap of our own
+        try:
+            found = await self.canary.loaded(role)
+        finally:
+            live.swapping_to = None
+            self._wake()
         bad = found is not None and found.outcome is CanaryOutcome.GARBAGE
-        if found is None or not bad or live.resident is not role or live.swapping_to is not None:
+        if found is None or not bad or live.resident is not role:
             return
-        live.went_bad(role, garbage(found))
         self.note_problem(role, garbage(found))
-        self.note_given_up(role)
         # Its server would call another load of the same model done: only the other model's load ends it.
         live.swapping_to = OTHER[role]
         await self.swap(OTHER[role])
-
-    def _is_unproved(self, role: Role) -> bool:
-        """Whether a model that was there at the start was loaded, by a command or by hand, after its last canary."""
-        reader = self._deps.reader
-        asked = max((canary.at for canary in reader.last_canaries() if canary.role is role), default="")
-        loads = (swap.started for swap in reader.swaps(20) if swap.to_role is role and swap.outcome == "done")
-        return not asked or max(loads, default="") > asked
 
     def _load_failed(self, role: Role, began: float, reason: str) -> None:
         count = self._live.load_failed(role, reason, began=began)

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from navigator.config.settings import Settings
-from navigator.engine.canary import CanaryWatch
+from navigator.engine.canary import Canary, CanaryWatch
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Canary, SwapPhase
+from navigator.model.models import SwapPhase
 from navigator.model.states import Role
 from navigator.swap.base import PhaseEvent, Report, SwapResult, SwapStrategy
 from navigator.swap.page_cache import MIB, CachedBytes

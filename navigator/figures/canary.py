@@ -1,8 +1,8 @@
-"""Whether a server that answers still says what its model says: the questions, and how answers are compared.
+"""Whether a server that answers still says what its model says: the questions, and how answers are judged.
 
 A model at temperature 0 is nearly deterministic, not wholly: kernels add in another order for another batch, and a tie between
-two tokens can fall the other way, after which the text goes on differently. So answers that differ are reported, and only
-answers that have nothing in common with the reference, nor with what was asked for, count as garbage.
+two tokens can fall the other way, after which the text goes on differently. So only answers that have nothing in common with
+those of an earlier load, nor with what was asked for, count as garbage.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ MAX_TOKENS = 32
 """Of one answer. Three of them take about two seconds at 48 tokens a second."""
 
 ALIKE = 0.25
-"""Mean likeness to the reference below which answers count as garbage. Forced answers that diverge late stay far above it."""
-
-FEWER_ACCEPTED = 0.5
-"""Share of the reference's accept length below which speculation is reported as broken."""
+"""Mean likeness to earlier answers below which answers count as garbage. Forced answers that diverge late stay far above it."""
 
 _LOOP_TOKENS = 8
 _PIECES = patterns.compile(r"\w+|[^\w\s]")
@@ -53,54 +50,24 @@ PROBES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeJudgement:
-    """What the answers came to. `likeness`: mean over the probes, 0 to 1; None without a reference."""
-
-    outcome: CanaryOutcome
-    likeness: float | None = None
-    reason: str = ""
-
-
-def judge(
-    answers: Sequence[str],
-    reference: Sequence[str] | None,
-    *,
-    accept_length: float | None = None,
-    reference_accept_length: float | None = None,
-) -> ProbeJudgement:
-    """Compare answers to `PROBES` with those of the same model and profile when it was first loaded.
+def judge(answers: Sequence[str], reference: Sequence[str] | None) -> tuple[CanaryOutcome, str]:
+    """What answers to `PROBES` come to, and why they are not well.
 
     Args:
         answers: one text a probe, perhaps cut; untrusted.
-        reference: None where nothing was kept yet.
-        accept_length: tokens a step that speculation yields, where the server counts them.
+        reference: what the same model answered well before; None where that is not known.
     """
     right = any(patterns.search(probe.expected, text) for probe, text in zip(PROBES, answers, strict=True))
-    if reference is None:
-        if not any(text.strip() for text in answers):
-            return ProbeJudgement(CanaryOutcome.UNANSWERED, reason="every answer was empty")
-        if not right and all(map(_loops, answers)):
-            return ProbeJudgement(CanaryOutcome.GARBAGE, reason="every answer repeats one or two tokens")
-        return ProbeJudgement(CanaryOutcome.REFERENCE)
-    if tuple(answers) == tuple(reference):
-        likeness = 1.0
-    else:
+    if reference is None and not any(text.strip() for text in answers):
+        return CanaryOutcome.UNANSWERED, "every answer was empty"
+    if not right and all(map(_loops, answers)):
+        return CanaryOutcome.GARBAGE, "every answer repeats one or two tokens"
+    if reference is not None and not right:
         likeness = fmean(_likeness(*pair) for pair in zip(answers, reference, strict=True))
-    if likeness < ALIKE and not right:
-        words = f"the answers have nothing in common with the reference (likeness {likeness:.2f})"
-        return ProbeJudgement(CanaryOutcome.GARBAGE, likeness, words)
-    known = reference_accept_length
-    if accept_length is not None and known is not None and accept_length < FEWER_ACCEPTED * known:
-        words = f"speculation accepts {accept_length:.2f} tokens a step, {known:.2f} in the reference"
-        return ProbeJudgement(CanaryOutcome.DRIFTED, likeness, words)
-    if tuple(answers) != tuple(reference):
-        return ProbeJudgement(
-            CanaryOutcome.DRIFTED,
-            likeness,
-            f"the answers differ from the reference (likeness {likeness:.2f})",
-        )
-    return ProbeJudgement(CanaryOutcome.SAME, likeness)
+        if likeness < ALIKE:
+            words = f"the answers have nothing in common with earlier ones (likeness {likeness:.2f})"
+            return CanaryOutcome.GARBAGE, words
+    return CanaryOutcome.WELL, ""
 
 
 def _likeness(one: str, other: str) -> float:

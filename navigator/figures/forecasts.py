@@ -1,4 +1,4 @@
-"""How long a rehearsed session would have taken."""
+"""How long a session would have taken, by a stated model of time."""
 
 from __future__ import annotations
 

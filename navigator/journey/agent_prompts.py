@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from navigator.journey.change import proposal_of_round
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.prompts.assemble import Elsewhere, elsewhere_blocks, in_its_way, task_block
+from navigator.journey.prompts.assemble import Elsewhere, elsewhere_blocks, task_block
 from navigator.journey.prompts.blocks import KeyRing, data_block
 from navigator.journey.prompts.material import Ground, findings_block, worth_sending
 from navigator.journey.testing import tests_of
@@ -35,7 +35,6 @@ def first(deps: Dependencies, ground: Ground, elsewhere: Sequence[Elsewhere] = (
         check=safe_line(project.check),
         may_report=task.kind in EITHER_KINDS,
     )
-    text, version = in_its_way(deps.prompts, task, text, version)
     return version, text
 
 
@@ -75,8 +74,6 @@ def again(
         check=safe_line(project.check),
         problems=[safe_line(problem)[:500] for problem in problems],
     )
-    if fresh:
-        text, version = in_its_way(deps.prompts, task, text, version)
     return version, text
 
 

@@ -83,9 +83,7 @@ async def call_model(
     began = time.monotonic()
     try:
         async with deps.lent_client(role) as client:
-            with deps.requests.asking(role) as asking:
-                answer = await client.chat(request, tell)
-                asking.usage = answer.usage
+            answer = await client.chat(request, tell)
     except asyncio.CancelledError:
         _end_call(deps, call, outcome=LOST)
         raise

@@ -104,7 +104,7 @@ async def baseline_of(
         rerun: run them whatever is known.
     """
     project = setup.project
-    async with deps.baseline_lock(project.id):
+    async with deps.baseline_locks[project.id]:
         spec = await asyncio.to_thread(prepare, project, setup.private, base_tree)
         environment = await asyncio.to_thread(environment_digest, setup.sandbox, spec, setup.limits)
         known = deps.reader.baseline(project.id, base_tree, project.check, environment)

@@ -1,10 +1,10 @@
-"""Variants of one task in the loop: what is not written, revised or kept any more because another one is as good or better."""
+"""Variants of one task: how they differ, and what is not revised or kept any more because another one is as good or better."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from navigator.model.models import Proposal, Task
+from navigator.model.models import Proposal, Task, Variation
 from navigator.model.states import CANCELLABLE_TASK_STATES, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
@@ -13,8 +13,24 @@ if TYPE_CHECKING:
 
 PUT_AWAY = frozenset({TaskState.CANCELLED, TaskState.FAILED, TaskState.STALE})
 
+MOST = 8
+"""Variants of one task."""
+
+HOTTEST, COOLEST = 1.0, 0.2
+
 NOT_REVISED = "not revised: {}, another variant of the task, has verdict APPROVE"
 """Why a variant with verdict REVISE comes to the developer at once."""
+
+
+def variations(number: int, temperature: float) -> list[Variation]:
+    """`number` ways to write one task: the first as the settings say, so that figures about first proposals count the same
+    work as without variants; the others spread evenly from the writer's `temperature` to 1.0, or to 0.2 where it is hot."""
+    end = HOTTEST if temperature <= (HOTTEST + COOLEST) / 2 else COOLEST
+    step = (end - temperature) / max(1, number - 1)
+    return [
+        Variation(),
+        *(Variation(temperature=round(temperature + step * place, 2)) for place in range(1, number)),
+    ]
 
 
 def open_variants(reader: Reader, first: str, *, besides: str) -> list[Task]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from navigator.config.paths import StatePaths, config_path, resource_dir
 from navigator.config.settings import Settings
-from navigator.journey.cpu_work import CpuWork
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.prompts.library import PromptLibrary
-from navigator.journey.requests import Requests
 from navigator.model.models import Project, Task
 from navigator.model.secrets import Redactor
 from navigator.model.states import Role
@@ -71,25 +69,6 @@ class Controls(Protocol):
         """How many tasks it is working on."""
 
 
-class Prepared:
-    """What was made ahead, by everything that it was made of; each is taken once."""
-
-    def __init__(self) -> None:
-        self._held: dict[Hashable, object] = {}
-
-    def keep(self, key: Hashable, made: object) -> None:
-        """Keep something until it is taken, or the next swap begins."""
-        self._held[key] = made
-
-    def take(self, key: Hashable) -> object | None:
-        """What was made of exactly this, if anything."""
-        return self._held.pop(key, None)
-
-    def clear(self) -> None:
-        """Another swap begins: what was not taken by now is old."""
-        self._held.clear()
-
-
 _KEPT_MAPS = 3
 """A map of 2,000 files takes some 50 MB."""
 
@@ -117,11 +96,46 @@ class MapShelf:
 
 
 @dataclass
-class Dependencies:
-    """One process's hold on the state folder.
+class Prompting:
+    """What prompts are made with. The state folder's lock is not needed for it.
 
     Args:
         settings: as read once at the start.
+        redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
+            the values of files that no model is shown, once a project's tests were about to run.
+    """
+
+    settings: Settings
+    redact: Redactor = field(default_factory=Redactor, kw_only=True)
+    keys: KeyRing = field(default_factory=KeyRing, kw_only=True)
+    maps: MapShelf = field(default_factory=MapShelf, kw_only=True)
+    _counters: dict[str, TokenCounter] = field(default_factory=dict, kw_only=True)
+
+    @cached_property
+    def prompts(self) -> PromptLibrary:
+        """The packaged templates, and the user's own in their place."""
+        return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """Counts tokens as the generator does, or estimates and says so."""
+        return self.counter_for(Role.GENERATOR)
+
+    def counter_for(self, role: Role) -> TokenCounter:
+        """Counts tokens as `role`'s model does; where it names no tokenizer, as the generator does."""
+        from navigator.client.tokens import load_counter
+
+        folder = self.settings.server(role).tokenizer or self.settings.generator.tokenizer
+        if folder not in self._counters:
+            self._counters[folder] = load_counter(folder)
+        return self._counters[folder]
+
+
+@dataclass
+class Dependencies(Prompting):
+    """One process's hold on the state folder.
+
+    Args:
         paths: the state folder.
         store: the one writer.
         reader: reads through the writer's own connection, so it sees what was just written.
@@ -131,13 +145,14 @@ class Dependencies:
         at_hand: whether a role's model answers now, without a swap first; the conductor knows.
         conducting: a conductor works on this state in this process, and takes up what is left due.
         conductor: what verbs may ask of that conductor.
+        prepared: prompts that were made ahead, by everything that each was made of; each is taken once.
         checks_wanted: runs of projects' tests that tasks wait for, under way or queued: the exam's trials stand back for them.
         exams_wanted: who prepares exam items or waits to do so; they take turns by `exam_lock`.
-        redact: takes secrets out of what is stored, logged or shown. It knows them by form, the configured API keys, and
-            the values of files that no model is shown, once a project's tests were about to run.
+        baseline_locks: held, by project, while its tests run on a base: siblings wait for that one run.
+        landing_locks: held from a landing's plan to its end, tests included: landings of a project go one after the other.
+        landing_tests: set while the tests of a landing of the project run.
     """
 
-    settings: Settings
     paths: StatePaths
     store: Store
     reader: Reader
@@ -149,19 +164,15 @@ class Dependencies:
     conductor: Controls | None = None
     checks_wanted: int = 0
     exams_wanted: int = 0
-    redact: Redactor = field(default_factory=Redactor)
-    keys: KeyRing = field(default_factory=KeyRing)
-    maps: MapShelf = field(default_factory=MapShelf)
-    prepared: Prepared = field(default_factory=Prepared)
+    prepared: dict[Hashable, object] = field(default_factory=dict)
     _privates: dict[int, PrivateRepo] = field(default_factory=dict)
     _clients: dict[Role, ModelClient] = field(default_factory=dict)
-    _counters: dict[Role, TokenCounter] = field(default_factory=dict)
     _lent: Counter[ModelClient] = field(default_factory=Counter)
-    _project_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
-    cpu_work: CpuWork = field(default_factory=CpuWork)
-    _baseline_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
-    _landing_locks: dict[int, asyncio.Lock] = field(default_factory=dict)
-    _landing_tests: dict[int, asyncio.Event] = field(default_factory=dict)
+    _rooms: dict[ModelClient, int] = field(default_factory=dict)
+    baseline_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    landing_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    landing_tests: dict[int, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    _project_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     def __post_init__(self) -> None:
         servers = [self.settings.server(role) for role in Role]
@@ -175,21 +186,10 @@ class Dependencies:
         with self.store.transaction() as tx:
             return make(tx, *args, **named)
 
-    @cached_property
-    def requests(self) -> Requests:
-        """The model calls under way."""
-        return Requests(self.settings)
-
     def request_limit(self, role: Role) -> int:
-        """How many requests the role may have in flight now: what was found out, fewer after refusals."""
-        found = self.requests.limit(role)
-        client = self._clients.get(role)
-        return found if client is None else min(found, client.limiter.limit)
-
-    @cached_property
-    def prompts(self) -> PromptLibrary:
-        """The packaged templates, and the user's own in their place."""
-        return PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+        """How many requests the role may have in flight now: as its server says, fewer after refusals."""
+        most, client = self.settings.server(role).max_inflight, self._clients.get(role)
+        return most if client is None else min(most, client.limiter.limit, self._rooms.get(client, most))
 
     @cached_property
     def strategy(self) -> SwapStrategy:
@@ -209,24 +209,6 @@ class Dependencies:
         for client in {*self._clients.values(), *self._lent}:
             yield from client.in_flight
 
-    @cached_property
-    def counter(self) -> TokenCounter:
-        """Counts tokens as the generator does, or estimates and says so."""
-        from navigator.client.tokens import load_counter
-
-        return load_counter(self.settings.generator.tokenizer)
-
-    def counter_for(self, role: Role) -> TokenCounter:
-        """Counts tokens as `role`'s model does; where it names no tokenizer, as the generator does."""
-        from navigator.client.tokens import load_counter
-
-        folder = self.settings.server(role).tokenizer
-        if not folder or folder == self.settings.generator.tokenizer:
-            return self.counter
-        if role not in self._counters:
-            self._counters[role] = load_counter(folder)
-        return self._counters[role]
-
     def client(self, role: Role) -> ModelClient:
         """The connection to the server that plays `role`."""
         from navigator.client.client import ModelClient
@@ -240,6 +222,11 @@ class Dependencies:
     async def lent_client(self, role: Role) -> AsyncIterator[ModelClient]:
         """The connection for one call: it stays open until the call ends, even if it is forgotten meanwhile."""
         client = self.client(role)
+        if client not in self._rooms:
+            self._rooms[client] = client.limiter.max_inflight
+            load = await client.load()
+            if load is not None and load.room is not None:
+                self._rooms[client] = max(1, load.room)
         self._lent[client] += 1
         try:
             yield client
@@ -252,8 +239,8 @@ class Dependencies:
 
     async def forget_client(self, role: Role) -> None:
         """Drop a connection whose server is about to go, or came back elsewhere. Calls in flight end by themselves."""
-        self.requests.begin(role)
         client = self._clients.pop(role, None)
+        self._rooms = {held: room for held, room in self._rooms.items() if held is not client}
         if client is not None and client not in self._lent:
             await client.aclose()
 
@@ -279,19 +266,7 @@ class Dependencies:
 
     def project_lock(self, project_id: int) -> asyncio.Lock:
         """Held while a project's private repository or its branches are written."""
-        return self._project_locks.setdefault(project_id, asyncio.Lock())
-
-    def landing_lock(self, project_id: int) -> asyncio.Lock:
-        """Held from a landing's plan to its end, tests included: landings of a project go one after the other."""
-        return self._landing_locks.setdefault(project_id, asyncio.Lock())
-
-    def landing_tests(self, project_id: int) -> asyncio.Event:
-        """Set while the tests of a landing of a project run."""
-        return self._landing_tests.setdefault(project_id, asyncio.Event())
-
-    def baseline_lock(self, project_id: int) -> asyncio.Lock:
-        """Held while a project's tests run on its base: siblings wait for that one run."""
-        return self._baseline_locks.setdefault(project_id, asyncio.Lock())
+        return self._project_locks[project_id]
 
     @cached_property
     def _checks_at_once(self) -> asyncio.Semaphore:

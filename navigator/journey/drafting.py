@@ -41,13 +41,6 @@ class NoChange:
 
 
 @dataclass(frozen=True)
-class TooLarge:
-    """The model says that the task needs more places than it can be shown, and how it could be divided."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
 class NotApplied:
     """An answer that changes nothing. `failures` are (code, path) pairs; `problems` the texts for the model."""
 
@@ -60,7 +53,7 @@ class NotApplied:
         return tuple(dict.fromkeys(path for _, path in self.failures))
 
 
-Outcome = Draft | NoChange | TooLarge | NotApplied
+Outcome = Draft | NoChange | NotApplied
 """What an answer comes to."""
 
 POLICY_CODE = EditCode.POLICY.value
@@ -75,21 +68,17 @@ def draft(
     marker: int,
     kind: TaskKind | None = None,
     shown: Collection[str] | None = None,
-    divisible: bool = False,
 ) -> Outcome:
     """Turn one answer into a tree on the base `source`, all or nothing.
 
     Args:
         kind: says which gates the change itself has to pass.
         shown: the files that the model was shown whole; no other file of the base may be written whole.
-        divisible: the model may say that the task is too large.
     """
     answer = parse_answer(text, marker=marker)
     if not answer.problems and not answer.blocks:
         if answer.no_change is not None:
             return NoChange(answer.no_change)
-        if answer.too_large is not None and divisible:
-            return TooLarge(answer.too_large)
         why = (
             "asks to see more files, but has no look left"
             if answer.looks

@@ -126,9 +126,9 @@ async def _in_turn(deps: Dependencies, task: Task, patience: float | None) -> As
     Raises:
         TestsDue: the tests of another one run, and `patience` is not None.
     """
-    lock = deps.landing_lock(task.project_id)
+    lock = deps.landing_locks[task.project_id]
     turn = asyncio.ensure_future(lock.acquire())
-    tests = asyncio.ensure_future(deps.landing_tests(task.project_id).wait())
+    tests = asyncio.ensure_future(deps.landing_tests[task.project_id].wait())
     try:
         await asyncio.wait([turn] if patience is None else [turn, tests], return_when=asyncio.FIRST_COMPLETED)
         if not turn.done():
@@ -162,7 +162,7 @@ async def _why_not_on(deps: Dependencies, task: Task, plan: LandingPlan, patienc
             raise TestsDue(
                 f"{plan.branch} has moved on since the base: it lands once the project's tests pass on the result."
             )
-    under_way = deps.landing_tests(project.id)
+    under_way = deps.landing_tests[project.id]
     under_way.set()
     try:
         results = await run_checks(deps, project, plan.parent, plan.tree, task=task, keep=True)

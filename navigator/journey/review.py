@@ -6,12 +6,12 @@ import asyncio
 import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from navigator.client.body import same_base
 from navigator.client.client import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
-from navigator.config.settings import ServerSettings, Settings
+from navigator.config.settings import ServerSettings
 from navigator.edits.parser import parse_answer
 from navigator.figures.exam import advice_words, exam_scores
 from navigator.journey import change
@@ -22,24 +22,21 @@ from navigator.journey.calls import (
     is_tasks_fault,
     usage_of,
 )
-from navigator.journey.dependencies import Dependencies
+from navigator.journey.dependencies import Dependencies, Prompting
 from navigator.journey.proving import held_of
 from navigator.journey.reproducing import Talk, ask_tests, planned
 from navigator.journey.review_looking import SEQS, look_first
-from navigator.journey.reviewing.answer import RawReview, review_schema, united
+from navigator.journey.reviewing.answer import RawReview, review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
-from navigator.journey.reviewing.join import Answered, join, unread_of
+from navigator.journey.reviewing.join import Answered, join
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
-from navigator.journey.reviewing.rereview import reversals
 from navigator.journey.subject import Change, gather_subject, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
 from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded.run import WorkerLost, run_bounded
 
 if TYPE_CHECKING:
-    from navigator.client.tokens import TokenCounter
-    from navigator.journey.prompts.blocks import KeyRing
-    from navigator.journey.prompts.library import PromptLibrary
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -60,25 +57,6 @@ PURPOSES = {Role.REVIEWER: "review", Role.FINAL: "final", Role.GENERATOR: "revie
 
 EXAM = "exam"
 """What it says of a reading of an item of the exam."""
-
-
-class Planning(Protocol):
-    """What the prompts of a review are made with."""
-
-    @property
-    def settings(self) -> Settings:
-        """See `Dependencies`."""
-
-    @property
-    def prompts(self) -> PromptLibrary:
-        """See `Dependencies`."""
-
-    @property
-    def keys(self) -> KeyRing:
-        """See `Dependencies`."""
-
-    def counter_for(self, role: Role) -> TokenCounter:
-        """See `Dependencies`."""
 
 
 async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -> None:
@@ -136,7 +114,7 @@ async def _review(
     Raises:
         ServingError: the model did not answer.
     """
-    kept = deps.prepared.take(_plan_key(deps, task, proposal)) if role is Role.REVIEWER else None
+    kept = deps.prepared.pop(_plan_key(deps, task, proposal), None) if role is Role.REVIEWER else None
     if isinstance(kept, Planned):
         subject = replace(kept.subject, task=task, proposal=proposal)
         return await _read_change(deps, subject, role, kept.plan)
@@ -234,7 +212,7 @@ def read_answer(answer: ChatAnswer, reading: Reading) -> RawReview:
     return run_bounded(read_review, answer.text, answer.reasoning, reading.asked, size=size)
 
 
-def prompt_dependencies(deps: Planning, role: Role) -> ReviewPromptDependencies:
+def prompt_dependencies(deps: Prompting, role: Role) -> ReviewPromptDependencies:
     """What reviews by `role` are made of: its tokenizer, and the room that its server's context leaves."""
     server = deps.settings.server(role)
     counter = deps.counter_for(role)
@@ -312,7 +290,6 @@ async def _ask(
             else:
                 answers.append(looked.answer)
                 return read
-    kept: RawReview | None = None
     for attempt in range(2):
         try:
             answer = await call_model(
@@ -340,26 +317,14 @@ async def _ask(
             break
         answers.append(answer)
         try:
-            raw = await asyncio.to_thread(read_answer, answer, reading)
-            read = Answered(reading, raw if kept is None else united(kept, raw))
-            left = unread_of(read)
-            fits = reading.tokens + 2 * room <= deps.settings.server(role).context_tokens
-            if attempt or not left or not fits or asked_as is not Role.REVIEWER:
-                return read
-            kept = raw
-            _, user, _ = deps.prompts.render("review-rest", labels=", ".join(left))
-            messages = (
-                *messages,
-                {"role": "assistant", "content": answer.text},
-                {"role": "user", "content": user},
-            )
+            return Answered(reading, await asyncio.to_thread(read_answer, answer, reading))
         except (UnreadableReview, WorkerLost) as error:
             why = str(error)
             if subject.exam_item is None:
                 with deps.store.transaction() as tx:
                     about = subject.proposal.id
                     tx.event("review_unreadable", task_id=task.id, proposal_id=about, data={"why": why})
-    return Answered(reading, kept, "" if kept else why)
+    return Answered(reading, None, why)
 
 
 def _schema(subject: Change, reading: Reading) -> dict[str, Any]:
@@ -410,7 +375,6 @@ def conclude(
         summary=joined.summary,
         findings=joined.findings,
         addressed=joined.addressed,
-        reversals=reversals(joined.findings, subject.earlier, subject.between, round=proposal.round),
         parts=max(1, len(plan.readings)),
         hunks=joined.hunks,
         unread=joined.unread,

@@ -1,13 +1,12 @@
-"""Tasks as suggestions, of a scan or of a task that is divided: the developer accepts some and dismisses the rest."""
+"""Tasks as suggestions of a scan: the developer accepts some and dismisses the rest."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from navigator.edits.paths import unsafe_path
 from navigator.git.scope import in_scope, is_secret
-from navigator.journey.calls import Message
 from navigator.journey.change import keep_report
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.material import Material
@@ -24,6 +23,8 @@ from navigator.journey.scan_answer import (
 from navigator.journey.turn import ask
 from navigator.model.models import Task
 from navigator.model.states import LIVE_TASK_STATES
+
+PURPOSE = "scan"
 
 TRIES = 2
 """Answers that are asked for: one, and one more where it cannot be read."""
@@ -42,39 +43,18 @@ async def scan(deps: Dependencies, material: Material) -> None:
         ServingError: the server did not answer; the task is back in the queue.
     """
     kinds = [kind.value for kind in KINDS]
-    messages, version = material.asking(deps.prompts, "scan", kinds=kinds, most=MOST)
+    messages, version = material.asking(deps.prompts, PURPOSE, kinds=kinds, most=MOST)
     shown = {file.path: file.text for file in material.prompted.context.files}
-    await offer(deps, material, "scan", version, messages, shown)
-
-
-async def offer(
-    deps: Dependencies,
-    material: Material,
-    purpose: str,
-    version: str,
-    messages: Sequence[Message],
-    shown: Mapping[str, str],
-    why: str = "",
-) -> None:
-    """Ask for tasks as suggestions, unless a stored answer of this purpose is there, and end the task with them.
-
-    Args:
-        shown: path -> text of what the model was shown: suggestions quote it.
-        why: what the report begins with, before the list.
-
-    Raises:
-        ServingError: the server did not answer; the task is back in the queue.
-    """
     task, role = material.task, material.writer
     while True:
         stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=role)
-        if stored is None or stored.purpose != purpose or stored.outcome == REFUSED:
-            asked = len(deps.reader.answers_of(task.id, task.attempt, task.round, purpose))
+        if stored is None or stored.outcome == REFUSED:
+            asked = len(deps.reader.answers_of(task.id, task.attempt, task.round, PURPOSE))
             if stored is not None and asked >= TRIES:
-                _unreadable(deps, task, stored.text, why)
+                _unreadable(deps, task, stored.text)
                 return
             schema = scan_schema(list(shown))
-            if await ask(deps, task, role, purpose, version, messages, schema=schema) is None:
+            if await ask(deps, task, role, PURPOSE, version, messages, schema=schema) is None:
                 return
             continue
         try:
@@ -92,17 +72,17 @@ async def offer(
         tx.add_suggestions(task.id, task.attempt, found.suggestions)
         count = len(found.suggestions)
         said = f"{count} suggestion{'' if count == 1 else 's'}"
-        keep_report(tx, task, why + report_text(found, not_shown), said)
+        keep_report(tx, task, report_text(found, not_shown), said)
 
 
-def _unreadable(deps: Dependencies, task: Task, text: str, why: str) -> None:
+def _unreadable(deps: Dependencies, task: Task, text: str) -> None:
     """No answer could be read: the report shows the last one as it came."""
     more = f"\n… and {len(text) - RAW_SHOWN:,} characters more" if len(text) > RAW_SHOWN else ""
     shown = "\n".join(f"    {line}" for line in text[:RAW_SHOWN].splitlines())
     deps.move(
         keep_report,
         task,
-        f"{why}# The suggestions could not be read\n\n"
+        f"# The suggestions could not be read\n\n"
         f"The model was asked {TRIES} times and did not answer in the required form, so nothing here can be "
         f"accepted as a task. Its last answer:\n\n{shown}{more}\n",
     )

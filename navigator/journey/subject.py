@@ -39,7 +39,6 @@ class Change:
         earlier: the findings that the revision had to answer; empty in round 0.
         wrong: the task's findings that the developer judged wrong.
         precedents: of the project, those that hold or that were shown before a crash.
-        between: the differences from the round before, without context lines; empty in round 0.
         callers: places in other files that use what the change redefines.
         guarded: why some of the change may not leave this machine, in words; "" where nothing speaks against it.
         exam_item: the item of the reviewer's exam that task and proposal were made of; None for work.
@@ -50,7 +49,6 @@ class Change:
     files: Sequence[FileDiff]
     around: dict[str, list[str]]
     earlier: Sequence[Finding] = ()
-    between: Sequence[FileDiff] = ()
     callers: Pieces = field(default_factory=dict)
     guarded: str = ""
     exam_item: int | None = None
@@ -65,18 +63,11 @@ async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, rol
     if proposal.round > 0 and role is Role.REVIEWER:
         before = deps.reader.review_of_round(task.id, task.attempt, proposal.round - 1)
     earlier = worth_sending(before.findings) if before else []
-    trees = {
-        other.round: other.tree
-        for other in deps.reader.proposals(task_id=task.id)
-        if other.attempt == proposal.attempt
-    }
     async with deps.project_lock(project.id):
         private = await asyncio.to_thread(deps.private, project)
         if role is Role.FINAL:
             await asyncio.to_thread(learn_leaving, deps.redact, project, private, proposal)
-        subject = await asyncio.to_thread(
-            read_subject, private, project, task, proposal, earlier, trees.get(proposal.round - 1, "")
-        )
+        subject = await asyncio.to_thread(read_subject, private, project, task, proposal, earlier)
     wrong, known = tuple(deps.reader.judged_wrong(task.id)), precedents_for(deps.reader, task, proposal, role)
     return replace(subject, wrong=wrong, precedents=known)
 
@@ -95,14 +86,9 @@ def read_subject(
     task: Task,
     proposal: Proposal,
     earlier: Sequence[Finding] = (),
-    tree_before: str = "",
     exam_item: int | None = None,
 ) -> Change:
-    """The same, from git alone. Runs git: call it in a thread.
-
-    Args:
-        tree_before: the tree of the round before, "" where there is none.
-    """
+    """The same, from git alone. Runs git: call it in a thread."""
     files = with_labels(private.diff(proposal.base_commit, proposal.tree))
     source = TreeSource(private, proposal.tree, project)
     around: dict[str, list[str]] = {}
@@ -111,12 +97,9 @@ def read_subject(
         # What a model is never shown is in no excerpt either; the change itself has to be read.
         if content is not None and not source.why_hidden(file.new_path) and not secret_in(content):
             around[file.new_path] = decode_lines(content).splitlines()
-    between = private.diff(tree_before, proposal.tree, context=0) if tree_before and earlier else []
     elsewhere = callers(source, files)
     guarded = _guarded(TreeSource(private, proposal.base_commit, project), source, files)
-    return Change(
-        task, proposal, files, around, tuple(earlier), tuple(between), elsewhere, guarded, exam_item
-    )
+    return Change(task, proposal, files, around, tuple(earlier), elsewhere, guarded, exam_item)
 
 
 def learn_leaving(redact: Redactor, project: Project, private: PrivateRepo, proposal: Proposal) -> None:

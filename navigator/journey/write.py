@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Sequence
 
-from navigator.context.build import readable
 from navigator.edits.parser import parse_answer
 from navigator.journey import change
 from navigator.journey.calls import Message
@@ -22,14 +20,12 @@ from navigator.journey.drafting import (
     NoChange,
     NotApplied,
     Outcome,
-    TooLarge,
     draft,
 )
 from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
 from navigator.journey.proposing import propose
 from navigator.journey.review_looking import ask_looking, restore_looks
-from navigator.journey.scan import offer, scan
-from navigator.journey.scan_answer import KINDS, MOST
+from navigator.journey.scan import scan
 from navigator.journey.testing import TESTS_FAILED, repair_messages
 from navigator.journey.turn import ask
 from navigator.model.errors import NavigatorError
@@ -68,9 +64,7 @@ def agent_writes(deps: Dependencies, task: Task) -> bool:
     if any(turn.outcome != "lost" for turn in deps.reader.agent_turns(task.id, task.attempt)):
         return True
     began = deps.reader.wrote(task.id) is not None and not deps.reader.agent_turns(task.id, task.attempt)
-    agent, named = deps.settings.generator.agent, task.variation.writer
-    wanted = bool(agent.command) if named == "agent" else not named and agent.writes(task.kind)
-    return not began and wanted
+    return not began and deps.settings.generator.agent.writes(task.kind)
 
 
 async def write(deps: Dependencies, task_id: str) -> None:
@@ -88,14 +82,6 @@ async def write(deps: Dependencies, task_id: str) -> None:
         await write_with_agent(deps, task)
         return
     resumed = task.state is TaskState.CHECKING
-    if task.variation.writer == "agent" and task.state is TaskState.QUEUED:
-        deps.move(change.start_writing, task)
-        deps.move(
-            change.give_up,
-            task,
-            "This variant is the agent's, and the settings name none: [generator.agent] command.",
-        )
-        return
     if not resumed:
         deps.move(change.start_writing, task)
     try:
@@ -140,8 +126,6 @@ async def _write_change(deps: Dependencies, material: Material, *, may_call: boo
     """Judge the stored answer, or a new one, until one applies, none is to be asked for, or the task is given up."""
     task = material.task
     await restore_looks(deps, material)
-    if await _divide(deps, material, may_call=may_call):
-        return
     stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     text = stored.text if stored is not None else await _open(deps, material)
     if text is not None and _is_report(task, text, marker=material.prompted.marker):
@@ -152,8 +136,6 @@ async def _write_change(deps: Dependencies, material: Material, *, may_call: boo
         text = await _fix_tests(deps, material, stored.text)
     while text is not None:
         outcome = await _judge(deps, material, text, again=judged)
-        if isinstance(outcome, TooLarge):
-            await _divide(deps, material, may_call=may_call)
         if not isinstance(outcome, NotApplied):
             return
         text, judged = await _repaired(deps, material, text, outcome, may_call=may_call), False
@@ -178,30 +160,9 @@ async def _judge(deps: Dependencies, material: Material, text: str, *, again: bo
             change.review_as_is, task, f"The {material.writer.value} keeps its change: {outcome.reason}"
         ):
             deps.move(change.change_nothing, task, material.writer, outcome.reason)
-    elif isinstance(outcome, TooLarge):
-        answer = _newest(deps, material)
-        assert answer is not None
-        with deps.store.transaction() as tx:
-            tx.judge_call(answer.call_id, TOO_LARGE)
     elif not again:
         _store_refused(deps, material, outcome)
     return outcome
-
-
-async def _divide(deps: Dependencies, material: Material, *, may_call: bool) -> bool:
-    """Go on with a task whose writer called it too large; whether it did."""
-    task = material.task
-    place = (task.id, task.attempt, task.round)
-    large = deps.reader.last_answer(*place, role=material.writer, outcome=TOO_LARGE)
-    if large is None:
-        return False
-    if not may_call:
-        deps.move(change.write_later, task, "it is to be divided")
-        return True
-    deps.move(change.start_writing, task)
-    reason = parse_answer(large.text, marker=material.prompted.marker).too_large or ""
-    await divide(deps, material, _conversation(deps, material, large), large.text, reason)
-    return True
 
 
 def _drafted(material: Material, text: str) -> Outcome:
@@ -211,7 +172,6 @@ def _drafted(material: Material, text: str) -> Outcome:
         marker=material.prompted.marker,
         kind=material.task.kind,
         shown=material.shown_whole(),
-        divisible=material.talk is not None and material.task.round == 0,
     )
 
 
@@ -328,35 +288,3 @@ def _store_refused(deps: Dependencies, material: Material, refused: NotApplied) 
                 model=answer.model,
             )
         tx.event("edits_refused", task_id=task.id, data={"problems": [p[:500] for p in refused.problems]})
-
-
-PURPOSE = "divide"
-
-TOO_LARGE = "too_large"
-"""A call's outcome once its answer was that the task is more than one change."""
-
-FILES_A_TASK = 8
-
-
-async def divide(
-    deps: Dependencies, material: Material, conversation: Sequence[Message], text: str, reason: str
-) -> None:
-    """Ask, in the conversation whose last answer is `text`, for tasks that the task divides into, and offer them.
-
-    Raises:
-        ServingError: the server did not answer; the task is back in the queue.
-    """
-    kinds = [kind.value for kind in KINDS]
-    _, user, version = deps.prompts.render(PURPOSE, kinds=kinds, most=MOST, files=FILES_A_TASK)
-    messages = [*conversation, {"role": "assistant", "content": text}, {"role": "user", "content": user}]
-    shown = await asyncio.to_thread(_shown, material)
-    why = f"The task is too large for one change: {safe_line(reason)}\n\n"
-    await offer(deps, material, PURPOSE, version, messages, shown, why)
-
-
-def _shown(material: Material) -> dict[str, str]:
-    """path -> text of every file of which the writer was shown something. Reads git: call it in a thread."""
-    context, talk = material.prompted.context, material.talk
-    looked = [path for turn in talk.turns for answer in turn.answers for path in answer.paths] if talk else []
-    paths = dict.fromkeys([*(piece.path for piece in (*context.files, *context.excerpts)), *looked])
-    return {path: text for path in paths if (text := readable(material.source, path)[0]) is not None}

@@ -14,8 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from navigator.model.ids import ProposalId, TaskId
 from navigator.model.states import (
     REPRODUCED,
-    CanaryMoment,
-    CanaryOutcome,
     CheckOutcome,
     Complexity,
     Criterion,
@@ -110,23 +108,14 @@ class Project(Model):
 
 
 class Variation(Model):
-    """How one of several variants of a task is written, where that differs from the settings.
-
-    `temperature` is that of its calls; `approach` names the prompt that asks for it in another way; `writer` is "agent" for the
-    agent of the settings, "model" for the model's own answer.
-    """
+    """How one of several variants of a task is written: the temperature of its calls, where the settings' is not used."""
 
     temperature: float | None = None
-    approach: str = ""
-    writer: str = ""
 
     @property
     def words(self) -> str:
-        """`temperature 0.6`, `approach smallest`, `written by the agent`, `as the settings say`."""
-        said = [f"temperature {self.temperature:g}"] if self.temperature is not None else []
-        said += [f"approach {self.approach}"] if self.approach else []
-        said += [f"written by the {self.writer}"] if self.writer else []
-        return ", ".join(said) or "as the settings say"
+        """`temperature 0.6`, `as the settings say`."""
+        return "as the settings say" if self.temperature is None else f"temperature {self.temperature:g}"
 
 
 class Task(Model):
@@ -353,11 +342,11 @@ def read_words(hunks: int, unread: int) -> str:
 class Review(Model):
     """One reading of one proposal. `verdict` is derived; `stated_verdict` is what the model itself said.
 
-    `role` is the generator's for its optional reading of its own change. `reversals` say in words where this reading
-    asks for the opposite of the one before; `parts` is in how many prompts a large diff was read. `advice` says why its
-    REVISE did not send the change back; "" where it did, and for every other verdict. `block_on` is the setting by which the
-    verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time; 0 where none are set.
-    `hunks` is how many it was shown and `unread` the labels of those that it does not say it read; 0 where it did not say.
+    `role` is the generator's for its optional reading of its own change. `parts` is in how many prompts a large diff was
+    read. `advice` says why its REVISE did not send the change back; "" where it did, and for every other verdict. `block_on`
+    is the setting by which the verdict was derived. `price` is what its answers cost by the prices under `[final]` at the time;
+    0 where none are set. `hunks` is how many it was shown and `unread` the labels of those that it does not say it read; 0
+    where it did not say.
     """
 
     role: Role = Role.REVIEWER
@@ -367,7 +356,6 @@ class Review(Model):
     summary: str = ""
     findings: tuple[Finding, ...] = ()
     addressed: tuple[dict[str, Any], ...] = ()
-    reversals: tuple[str, ...] = ()
     parts: int = 1
     hunks: int = 0
     unread: tuple[str, ...] = ()
@@ -519,10 +507,9 @@ class Swap(Model):
     `failure` is the class of what went wrong ("no_memory", "port_taken", "unit_failed", "timeout", "wrong_model" …).
     `weight_bytes` are the target's weight files and `warm_bytes` how much of them stood in the page cache when the swap
     began; 0 and 0 where nobody looked. `made_by` is "outside" for a swap that was noticed, not made. `session` tells the
-    conductor's sessions apart; 0 for a swap that a command made alone. `filled_seconds` of the swap had work going on that
-    needs no GPU, -1 where nobody looked; `filled_with` is the work in seconds, added up by its kind. `seconds` are those between
-    the last answer of one model and the first answer of the other, which the canary asks for where it is on; `phases` are parts
-    of them.
+    conductor's sessions apart; 0 for a swap that a command made alone. `seconds` are those
+    between the last answer of one model and the first answer of the other, which the canary asks for where it is on; `phases`
+    are parts of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
@@ -541,30 +528,6 @@ class Swap(Model):
     warm_bytes: int = 0
     made_by: str = "navigator"
     session: int = 0
-    filled_seconds: float = -1.0
-    filled_with: dict[str, float] = {}
-
-
-class Canary(Model):
-    """A loaded server's answers to fixed questions at temperature 0, and how they compare with the reference.
-
-    `profile` is a digest of how the server says it was launched; `likeness` (0 to 1) is None without a reference. `tokens` are
-    those of questions and answers, `seconds` those of all of them. `accept_length` is None where the server counts none.
-    """
-
-    id: int = 0
-    role: Role
-    moment: CanaryMoment
-    model: str = ""
-    profile: str = ""
-    outcome: CanaryOutcome = CanaryOutcome.UNANSWERED
-    likeness: float | None = None
-    accept_length: float | None = None
-    reason: str = ""
-    answers: tuple[str, ...] = ()
-    tokens: int = 0
-    seconds: float = 0.0
-    at: str
 
 
 class Event(Model):

@@ -98,23 +98,10 @@ class Complexity(StrEnum):
     COMPLEX = "complex"
 
 
-class CanaryMoment(StrEnum):
-    """When a canary is asked: after a load, or once the server's token memory is nearly full."""
-
-    LOAD = "load"
-    KV_FULL = "kv_full"
-
-
 class CanaryOutcome(StrEnum):
-    """What a canary's answers came to, compared with the reference of the same model and profile.
+    """What a model's answers to the canary's questions came to; `unanswered`: there is nothing to judge."""
 
-    `reference`: they are the first ones and were kept as such. `same`: not a character differs. `drifted`: they differ, or
-    speculation accepts much less. `garbage`: they have nothing in common with it. `unanswered`: there is nothing to compare.
-    """
-
-    REFERENCE = "reference"
-    SAME = "same"
-    DRIFTED = "drifted"
+    WELL = "well"
     GARBAGE = "garbage"
     UNANSWERED = "unanswered"
 

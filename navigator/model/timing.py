@@ -12,12 +12,15 @@ written meanwhile. Uncertain figures carry a band: `fast` and `slow` around `mid
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 EXPERTS = 256
 CHOSEN = 8
+
+_Speed = Annotated[float, Field(gt=0)]
 
 
 def distinct_experts(tokens: int, experts: int = EXPERTS, chosen: int = CHOSEN) -> float:
@@ -37,9 +40,9 @@ class StepTimes:
         kv_share: reading one stream's cache of keys and values, as a share of the same step.
     """
 
-    load_seconds: float
-    decode: float
-    prefill: float
+    load_seconds: Annotated[float, Field(ge=0)]
+    decode: _Speed
+    prefill: _Speed
     expert_share: float = 0.0
     kv_share: float = 0.0
 
@@ -68,23 +71,7 @@ class TimingModel:
 
     def described(self) -> dict[str, Any]:
         """The assumptions as JSON; `read_timing` reads them back."""
-        return {
-            "load_seconds": self.mid.load_seconds,
-            "tokens_per_second_single_stream": self.mid.decode,
-            "prefill_tokens_per_second": self.mid.prefill,
-            "expert_share": self.mid.expert_share,
-            "kv_share_per_stream": self.mid.kv_share,
-            "experts": EXPERTS,
-            "experts_per_token": CHOSEN,
-            "band": {
-                end: {
-                    "prefill_tokens_per_second": times.prefill,
-                    "expert_share": times.expert_share,
-                    "kv_share_per_stream": times.kv_share,
-                }
-                for end, times in (("fast", self.fast), ("slow", self.slow))
-            },
-        }
+        return asdict(self)
 
     def in_words(self) -> str:
         """The assumptions in one line, for readers of a figure that is based on them."""
@@ -98,26 +85,7 @@ class TimingModel:
 
 def read_timing(value: object) -> TimingModel | None:
     """The model that a server describes; None when the description is not one."""
-    if not isinstance(value, Mapping):
-        return None
-    band = value.get("band")
-    if not isinstance(band, Mapping):
-        return None
     try:
-        mid, fast, slow = (_times(value, end) for end in (value, band["fast"], band["slow"]))
-    except (KeyError, TypeError, ValueError):
+        return TypeAdapter(TimingModel).validate_python(value)
+    except ValidationError:
         return None
-    return TimingModel(mid, fast, slow)
-
-
-def _times(value: Mapping[str, Any], end: Mapping[str, Any]) -> StepTimes:
-    times = StepTimes(
-        load_seconds=float(value["load_seconds"]),
-        decode=float(value["tokens_per_second_single_stream"]),
-        prefill=float(end["prefill_tokens_per_second"]),
-        expert_share=float(end["expert_share"]),
-        kv_share=float(end["kv_share_per_stream"]),
-    )
-    if not (times.decode > 0 and times.prefill > 0 and times.load_seconds >= 0):
-        raise ValueError("speeds have to be above zero")
-    return times

@@ -115,8 +115,8 @@ cascade's own figure. No revise rate was published; 0 until one is measured."""
 class Forecast:
     """A batch of `batch` proposals: written, one swap, reviewed, one swap back; then one round of revisions. Seconds throughout.
 
-    `swap_each` is the round trip's share of each proposal, `swap_in_each` that of the way there alone;
-    `seconds_each` is all of it, `tokens_per_second` what the session writes per second of its whole length.
+    `swap_each` is the round trip's share of each proposal, `seconds_each` all of it, `tokens_per_second` what the session
+    writes per second of its whole length.
     """
 
     batch: int
@@ -127,24 +127,8 @@ class Forecast:
     total_seconds: float
     seconds_each: float
     swap_each: float
-    swap_in_each: float
     tokens_per_second: float
     source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a swap costs each proposal if the review comes now, and if it comes when the target is reached.
-
-    `now_each` is None when nothing waits. `extra_seconds` is what reviewing now costs all that wait,
-    together, more than waiting for the target would; zero from the target on.
-    """
-
-    waiting: int
-    target: int
-    now_each: float | None
-    target_each: float
-    extra_seconds: float
 
 
 def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
@@ -168,7 +152,6 @@ def forecast(batch: int, figures: Figures = PUBLISHED) -> Forecast:
         total_seconds=total,
         seconds_each=total / batch,
         swap_each=figures.round_trip / batch,
-        swap_in_each=figures.swap_in / batch,
         tokens_per_second=batch * figures.proposal_tokens / total if total else 0.0,
         source=figures.source,
     )
@@ -192,20 +175,6 @@ def task_steps(figures: Figures, *, revisions: int = 0) -> tuple[Step, ...]:
     back = (Step("swap to the generator", figures.swap_back), Step("revise", figures.write_seconds))
     steps += (*back, *there) * revisions
     return tuple(steps)
-
-
-def price(waiting: int, target: int, figures: Figures = PUBLISHED) -> Price:
-    """What reviewing now costs against waiting until `target` proposals share the swap.
-
-    Raises:
-        UsageError: the target is not positive.
-    """
-    _require_items(target)
-    at_target = figures.round_trip / target
-    if waiting <= 0:
-        return Price(0, target, None, at_target, 0.0)
-    extra = max(0.0, figures.round_trip - waiting * at_target)
-    return Price(waiting, target, figures.round_trip / waiting, at_target, extra)
 
 
 @dataclass(frozen=True, slots=True)

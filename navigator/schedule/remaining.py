@@ -17,7 +17,7 @@ from navigator.model.snapshot import BatchRules, TaskView
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 from navigator.schedule.forecast import Figures
-from navigator.schedule.session import Job, Request, Session, SimulatedMachine
+from navigator.schedule.session import Job, Session, SimulatedMachine
 from navigator.schedule.view import role_of, written_by
 
 MOST_TASKS = 100
@@ -193,9 +193,7 @@ def _continued(
         moment += (scale - 1) * max(0.0, moment - once)
         ends[task.project_id] = max(ends.get(task.project_id, 0.0), moment)
     tokens = sum(
-        write.tokens
-        for task, job in zip(tasks, jobs, strict=True)
-        for write in job.writes[_has_proposal(task) :]
+        tokens for task, job in zip(tasks, jobs, strict=True) for tokens in job.writes[_has_proposal(task) :]
     )
     revisions = sum(len(job.writes) - 1 for job in jobs)
     return _Drawn(max(ends.values()), ends, session.swaps, revisions, tokens)
@@ -245,8 +243,8 @@ def _job(
         id=task.id,
         project=task.project_id,
         arrival=min(0.0, task.since - now),
-        writes=tuple(Request(0.0, size * figures.proposal_tokens) for size in sizes[::2]),
-        reviews=tuple(Request(0.0, size * figures.review_tokens) for size in sizes[1::2]) if reviewed else (),
+        writes=tuple(size * figures.proposal_tokens for size in sizes[::2]),
+        reviews=tuple(size * figures.review_tokens for size in sizes[1::2]) if reviewed else (),
         checks=(plan.check_seconds if tested else 0.0,) * rounds,
         # A task can be past the last round where `revisions` was lowered since.
         repairs=frozenset(

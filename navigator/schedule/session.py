@@ -27,15 +27,7 @@ S = TaskState
 _BEGINS_AS = {S.GENERATING: S.QUEUED, S.REVIEWING: S.AWAITING_REVIEW}
 """Where a session that begins in the middle puts what a stage holds: a request under way begins anew."""
 
-_DONE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One model call: uncached prompt tokens, and tokens of the answer."""
-
-    prompt_tokens: float
-    tokens: float
+_DONE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class Job:
 
     Attributes:
         arrival: second from which it is in `state`; before 0 where the session begins in the middle.
-        writes: one request per round that will be written, the first proposal first.
+        writes: tokens of each round's answer that will be written, the first proposal first.
         reviews: one per round; the last one approves, or is the last that is allowed. None for a report, which nobody reviews.
         checks: seconds that the checks of each round take.
         repairs: rounds whose checks fail once, and whose repair is written again.
@@ -53,8 +45,8 @@ class Job:
     id: str
     project: int
     arrival: float
-    writes: tuple[Request, ...]
-    reviews: tuple[Request, ...]
+    writes: tuple[float, ...]
+    reviews: tuple[float, ...]
     checks: tuple[float, ...]
     repairs: frozenset[int] = frozenset()
     priority: int = 0
@@ -82,49 +74,34 @@ class SimulatedMachine:
     seed: int = 0
 
 
-@dataclass(slots=True)
-class _Stream:
-    key: str
-    reading: float
-    tokens: float
-
-
 @dataclass
 class SimulatedCard:
-    """One model on one GPU, as `model.timing` says: prompts are read one after the other, answers grow together."""
+    """One model on one GPU, as `model.timing` says: answers grow together. Reading prompts takes no time of its own."""
 
     times: StepTimes
-    _streams: list[_Stream] = field(default_factory=list)
+    _left: dict[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self._streams)
+        return len(self._left)
 
-    def add(self, key: str, request: Request) -> None:
-        """Send a request."""
-        reading = self.times.read_seconds(int(request.prompt_tokens))
-        self._streams.append(_Stream(key, reading, request.tokens))
+    def add(self, key: str, tokens: float) -> None:
+        """Send a request whose answer has so many tokens."""
+        self._left[key] = tokens
 
     def next_event(self) -> float:
-        """Seconds until a prompt is read or an answer ends; infinity when idle."""
-        if (reading := self._reading()) is not None:
-            return reading.reading
-        step = self.times.step_seconds(len(self._streams)) if self._streams else 0.0
-        return min((stream.tokens * step for stream in self._streams), default=math.inf)
+        """Seconds until an answer ends; infinity when idle."""
+        return min(self._left.values()) * self.times.step_seconds(len(self._left)) if self._left else math.inf
 
     def advance(self, seconds: float) -> list[str]:
         """Let at most `next_event` seconds pass; returns the keys of the answers that ended."""
-        if (reading := self._reading()) is not None:
-            reading.reading -= seconds
-        elif self._streams:
-            written = seconds / self.times.step_seconds(len(self._streams))
-            for stream in self._streams:
-                stream.tokens -= written
-        ended = [stream.key for stream in self._streams if stream.reading <= _DONE and stream.tokens <= 1e-6]
-        self._streams = [stream for stream in self._streams if stream.key not in ended]
+        if not self._left:
+            return []
+        written = seconds / self.times.step_seconds(len(self._left))
+        self._left = {key: tokens - written for key, tokens in self._left.items()}
+        ended = [key for key, tokens in self._left.items() if tokens <= _DONE]
+        for key in ended:
+            del self._left[key]
         return ended
-
-    def _reading(self) -> _Stream | None:
-        return next((stream for stream in self._streams if stream.reading > _DONE), None)
 
 
 @dataclass(slots=True)

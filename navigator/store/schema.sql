@@ -118,7 +118,6 @@ CREATE TABLE reviews (
     model TEXT NOT NULL DEFAULT '',
     usage TEXT NOT NULL DEFAULT '{}',
     at TEXT NOT NULL,
-    reversals TEXT NOT NULL DEFAULT '[]',
     parts INTEGER NOT NULL DEFAULT 1 CHECK (parts >= 1),
     asked INTEGER NOT NULL DEFAULT 0,
     met INTEGER NOT NULL DEFAULT 0,
@@ -202,10 +201,7 @@ CREATE TABLE swaps (
     warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0),
     made_by TEXT NOT NULL DEFAULT 'navigator' CHECK (made_by IN ('navigator', 'outside')),
     -- The conductor's session a swap was made in: a round trip is a pair within one.
-    session INTEGER NOT NULL DEFAULT 0,
-    -- What ran while models were swapped; -1 where it is not known.
-    filled_seconds REAL NOT NULL DEFAULT -1,
-    filled_with TEXT NOT NULL DEFAULT '{}'
+    session INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE edit_failures (
@@ -464,23 +460,6 @@ CREATE TABLE precedents (
 ) STRICT;
 CREATE INDEX reviews_price ON reviews (at, price) WHERE price > 0;
 
--- What a server answered to the same questions after each load.
-CREATE TABLE canaries (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    role TEXT NOT NULL CHECK (role IN ('generator', 'reviewer')),
-    moment TEXT NOT NULL CHECK (moment IN ($CanaryMoment)),
-    model TEXT NOT NULL,
-    profile TEXT NOT NULL,
-    outcome TEXT NOT NULL CHECK (outcome IN ($CanaryOutcome)),
-    likeness REAL,
-    accept_length REAL,
-    reason TEXT NOT NULL DEFAULT '',
-    answers TEXT NOT NULL DEFAULT '[]',
-    tokens INTEGER NOT NULL DEFAULT 0 CHECK (tokens >= 0),
-    seconds REAL NOT NULL DEFAULT 0 CHECK (seconds >= 0),
-    at TEXT NOT NULL
-) STRICT;
-CREATE INDEX canaries_reference ON canaries (role, model, profile) WHERE outcome = 'reference';
 CREATE INDEX tasks_head ON tasks (project_id, head) WHERE head <> '';
 
 -- What a model asked to be shown before it answered. Words are free text: a new kind of look changes nothing here.

@@ -141,7 +141,7 @@ RANK = {"num_running_reqs": 3, "num_waiting_reqs": 2, "token_usage": 0.5}
         ("sglang", {"loads": refuse(200, {"loads": [{"num_running_reqs": "x"}]})}, Load(0, 0)),
         ("sglang", {"loads": refuse(200, {"loads": 7})}, None),
         ("sglang", {}, None),
-        ("vllm", {"load": refuse(200, {"server_load": 4})}, Load(4, 0, queue_told=False)),
+        ("vllm", {"load": refuse(200, {"server_load": 4})}, Load(4, 0)),
         ("vllm", {}, None),
         (
             "llamacpp",

@@ -19,12 +19,10 @@ from navigator.swap.read_ahead import ReadAhead, ReadLimits
 SIZE = 24 * MIB
 
 
-@pytest.fixture
-def weights(tmp_path: Path) -> list[Path]:
-    """Two weight files that really lie on a disk and are not in the cache."""
-    files = [tmp_path / f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+def cold(files: list[Path], size: int) -> list[Path]:
+    """Weight files that really lie on a disk and are not in the cache."""
     for path in files:
-        path.write_bytes(os.urandom(SIZE))
+        path.write_bytes(os.urandom(size))
     for path in files:
         with path.open("rb") as file:
             os.fsync(file.fileno())
@@ -32,6 +30,11 @@ def weights(tmp_path: Path) -> list[Path]:
     if page_cache.residency(files).resident:
         pytest.skip("page cache: this file system does not empty it when asked")
     return files
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> list[Path]:
+    return cold([tmp_path / f"model-0000{number}-of-00002.safetensors" for number in (1, 2)], SIZE)
 
 
 def reader(files: list[Path], **limits: int) -> ReadAhead:

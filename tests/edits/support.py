@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from navigator.edits.apply import Applied, apply_answer
 from navigator.edits.parser import parse_answer
@@ -44,6 +47,28 @@ class Case:
 
     def __str__(self) -> str:
         return self.name
+
+
+def read_cases() -> list[Case]:
+    """Those of `cases.toml`."""
+    held = tomllib.loads(Path(__file__).with_name("cases.toml").read_text(encoding="utf-8"))["case"]
+    return [
+        Case(
+            entry["name"],
+            entry["answer"],
+            _contents(entry.get("files", {})),
+            _contents(entry.get("after", {})) | dict.fromkeys(entry.get("gone", ())),
+            **{key: tuple(entry[key]) for key in ("rungs", "codes", "says") if key in entry},
+            **{key: entry[key] for key in ("marker", "modes") if key in entry},
+        )
+        for entry in held
+    ]
+
+
+def _contents(files: dict[str, Any]) -> dict[str, Any]:
+    return {
+        path: bytes.fromhex(held["hex"]) if isinstance(held, dict) else held for path, held in files.items()
+    }
 
 
 def tree(files: Mapping[str, str | bytes], modes: Mapping[str, str] | None = None) -> Tree:

@@ -98,84 +98,6 @@ def test_no_block_reaches_an_unsafe_path(path: str, kind: str) -> None:
     check(Case("", answers[kind], {"a": "x\n", path: "x\n"}, codes=("UNKNOWN_PATH",)))
 
 
-LINK, MODULE = "120000", "160000"
-KINDS = [
-    Case(
-        "edit a link",
-        edit("l", "x", "y"),
-        {"l": "x"},
-        modes={"l": LINK},
-        codes=("UNKNOWN_PATH",),
-        says=("symbolic link",),
-    ),
-    Case("replace a link", whole("l", "y"), {"l": "x"}, modes={"l": LINK}, codes=("UNKNOWN_PATH",)),
-    Case("delete a link", delete("l"), {"l": "x"}, modes={"l": LINK}, codes=("UNKNOWN_PATH",)),
-    Case("rename a link", rename("l", "m"), {"l": "x"}, modes={"l": LINK}, codes=("UNKNOWN_PATH",)),
-    Case(
-        "rename onto a link",
-        rename("a", "l"),
-        {"a": "", "l": "x"},
-        modes={"l": LINK},
-        codes=("ALREADY_EXISTS",),
-    ),
-    Case(
-        "a new file through a link",
-        edit("l/x", "", "y"),
-        {"l": "/etc"},
-        modes={"l": LINK},
-        codes=("UNKNOWN_PATH",),
-        says=("leads through", "symbolic link"),
-    ),
-    Case(
-        "rename through a link",
-        rename("a", "d/l/x"),
-        {"a": "", "d/l": "x"},
-        modes={"d/l": LINK},
-        codes=("UNKNOWN_PATH",),
-    ),
-    Case(
-        "edit a submodule",
-        edit("m", "x", "y"),
-        {},
-        modes={"m": MODULE},
-        codes=("UNKNOWN_PATH",),
-        says=("submodule",),
-    ),
-    Case("a new file in a submodule", edit("m/x", "", "y"), {}, modes={"m": MODULE}, codes=("UNKNOWN_PATH",)),
-    Case(
-        "a folder by its mode",
-        edit("d", "", "y"),
-        {"d/x": ""},
-        modes={"d": "040000"},
-        codes=("UNKNOWN_PATH",),
-    ),
-    Case(
-        "a folder by its files",
-        edit("d", "", "y"),
-        {"d/x": ""},
-        codes=("UNKNOWN_PATH",),
-        says=("is a folder",),
-    ),
-    Case("below a file", edit("a/b", "", "y"), {"a": "x\n"}, codes=("UNKNOWN_PATH",), says=("is a file",)),
-    Case("below a new file", edit("a", "", "x") + edit("a/b", "", "y"), {}, codes=("UNKNOWN_PATH",)),
-    Case(
-        "only the case differs",
-        edit("readme.md", "", "y"),
-        {"README.md": "x\n"},
-        codes=("UNKNOWN_PATH",),
-        says=("README.md",),
-    ),
-    Case("binary", edit("b", "x", "y"), {"b": b"x\n\0"}, codes=("UNKNOWN_PATH",), says=("binary",)),
-    Case("binary WHOLE", whole("b", "y"), {"b": b"\0"}, codes=("UNKNOWN_PATH",)),
-    Case(
-        "UTF-16",
-        edit("b", "x", "y"),
-        {"b": "x\n".encode("utf-16")},
-        codes=("UNKNOWN_PATH",),
-        says=("binary",),
-    ),
-    Case("UTF-16 without a NUL", edit("b", "x", "y"), {"b": b"\xff\xfe\x2c\x4e"}, codes=("UNKNOWN_PATH",)),
-]
 DOUBTFUL = [
     "Here is the new file:",
     "I add a test.",
@@ -187,11 +109,6 @@ DOUBTFUL = [
     "n.py?",
     "a | b",
 ]
-
-
-@pytest.mark.parametrize("case", KINDS, ids=str)
-def test_what_is_no_plain_file(case: Case) -> None:
-    check(case)
 
 
 @pytest.mark.parametrize("line", DOUBTFUL)

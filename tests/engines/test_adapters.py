@@ -5,10 +5,7 @@ The adapters are random, so what they write means nothing; but it differs from t
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +23,6 @@ from tests.engines.conftest import ready, settings_for
 from tests.engines.llama import ALIAS, Server, llama_server
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, environment_of, queue, repo  # noqa: F401
 from tests.git.world import fingerprint
-from tests.journey.support import git, make_repository
-from tests.lab.test_compare import TASKS, right, suite_for, text_of, wrong
-from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 
@@ -121,43 +115,3 @@ def test_the_loop_works_with_an_adapter_for_each_role(
         proposal["review"]["self_review"] for proposal in proposals
     )  # one base model read its own work
     assert fingerprint(repo) == before
-
-
-def wait_for(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
-
-
-@needs_sandbox
-@pytest.mark.sandbox
-def test_the_exam_asks_the_readers_adapter_and_swaps_nothing(tmp_path: Path, adapted: Server) -> None:
-    start = {f"m{number}.py": wrong(number).encode() for number in range(TASKS)}
-    (tmp_path / "code").mkdir()
-    code = make_repository(tmp_path / "code", start | {"test_none.py": b"import unittest\n"})
-    for number in range(TASKS):
-        (code / f"m{number}.py").write_text(right(number))
-        (code / f"test_m{number}.py").write_text(suite_for(number))
-        git(code, "add", "--all")
-        git(code, "commit", "--quiet", "-m", text_of(number))
-    navigator = configured(
-        tmp_path, adapted.url, AN_EDIT, SHORT_STRINGS, names=NAMES, strategy='strategy = "adapter"'
-    )
-    navigator("project", "add", str(code), "--name", "code", "--check", "python3 -m unittest")
-    navigator("exam", "prepare", "code")
-    with subprocess.Popen(
-        [sys.executable, "-m", "navigator", "run"],
-        env=environment_of(tmp_path),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as conductor:
-        try:
-            wait_for(lambda: navigator("status")["conductor"] is not None)
-            assert navigator("exam", "run", "--items", "4")["loaded"]
-            wait_for(lambda: navigator("exam", "show")["items"] == 4)
-        finally:
-            conductor.terminate()
-    shown = navigator("exam", "show")
-    assert (shown["model"], shown["faulty"]["n"] + shown["clean"]["n"]) == ("read", 4)
-    assert navigator("swap", "log")["swaps"] == []

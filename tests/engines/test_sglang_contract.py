@@ -10,12 +10,8 @@ import asyncio
 import contextlib
 import json
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -377,63 +373,3 @@ async def test_an_abort_ends_a_request_in_order(real: Server, stream: bool, ever
     assert ours == theirs
     assert "finish abort" in theirs["answer"].get("order", ["finish abort"])
     assert theirs["answer"].get("finish", ["abort"]) == ["abort"]
-
-
-@contextlib.contextmanager
-def rehearsal_process() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A rehearsal as a process of its own; its address is known, the model not yet loaded."""
-    command = [sys.executable, "-m", "tests.scripted", "--role", "generator", "--time-scale", "0.2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{json.loads(process.stdout.readline())['port']}", process
-        finally:
-            process.kill()
-
-
-async def drained(url: str, process: subprocess.Popen[bytes], body: dict[str, Any]) -> dict[str, Any]:
-    """What SIGTERM comes to while a stream is under way."""
-    async with client_for(url) as client:
-        request = asyncio.create_task(client.post("/v1/chat/completions", json={**body, "stream": True}))
-        await running(client)
-        process.send_signal(signal.SIGTERM)
-        while (await client.get("/ready")).status_code == 200:
-            await asyncio.sleep(0.01)
-        health = (await client.get("/health")).status_code
-        late = await client.post("/v1/chat/completions", json={"messages": HELLO, "max_tokens": 2})
-        unfinished = not request.done()
-        answer = await request
-    return {
-        "health": health,
-        "late": late.status_code,
-        "late came during the drain": unfinished,
-        "ends": described_stream(answer.content)["order"][-1],
-        "exit": await asyncio.to_thread(process.wait, 60),
-    }
-
-
-def reported(files: int) -> dict[str, Any]:
-    """A task whose answer takes the rehearsal some thousand tokens: a report on many files."""
-    key = "0123456789ab"
-    shown = "".join(
-        f'[[begin file {key} {{"path": "folder/module_{n}.py"}}]]\npass\n[[end file {key}]]\n'
-        for n in range(files)
-    )
-    user = f'{shown}[[begin task {key} {{"kind": "docs"}}]]\nWhat is there?\n[[end task {key}]]'
-    return {"messages": [{"role": "system", "content": f"key {key}"}, {"role": "user", "content": user}]}
-
-
-async def test_sigterm_drains_without_a_deadline_and_takes_new_requests(tmp_path: Path) -> None:
-    if reason := missing():
-        pytest.skip(reason)
-    with sglang_server(tmp_path) as real:
-        theirs = await drained(real.url, real.process, {**LONG, "max_tokens": 300})
-    with rehearsal_process() as (url, process):
-        async with client_for(url) as client:
-            while (await client.get("/health")).status_code != 200:
-                await asyncio.sleep(0.05)
-        ours = await drained(url, process, reported(files=240))
-    assert ours == theirs
-    assert ours == {
-        "health": 503, "late": 200, "late came during the drain": True, "ends": "[DONE]", "exit": 0,
-    }  # fmt: skip

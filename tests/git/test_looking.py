@@ -142,7 +142,6 @@ def test_an_edit_beside_a_look_is_an_edit_and_a_path_above_a_block_is_kept() -> 
     assert not answer.asks_to_look
     assert answer.looks == ("read a.py",)
     assert parse_answer("<<<<<<< LOOK\nread a.py").asks_to_look
-    assert parse_answer("TOO_LARGE: by folder").too_large == "by folder"
 
 
 def test_lines_are_shown_once(map_of: RepoMap) -> None:

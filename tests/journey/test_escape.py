@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -139,7 +140,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
     with speaking(Models(write, read)) as models:
         desk = Desk.make(folder / "desk", models.settings)
-        desk.run("project", "add", str(repository), "--name", "code")
+        desk.read("project", "add", str(repository), "--name", "code")
         queue = folder / "tasks.toml"
         queue.write_text(
             toml_of(
@@ -147,15 +148,15 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             ),
             encoding="utf-8",
         )
-        desk.run("task", "add", "--from", str(queue))
+        desk.read("task", "add", "--from", str(queue))
         before = around(folder)
         desk.run("run", "--until", "idle", codes=(0, 1))
     tasks = {
         re.search(r"<([\w-]+)>", task["text"])[1]: task  # type: ignore[index]
-        for task in desk.json("task", "list")["tasks"]
+        for task in json.loads(desk.read("task", "list", "--json"))["tasks"]
     }
     after = around(folder)
-    desk.run("approve", "--all-reviewed", "--include-unseen", "--yes", codes=(0, 1))
+    desk.read("approve", "--all-reviewed", "--include-unseen", "--yes", codes=(0, 1))
     yield Scene(desk, repository, before, after, tasks)
 
 
@@ -216,9 +217,8 @@ def test_no_character_that_a_terminal_obeys_gets_there_raw(scene: Scene) -> None
     ]
     commands += [("approve", "--all-reviewed", "--include-unseen", "--yes")]
     for words in commands:
-        said = scene.desk.run(*words, codes=(0, 1))
-        assert obeyed(said.stdout.decode() + said.stderr.decode()) == [], words
-    assert "U+202E" in scene.desk.run("diff", made["content"][0].id).stdout.decode()
+        assert obeyed(scene.desk.read(*words, codes=(0, 1))) == [], words
+    assert "U+202E" in scene.desk.read("diff", made["content"][0].id)
 
 
 def obeyed(text: str) -> list[str]:

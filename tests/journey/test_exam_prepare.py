@@ -180,7 +180,7 @@ def test_the_bound_on_time_ends_it_and_a_removed_project_has_no_items(room: Prov
     room.act("project.remove", names=["code"])
     assert room.items() == []
     assert {item.retired for item in room.items(retired=True)} == {"its project was removed"}
-    assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 2
+    assert json.loads(room.desk.read("gc", "--json"))["exam_items"] == 2
 
 
 @needs_sandbox
@@ -275,7 +275,7 @@ def test_a_crash_before_the_rows_leaves_trees_that_gc_drops(room: ProvingRoom) -
         private = deps.private(deps.reader.project("code"))
         item = of(room.items(), ExamSource.REVERSED_FIX)
         private.keep("exam-left-by-a-crash", item.tree, item.base_commit)
-    assert json.loads(room.desk.run("gc", "--json").stdout)["exam_items"] == 1
+    assert json.loads(room.desk.read("gc", "--json"))["exam_items"] == 1
     with room.world() as deps:
         held = deps.private(deps.reader.project("code")).kept()
     assert set(held) == {keep_name(item.origin) for item in room.items()}

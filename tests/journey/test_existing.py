@@ -19,7 +19,6 @@ from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskSt
 from navigator.sheet.marks import facts_of
 from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.sheet.statistics.revise_rate import rate_tables
-from tests.cli.conftest import Command
 from tests.git.world import fingerprint
 from tests.journey.room import Room, edit, text_of
 from tests.journey.scripted_models import approval, objection
@@ -92,8 +91,8 @@ def test_fail_on_tells_clean_from_not_settled(room: Room, said: str, code: int) 
     review(room)
     room.models.read = lambda messages: said
     room.work()
-    done = Command(room.paths.root, room.config).run("review", "code", "--fail-on", "major", code=code)
-    assert ("its quote is nowhere in what the reviewer was shown" in done.stdout) == ("+ 7" in said)
+    told = room.desk.read("review", "code", "--fail-on", "major", codes=(code,))
+    assert ("its quote is nowhere in what the reviewer was shown" in told) == ("+ 7" in said)
 
 
 def test_a_fix_is_written_on_the_branch_and_lands_beside_it(room: Room) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -195,46 +194,6 @@ def test_what_is_stored_is_not_asked_again(far: Room, monkeypatch: pytest.Monkey
     )
     assert far.task(task).state is TaskState.AWAITING_APPROVAL
     assert [one.turn for one in far.read().looks(task)] == [1, 1, 2, 2]
-
-
-def test_a_task_that_is_too_large_becomes_tasks_to_choose_from(far: Room) -> None:
-    part = {
-        "title": "Triple the rate",
-        "text": "RATE is 2 and shall be 6.",
-        "kind": "implement",
-        "complexity": "simple",
-        "files": ["lib/far.py"],
-        "new_files": [],
-        "why": "One place.",
-        "evidence": {"path": "lib/use.py", "line": 5, "quote": "    return RATE * x"},
-    }
-    answers = iter(
-        [
-            look("read lib/use.py"),
-            "TOO_LARGE: one task for each folder",
-            "no list",
-            json.dumps({"suggestions": [part]}),
-        ]
-    )
-    far.models.write = lambda messages: next(answers)
-    task = queue(far)
-    far.work()
-    ended = far.task(task)
-    assert (ended.state, ended.reason) == (TaskState.AWAITING_APPROVAL, "1 suggestion")
-    assert ended.report.startswith(
-        "The task is too large for one change: one task for each folder\n\n# 1 suggestion"
-    )
-    assert not far.proposals()
-    assert [one.quote_path for one in far.read().suggestions(task)] == ["lib/use.py"]
-    assert turns(far.models.written[-1]) == 1, "the division is asked for where the looks are"
-    assert [call.outcome for call in far.read().calls(task_id=task)] == [
-        "looked",
-        "too_large",
-        "refused",
-        "ok",
-    ]
-    made = far.act("suggestions", task=task, ranks=[1])["tasks"]
-    assert far.task(made[0]["id"]).files == ("lib/far.py",)
 
 
 def test_a_reviewer_may_look_at_the_proposed_tree_where_the_settings_say_so(far: Room) -> None:

@@ -11,19 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
-from navigator.engine.client import request
-from navigator.engine.measuring import COMPLETE, ENDED, NEW_WORK
-from navigator.model.errors import Conflict
-from navigator.model.states import TaskState
+from navigator.cli.swap_measure import COMPLETE
 from tests.journey.room import Room
-from tests.journey.scripted_models import Models
 from tests.journey.support import PATIENCE
-from tests.journey.swaps import asked, room_queue, swapping, until
-
-
-@pytest.fixture
-def models(swapped: Room) -> Models:
-    return swapped.models
+from tests.journey.swaps import asked, staying, swapping, until
 
 
 @pytest.fixture
@@ -35,48 +26,24 @@ def run(*words: str, catch: bool = True) -> Result:
     return CliRunner().invoke(cli, list(words), catch_exceptions=catch)
 
 
-def ended(room: Room) -> list[dict[str, Any]]:
-    return [event.data for event in room.read().events(0, limit=100_000) if event.kind == ENDED]
+def test_it_is_refused_while_a_task_waits_or_a_conductor_runs(room: Room) -> None:
+    def meanwhile(ask: Any) -> None:
+        until(lambda: ask("status")["resident"] == "generator", "the generator")
+        done = run("swap", "measure", "--yes", "-n", "2")
+        assert (done.exit_code, "A conductor is running" in str(done.exception)) == (1, True)
 
-
-def test_new_work_ends_it_and_is_not_begun(room: Room, tmp_path: Path) -> None:
-    first, go_on = tmp_path / "first", tmp_path / "go_on"
-    swapping(
-        tmp_path,
-        f'echo "$1" > loaded; [ "$1" = reviewer ] && touch "{first}" && while [ ! -e "{go_on}" ]; do sleep 0.02; done; true',
-    )
-    child = room.desk.start("swap", "measure", "-n", "30", "--yes")
-    until(first.exists, "the first swap")
-    with pytest.raises(Conflict):
-        run("swap", "measure", "--yes", "-n", "2", catch=False)
-    task = room_queue(lambda op, **args: request(room.paths.socket, op, args, timeout=30))
-    go_on.touch()
-    child.communicate(timeout=PATIENCE)
-    assert ended(room) == [{"reason": NEW_WORK, "swaps": 1}]
-    assert asked(tmp_path)[0] == "reviewer"
-    assert room.task(task).state is TaskState.QUEUED
-
-
-def test_it_is_refused_while_a_task_waits(room: Room) -> None:
+    staying(room, meanwhile)
     room.queue("another", files=[])
-    with pytest.raises(Conflict, match="1 task waits or runs"):
-        run("swap", "measure", "--yes", "-n", "2", catch=False)
-
-
-def test_a_model_that_a_person_asks_for_meanwhile_stays(room: Room, tmp_path: Path) -> None:
-    child = room.desk.start("swap", "measure", "-n", "1000", "--yes")
-    until(lambda: len(asked(tmp_path)) >= 2, "the second swap")
-    request(room.paths.socket, "conduct", {"do": "swap", "role": "reviewer"}, timeout=30)
-    out, _ = child.communicate(timeout=PATIENCE)
-    assert b"Ended: you asked for a model." in out
-    assert asked(tmp_path)[-1] == "reviewer"
+    done = run("swap", "measure", "--yes", "-n", "2")
+    assert (done.exit_code, "1 task waits" in str(done.exception)) == (1, True)
 
 
 def test_a_swap_that_fails_ends_it(room: Room, tmp_path: Path) -> None:
     swapping(tmp_path, '[ "$1" = reviewer ] && echo "CUDA out of memory" >&2 && exit 1; echo "$1" > loaded')
-    assert run("swap", "measure", "--yes", "-n", "3").exit_code == 1
-    (data,) = ended(room)
-    assert "out of memory" in data["reason"] and data["swaps"] == 1
+    done = run("swap", "measure", "--yes", "-n", "3", "--json")
+    document = json.loads(done.stdout)
+    assert (done.exit_code, document["swaps"], document["resident"]) == (1, 1, "generator")
+    assert "out of memory" in document["ended"]
 
 
 def test_the_command_measures_alone_and_prints_the_round_trip(room: Room, tmp_path: Path) -> None:

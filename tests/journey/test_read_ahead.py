@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from navigator.swap import page_cache, strategy_class
 from navigator.swap.base import PhaseLog, SwapStrategy
 from navigator.swap.page_cache import MIB
 from navigator.swap.read_ahead import ReadLimits
+from tests.client.test_read_ahead import cold
 
 SIZE = 16 * MIB
 
@@ -49,12 +49,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The reviewer's two weight files, cold, and settings that name their folder."""
     folder = tmp_path / "reviewer"
     folder.mkdir()
-    files = [folder / f"model-{number}.safetensors" for number in (1, 2)]
-    for path in files:
-        path.write_bytes(os.urandom(SIZE))
-    page_cache.forget(files)
-    if page_cache.residency(files).resident:
-        pytest.skip("page cache: this file system does not empty it when asked")
+    files = cold([folder / f"model-{number}.safetensors" for number in (1, 2)], SIZE)
     config = tmp_path / "config.toml"
     config.write_text(f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n')
     monkeypatch.setattr(swapping, "ReadLimits", lambda: ReadLimits(0, 0, 0))

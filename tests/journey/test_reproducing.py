@@ -117,7 +117,7 @@ def test_a_regression_that_is_still_there_is_a_failed_check(room: Room) -> None:
     assert check.outcome is CheckOutcome.FAILED and "fails" in check.detail
     made = findings(room, task)[0].reproduction
     assert made is not None and made.revised is RevisedOutcome.FAILS
-    with pytest.raises(Conflict, match="the tests of its findings fail on it"):
+    with pytest.raises(Conflict, match="no test of an earlier finding passes on it"):
         room.act("tests.keep", proposal=second.id)
 
 

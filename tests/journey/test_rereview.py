@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.journey.reviewing.grounding import Shown, UnreadableReview, derive_verdict, ground, read_review
-from navigator.journey.reviewing.rereview import reversals, second_findings
+from navigator.journey.reviewing.rereview import second_findings
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Severity, Verdict
 from tests.git.differing import difference
@@ -143,54 +143,3 @@ def test_numbers_that_an_answer_lacks_are_taken_from_the_order() -> None:
     for unclear in (said[:1], [said[0], said[1] | {"finding": 2}]):
         with pytest.raises(UnreadableReview, match="without the number"):
             read_review(answer(verdict="APPROVE", addressed=unclear), asked=(2, 5))
-
-
-# Reversals
-
-
-def noted(made: Finding, *earlier: Finding, before: bytes = FIRST, now: bytes = SECOND) -> tuple[str, ...]:
-    return reversals([made], earlier, difference({"io.py": before}, {"io.py": now}, context=0), round=1)
-
-
-def grounded(quote: str, now: bytes = SECOND, **changes: Any) -> Finding:
-    raw = read_review(answer(about(quote, **changes)))
-    (made,) = ground(raw, shown(now))
-    assert made.anchored
-    return made
-
-
-def test_objecting_to_the_line_that_answers_a_finding_is_a_reversal() -> None:
-    (said,) = noted(grounded("    except FileNotFoundError:", message="Other errors get out."), ASKED)
-    assert said.startswith(
-        "Round 1 objects to `except FileNotFoundError:` (io.py:4), which the revision wrote to answer"
-    )
-    assert "finding 1 of round 0: Every error is hidden" in said
-
-
-def test_objecting_to_a_line_that_no_finding_asked_about_is_none() -> None:
-    assert noted(grounded("        return None"), ASKED) == ()
-
-
-def test_missing_a_line_that_was_to_go_is_a_reversal() -> None:
-    """Round 0 called a kept line wrong, the revision took it away, and now it is missed."""
-    kept = ASKED.model_copy(
-        update={"line": 9, "quote": "    handle.close()", "message": "It may be closed twice."}
-    )
-    now = FIRST.replace(b"    handle.close()\n", b"    pass\n")
-    (said,) = noted(grounded("    handle.close()", now, hunk="H1"), kept, now=now)
-    assert "which the revision took away to answer finding 1" in said
-
-
-def test_objecting_to_what_a_findings_words_asked_for_is_a_reversal() -> None:
-    """The finding quotes another line; its words name the code that the revision then wrote."""
-    worded = ASKED.model_copy(
-        update={"line": 1, "quote": "def load(path):", "message": "Say `except FileNotFoundError` there."}
-    )
-    (said,) = noted(grounded("    except FileNotFoundError:"), worded)
-    assert "which was asked for by finding 1" in said
-
-
-def test_repeating_a_finding_that_is_not_met_is_no_reversal() -> None:
-    changed = FIRST.replace(b"except Exception:", b"except Exception as error:")
-    made = grounded("    except Exception as error:", changed, message=ASKED.message)
-    assert noted(made, ASKED, now=changed) == ()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,10 @@ def fates(bench: LandingBench) -> dict[str, tuple[str, str, str]]:
     return stored(bench)
 
 
+def landed_page(bench: LandingBench) -> Any:
+    return json.loads(bench.desk.read("stats", "outcomes", "--json"))["landed"]
+
+
 def stored(bench: LandingBench) -> dict[str, tuple[str, str, str]]:
     with bench.desk.reading() as store:
         rows = store.export_rows("fates")
@@ -40,7 +46,7 @@ def test_commits_on_the_current_branch(tmp_path: Path, monkeypatch: pytest.Monke
     git(bench.repository, "revert", "--no-edit", landed[reverted])
     assert fates(bench) == {kept: ("kept", "", ""), reverted: ("reverted", "named", "")}
     assert waiting not in landed
-    found = bench.desk.json("stats", "outcomes")["landed"]
+    found = landed_page(bench)
     reverted = found["rows"][0]["reverted"]
     assert (reverted["k"], reverted["n"]) == (2, 3)
     # The one that was reverted is not looked for again; the other one is, from its last look on.
@@ -91,14 +97,14 @@ def test_a_repository_that_is_gone_or_another_one_is_not_known(
     assert fates(bench) == {bench.waiting[0]: ("unknown", "", "the repository is not at its path")}
     make_repository(bench.repository, {"other.txt": b"another history\n"})
     assert fates(bench) == {bench.waiting[0]: ("unknown", "", "the repository could not be read")}
-    found = bench.desk.json("stats", "outcomes")["landed"]
+    found = landed_page(bench)
     assert (found["rows"], found["unknown"]) == ([], 1)
 
 
 def test_the_command_looks_only_when_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=1)
     git(bench.repository, "revert", "--no-edit", bench.approve(bench.waiting[0])["commit"])
-    assert bench.desk.json("stats", "outcomes")["landed"]["unknown"] == 1
+    assert landed_page(bench)["unknown"] == 1
     done = bench.desk.run("stats", "outcomes", "--look")
     assert b"code 1 landed commit looked for: 1 reverted, 0 not known." in done.stderr
     assert b"all 1 of 1" in done.stdout

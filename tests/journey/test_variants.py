@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from navigator.figures.rates import revise_rate
-from navigator.journey.variations import APPROACH, Vary, variations
+from navigator.journey.choosing import variations
 from navigator.model.errors import UsageError
 from navigator.model.snapshot import AskExam, ReviewTask, SchedulerSnapshot, SwapTo, TaskView
 from navigator.model.states import LandingState, Role, TaskState
@@ -124,31 +124,12 @@ def test_the_same_change_twice_is_put_away_before_its_review(room: Room, models:
     assert f"the same change as variant 1, {first}" in room.task(second).reason
 
 
-def test_by_prompt_the_first_is_asked_as_usual_and_the_others_are_told_how(
-    room: Room, models: Models
-) -> None:
-    queue(room, 3, vary="prompt")
-    room.work()
-    asked = [text_of(messages) for messages in models.written]
-    approaches = [
-        text.rpartition("Approach: ")[2].partition(".")[0] for text in asked if "Approach: " in text
-    ]
-    assert len(asked) == 3 and sorted(approaches) == ["simplest", "smallest"]
-    versions = sorted(call.prompt_version for call in room.read().calls() if call.purpose == "generate")
-    assert sum(f"+{APPROACH}" in version for version in versions) == 2
-
-
 def test_temperatures_are_spread_from_the_settings_and_the_first_is_theirs() -> None:
     def spread(number: int, temperature: float) -> list[float | None]:
-        made = variations(number, Vary.TEMPERATURE, temperature=temperature, approaches=(), writers=())
-        return [one.temperature for one in made]
+        return [one.temperature for one in variations(number, temperature)]
 
     assert spread(3, 0.2) == [None, 0.6, 1.0]
     assert spread(2, 0.9) == [None, 0.2]
-    with pytest.raises(UsageError, match="1 prompts"):
-        variations(3, Vary.PROMPT, temperature=0.2, approaches=("smallest",), writers=())
-    with pytest.raises(UsageError, match="no other writer"):
-        variations(2, Vary.WRITER, temperature=0.2, approaches=(), writers=())
 
 
 def test_what_ends_without_a_change_has_no_variants(room: Room) -> None:

@@ -66,14 +66,6 @@ def test_how_serious_an_approval_ends(landing: LandingState, level: Level) -> No
     assert Approve().tell(Decided(decisions=(row,)))[0].level == level
 
 
-@pytest.mark.parametrize("tree", ["abc", "z" * 40, "a" * 11])
-def test_a_pin_is_a_long_hash(tree: str) -> None:
-    with pytest.raises(UsageError, match="at least 12"):
-        Approve().read_args({"proposals": [{"id": "P1", "tree": tree}]})
-    with pytest.raises(UsageError, match="at least 12"):
-        Split().read_args({"proposal": "P1", "hunks": ["H1"], "tree": tree})
-
-
 @pytest.mark.parametrize("name", registry.known())
 def test_each_name_leads_to_its_verb_which_refuses_what_it_does_not_know(name: str) -> None:
     verb = registry.verb(name)

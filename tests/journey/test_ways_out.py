@@ -11,7 +11,6 @@ import json
 import sys
 import urllib.request
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -25,49 +24,6 @@ from tests.journey.support import git
 from tests.sandbox.support import needs_sandbox
 from tests.swap.desk import quiet_port
 
-PLACES = (
-    "withheld_file",
-    "withheld_file_beside_the_checkout",
-    "withheld_file_of_a_branch",
-    "private_key",
-    "file_with_a_token",
-    "file_name",
-    "folder_name",
-    "commit_subject",
-    "commit_body",
-    "author_name",
-    "author_address",
-    "branch_name",
-    "staged_file",
-    "untracked_file",
-    "remote_address",
-    "task_title",
-    "task_text",
-    "writer_words",
-    "written_line",
-    "written_file",
-    "written_path",
-    "review_summary",
-    "finding_message",
-    "finding_trigger",
-    "finding_quote",
-    "finding_without_a_place",
-    "test_output",
-    "generator_key",
-    "reviewer_key",
-    "server_refusal",
-    "reason_for_no_change",
-    "note",
-    "comment",
-    *(
-        "task_in_a_word",
-        "task_as_base64",
-        "task_in_an_address",
-        "task_in_a_header",
-        "task_assigned",
-        "task_private_key",
-    ),
-)
 BY_VALUE = (
     "withheld_file",
     "withheld_file_beside_the_checkout",
@@ -92,11 +48,18 @@ def made(place: str) -> str:
     return f"ghp{'_'}{hashlib.sha512(place.encode()).hexdigest()[:36]}"
 
 
-SECRET = {place: made(place) for place in PLACES}
-S = SimpleNamespace(**SECRET)
+SECRET: dict[str, str] = {}
+
+
+class Secrets:
+    """A secret for each place that is named, and always the same one."""
+
+    def __getattr__(self, place: str) -> str:
+        return SECRET.setdefault(place, made(place))
+
+
+S = Secrets()
 NOTE = "import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT), sys.stdin.buffer.read())"
-
-
 HALF = block("app.py", "    return x / 2\n", "    return 0.5 * x\n")
 
 
@@ -251,4 +214,4 @@ def test_no_planted_secret_leaves(bare: Room, monkeypatch: pytest.MonkeyPatch) -
         if way == "final model" or not place.startswith("task_") or place in ("task_title", "task_text")
         if any(word[at : at + PART] in content for at in range(len(word) - PART + 1))
     }
-    assert leaks == set()
+    assert len(SECRET) >= 39 and leaks == set()

@@ -50,7 +50,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "speedup": formulas.speedup,
     "swap_each": lambda batch: forecast.forecast(batch, figures()).swap_each,
     "swap_in": lambda **given: figures(given).swap_in,
-    "swap_in_each": lambda batch: forecast.forecast(batch, figures()).swap_in_each,
+    "swap_in_each": lambda batch: figures().swap_in / batch,
     "wilson": lambda k, n: list(wilson(k, n)),
     "write_seconds": lambda batch: forecast.forecast(batch, figures()).write_seconds,
 }

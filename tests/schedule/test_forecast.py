@@ -20,7 +20,6 @@ from navigator.schedule.forecast import (
     between,
     break_even,
     forecast,
-    price,
     task_steps,
 )
 
@@ -36,7 +35,6 @@ TEN_SECOND_REVIEWS = replace(PUBLISHED, review_tokens=480.0)
     ("quantity", "computed", "golden"),
     [
         ("a round trip", PUBLISHED.round_trip, 75.4),
-        ("the way there, shared by 30", forecast(30).swap_in_each, 1.42333),
         ("the round trip, shared by 30", forecast(30).swap_each, 2.51333),
         ("writing 30 proposals", forecast(30).write_seconds, 326.087),
         (
@@ -73,16 +71,6 @@ def test_two_models_that_cost_no_swap_have_a_forecast_too() -> None:
     free = Figures(0, 0, 10, 10, 0, 0)
     assert forecast(3, free).total_seconds == 0
     assert forecast(3, free).tokens_per_second == 0
-
-
-def test_the_price_of_now_falls_to_that_of_the_target() -> None:
-    now = price(19, 30)
-    assert now.now_each == pytest.approx(75.4 / 19)
-    assert now.target_each == pytest.approx(75.4 / 30)
-    assert now.extra_seconds == pytest.approx(75.4 * (1 - 19 / 30))
-    assert price(30, 30).extra_seconds == pytest.approx(0)
-    assert price(45, 30).extra_seconds == 0
-    assert price(0, 30).now_each is None
 
 
 def test_reviews_and_revisions_put_the_break_even_off() -> None:
@@ -179,7 +167,6 @@ def test_revisions_cost_their_share_and_at_most_one_more_round_trip(batch: int, 
 def test_what_cannot_be_forecast_is_refused_with_a_hint() -> None:
     for broken in (
         lambda: forecast(0),
-        lambda: price(3, 0),
         lambda: replace(PUBLISHED, reviewer_speed=0),
         lambda: replace(PUBLISHED, swap_in=-1),
         lambda: replace(PUBLISHED, revise_rate=1.1),

@@ -13,7 +13,7 @@ from benchmarks.workloads import ARRIVALS, PUBLISHED, Scenario, workload
 from navigator.model.snapshot import BatchRules, SchedulerSnapshot
 from navigator.model.states import Role, TaskState
 from navigator.model.timing import StepTimes
-from navigator.schedule.session import Request, Session, SimulatedCard
+from navigator.schedule.session import Session, SimulatedCard
 from navigator.schedule.swap_rule import decide_swap, longest_wait
 from tests.schedule.test_rules import NOW, snap, task
 
@@ -36,11 +36,9 @@ def test_streams_share_a_card_as_the_timing_model_says() -> None:
     """Two answers of 100 tokens, the second one asked for when the first is half written."""
     times = StepTimes(load_seconds=0, decode=10, prefill=100, kv_share=0.5)
     card = SimulatedCard(times)
-    card.add("a", Request(0, 100))
+    card.add("a", 100)
     assert card.advance(5.0) == []
-    card.add("b", Request(200, 100))
-    assert card.next_event() == 2.0  # a prompt is read alone
-    assert card.advance(2.0) == []
+    card.add("b", 100)
     assert card.next_event() == pytest.approx(50 * times.step_seconds(2))
     assert card.advance(card.next_event()) == ["a"]
     assert card.next_event() == pytest.approx(50 * times.step_seconds(1))

@@ -12,7 +12,7 @@ from benchmarks.workloads import Scenario, workload
 from navigator.model.snapshot import Action, BatchRules, Generate, ReviewTask, SchedulerSnapshot, SwapTo
 from navigator.model.states import Role
 from navigator.schedule.next_actions import next_actions
-from navigator.schedule.session import Job, Request, Session
+from navigator.schedule.session import Job, Session
 from tests.schedule.test_session import SCENARIOS
 
 EVEN = Scenario(spread=0, revise_rate=0, check_failures=0, swap_spread=0)
@@ -41,8 +41,8 @@ def alternating(pairs: int, apart: float) -> list[Job]:
             id=f"T{number + 1}",
             project=number % 3,
             arrival=number * apart,
-            writes=(Request(8000, 2000),),
-            reviews=(Request(6000, 500),),
+            writes=(2177.0,),
+            reviews=(615.0,),
             checks=(5.0,),
             priority=1,
         )
@@ -61,7 +61,7 @@ def test_every_residency_works_and_there_are_at_most_two_for_each_round(scenario
     assert all(seen.calls), "no swap without gain"
 
 
-@pytest.mark.parametrize(("apart", "most"), [(20.0, 11), (60.0, 41), (100.0, 73)])
+@pytest.mark.parametrize(("apart", "most"), [(20.0, 15), (60.0, 41), (100.0, 73)])
 def test_urgent_tasks_that_alternate_share_what_comes_meanwhile(apart: float, most: int) -> None:
     """Each task comes when the one before waits for the other model. From a round trip apart each is written and read alone."""
     session = Session(EVEN.machine(), alternating(40, apart)).run()

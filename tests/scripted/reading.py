@@ -18,7 +18,6 @@ _SKILL = patterns.compile(
     r"^Rehearsal: sensitivity (0?\.\d+|[01]), specificity (0?\.\d+|[01])$", patterns.MULTILINE
 )
 _OPENER = patterns.compile(r"^(<{7,}) SEARCH$", patterns.MULTILINE)
-_APPROACH = patterns.compile(r"^Approach: (\w+)\.", patterns.MULTILINE)
 _WHOLE_ORDER = patterns.compile(r"^For (.+?) do not use SEARCH/REPLACE again", patterns.MULTILINE)
 
 Messages = Sequence[Mapping[str, str]]
@@ -28,14 +27,12 @@ Messages = Sequence[Mapping[str, str]]
 class WritingPrompt:
     """What the generator is asked, over one or several turns.
 
-    `turn` is "first", "repair" or "revise"; `whole` names files that the last turn wants written whole; `approach` is how one
-    of several variants is asked for.
+    `turn` is "first", "repair" or "revise"; `whole` names files that the last turn wants written whole.
     """
 
     task: str = ""
     named: tuple[str, ...] = ()
     note: str = ""
-    approach: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     marker: int = 7
     wants_edits: bool = False
@@ -72,7 +69,6 @@ def read_writing(messages: Messages) -> WritingPrompt:
         task=task.text.strip() if task else users[0].strip(),
         named=tuple(str(p) for p in _list(task.attributes.get("files"))) if task else (),
         note=next((b.text.strip() for b in blocks if b.kind == "note"), ""),
-        approach=found[1] if (found := _APPROACH.search(users[0])) else "",
         files={
             str(b.attributes["path"]): b.text for b in blocks if b.kind == "file" and "path" in b.attributes
         },

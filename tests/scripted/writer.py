@@ -78,7 +78,7 @@ class Writer:
         )
 
     def _fault(self, prompt: WritingPrompt, temperature: float) -> str:
-        salt = (self._seed, prompt.task, prompt.note, prompt.approach, max(temperature, COOL))
+        salt = (self._seed, prompt.task, prompt.note, "", max(temperature, COOL))
         if fraction("fault", *salt) >= self._rate:
             return ""
         return "flaw" if fraction("kind", *salt) < 0.5 else "block"
@@ -92,7 +92,7 @@ def _chosen(prompt: WritingPrompt) -> str:
 
 def _line(prompt: WritingPrompt, path: str, temperature: float, word: str) -> str:
     other = f"{temperature:g}" if temperature > COOL else ""
-    digest = _digest(prompt.task, prompt.note, prompt.approach, other)
+    digest = _digest(prompt.task, prompt.note, "", other)
     return f"{_COMMENTS[posixpath.splitext(path)[1]]}{word}{digest}"
 
 

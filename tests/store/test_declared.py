@@ -276,7 +276,7 @@ def test_every_review_counts_for_its_quality(store: Store, task: Task, answer: A
     another(
         store, task, answer, UNREADABLE.model_copy(update={"parts": 3, "findings": (finding(),)}), round=1
     )
-    lenient = {"stated_verdict": Verdict.REVISE, "findings": (finding(),), "reversals": ("a", "b")}
+    lenient = {"stated_verdict": Verdict.REVISE, "findings": (finding(),)}
     another(store, task, answer, APPROVE.model_copy(update=lenient), round=1)
     another(store, task, answer, APPROVE, round=2)
     another(store, task, answer, APPROVE.model_copy(update={"role": Role.FINAL}))
@@ -285,7 +285,6 @@ def test_every_review_counts_for_its_quality(store: Store, task: Task, answer: A
         "unreviewed": (2, 6),
         "disagreed": (2, 4),
         "unanchored": (1, 4),
-        "reversed": (1, 2),
     }
     assert shares(figures(store, "outcomes", "review_quality", "9999"))["unreviewed"] == (0, 0)
 

@@ -137,7 +137,7 @@ async def test_variants_and_the_tasks_that_come_first_are_chosen_by_keys(paths: 
         await at.picking()
         await at.press(*"first", "enter")  # by a word of its title
         await at.back()
-        assert "3, by temperature" in at.words and "T1" in at.words
+        assert "3 proposals" in at.words and "T1" in at.words
         await at.press("ctrl+s")
         await at.until(lambda: len(at.read().tasks()) == 4, "the variants")
         made = at.read().tasks()[1:]

@@ -37,11 +37,6 @@ def lines(review: Review, width: int = 120) -> list[str]:
     return ["".join(text for text, _ in line) for line in warning_lines(context, proposal, (), width)]
 
 
-def test_a_reversal_is_said_in_its_own_line() -> None:
-    said = "Round 1 objects to `x` (a.py:2), which the revision wrote to answer finding 1 of round 0: y"
-    assert f"↔ reversal: {said}" in lines(Review(verdict=Verdict.APPROVE, reversals=(said,)))
-
-
 def test_the_parts_and_the_stated_verdict_share_a_line() -> None:
     review = Review(verdict=Verdict.APPROVE, stated_verdict=Verdict.REVISE, parts=4)
     (line,) = lines(review, 160)

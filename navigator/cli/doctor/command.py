@@ -24,7 +24,6 @@ from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
 from navigator.config.settings import ServerSettings, Settings, load_settings
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.states import Role
-from navigator.model.text import safe_line
 from navigator.store.database import is_low
 from navigator.swap.base import Check
 
@@ -89,7 +88,7 @@ def _look(paths: StatePaths) -> Iterator[Check]:
     database = _database(paths)
     yield database
     if database.state == "ok" and paths.database.exists():
-        yield from _canaries(paths)
+        yield from _second_model(paths)
     yield from _set_aside(paths)
     try:
         settings = load_settings()
@@ -207,9 +206,8 @@ def _database(paths: StatePaths) -> Check:
     return Check("database", "ok", str(paths.database))
 
 
-def _canaries(paths: StatePaths) -> Iterator[Check]:
-    """The roles whose newest canary was not well, and what a second model is worth."""
-    from navigator.model.states import CanaryOutcome
+def _second_model(paths: StatePaths) -> Iterator[Check]:
+    """What a second model is worth."""
     from navigator.sheet.exam_worth import independence
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
@@ -219,17 +217,10 @@ def _canaries(paths: StatePaths) -> Iterator[Check]:
     except NavigatorError:
         return  # the item about the database says what is wrong
     try:
-        last = Reader(connection).last_canaries()
         worth = independence(Reader(connection)).words
     finally:
         connection.close()
     yield Check("second model", "ok", worth, "`navigator exam run`, and with --writer, ask both.")
-    for canary in last:
-        if canary.outcome not in (CanaryOutcome.DRIFTED, CanaryOutcome.GARBAGE):
-            continue
-        found = f"{canary.outcome.value} at {canary.at}: {safe_line(canary.reason)}"
-        hint = f"See the {canary.role.value}'s log, its launch flags and its weights; docs/strategies.md says what is compared."
-        yield Check(f"{canary.role.value} canary", "warn", found, hint)
 
 
 def _sqlite() -> Check:

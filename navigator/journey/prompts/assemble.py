@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from navigator.config.settings import Settings
 from navigator.context.build import Context, build_context
@@ -15,16 +15,14 @@ from navigator.context.looks import MOST_REQUESTS
 from navigator.edits.parser import marker_length
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
-from navigator.journey.dependencies import MapShelf
-from navigator.journey.prompts.blocks import KeyRing, data_block
-from navigator.journey.prompts.library import PromptLibrary
-from navigator.journey.variations import APPROACH
+from navigator.journey.dependencies import Prompting
+from navigator.journey.prompts.blocks import data_block
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Task
 from navigator.model.states import EITHER_KINDS, REPORT_KINDS, Role, TaskKind
 
 if TYPE_CHECKING:
-    from navigator.client.tokens import TokenCounter
+    pass
 
 CONTEXT_AIM = 24_000
 """Tokens of context aimed at: solved tasks of this model class stayed under 20-30k (arXiv 2602.16069)."""
@@ -40,30 +38,6 @@ BYTES_A_TOKEN = 3
 
 LEAST = 1_000
 _TRIES = 3
-
-
-class PromptDependencies(Protocol):
-    """What a prompt is made with. `Dependencies` is one."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings."""
-
-    @property
-    def prompts(self) -> PromptLibrary:
-        """The templates."""
-
-    @property
-    def keys(self) -> KeyRing:
-        """The delimiters' keys."""
-
-    @property
-    def maps(self) -> MapShelf:
-        """The maps read last."""
-
-    @property
-    def counter(self) -> TokenCounter:
-        """Counts tokens."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +80,7 @@ class Elsewhere:
 
 
 def prompt_for(
-    deps: PromptDependencies,
+    deps: Prompting,
     source: TreeSource,
     task: Task,
     project: Project,
@@ -165,7 +139,7 @@ def prompt_for(
 
 
 def _render(
-    deps: PromptDependencies,
+    deps: Prompting,
     context: Context,
     task: Task,
     project: Project,
@@ -199,19 +173,9 @@ def _render(
         note=data_block("note", key, task.note) if task.note else "",
         sent_back=any(one.sent_back for one in elsewhere),
     )
-    if changes:
-        user, version = in_its_way(deps.prompts, task, user, version)
     messages = opening(system, user)
     tokens = deps.counter.count(system) + deps.counter.count(user)
     return Prompted(context, messages, version, key, marker, tokens, room, looks)
-
-
-def in_its_way(prompts: PromptLibrary, task: Task, user: str, version: str) -> tuple[str, str]:
-    """A prompt for one of several variants, with how this one is to be approached, and its version."""
-    if not task.variation.approach:
-        return user, version
-    _, approach, its_version = prompts.render(f"{APPROACH}{task.variation.approach}")
-    return f"{user}\n\n{approach}", f"{version}+{its_version}"
 
 
 def context_texts(context: Context) -> list[str]:

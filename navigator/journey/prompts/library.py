@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from navigator.model.errors import ConfigError, NotFound
+from navigator.model.json_text import table
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -26,67 +27,10 @@ if TYPE_CHECKING:
 
 _SPLIT = "<!-- user -->"
 _FENCE = "---"
-
-
-REQUIRED: Mapping[str, frozenset[str]] = {
-    "generate": frozenset({"key", "blocks", "task", "open", "divider", "close"}),
-    "review": frozenset({"key", "task", "diff"}),
-    "review-again": frozenset({"key", "task", "diff", "earlier"}),
-    "precedents": frozenset({"precedents"}),
-    "reproduce": frozenset({"finding", "open", "close"}),
-    "repair": frozenset({"problems"}),
-    "repair-tests": frozenset({"output"}),
-    "revise": frozenset({"findings"}),
-    "agent": frozenset({"key", "task", "folder"}),
-    "agent-again": frozenset({"task", "findings", "output", "problems"}),
-    "report": frozenset({"key", "material"}),
-    "scan": frozenset({"key", "material"}),
-}
-"""What a template must show, by its name: a review without the diff would still give verdicts."""
+_VALUES = "navigator.journey.prompts", "values.toml"
 
 MAIN = {"generator": "generate", "reviewer": "review"}
 """The template that one of a new name replaces in a trial, by its role."""
-
-
-_SAMPLES: Mapping[str, Any] = {
-    "blocks": ["a block"],
-    "elsewhere": ["a block"],
-    "problems": ["a problem"],
-    "kinds": ["fix"],
-    "asked": (1,),
-    "tests": ["tests/test_a.py"],
-    "part": 1,
-    "parts": 2,
-    "max_findings": 8,
-    "most": 8,
-    "open": "<<<<<<<",
-    "divider": "=======",
-    "close": ">>>>>>>",
-    "key": "0123456789ab",
-}
-"""Values of another sort than text; everything else is tried with a word."""
-
-_MAY_BE_EMPTY = frozenset(
-    {
-        "problem",
-        "tests",
-        "note",
-        "others",
-        "asked",
-        "blocks",
-        "whole_file",
-        "allow_delete",
-        "allow_rename",
-        "may_report",
-        "elsewhere",
-        "conventions",
-        "check",
-        "fresh",
-        "findings",
-        "output",
-        "problems",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -213,7 +157,7 @@ class PromptLibrary:
                         f"{prompt.path}:{line}: the prompt uses {name!r}, which {place!r} does not provide.",
                         hint=f"Available: {', '.join(sorted(allowed))}.",
                     )
-            missing = sorted(REQUIRED.get(place, frozenset()) - named.keys())
+            missing = sorted(set(table(*_VALUES)["required"].get(place, ())) - named.keys())
             if missing:
                 raise ConfigError(
                     f"{prompt.path}: the prompt does not use {', '.join(missing)}, so the model would not see it.",
@@ -344,9 +288,10 @@ def _named_values(environment: Environment, prompt: Prompt) -> dict[str, int]:
 
 def _sample_values(names: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Two sets of values to try a template with: all of them, and those empty that can be."""
-    whole = {name: _SAMPLES.get(name, f"some {name}") for name in names}
+    held = table(*_VALUES)
+    whole = {name: held["samples"].get(name, f"some {name}") for name in names}
     yield whole
-    yield whole | {name: type(value)() for name, value in whole.items() if name in _MAY_BE_EMPTY}
+    yield whole | {name: type(value)() for name, value in whole.items() if name in held["may_be_empty"]}
 
 
 def _line_of(error: BaseException) -> int:

@@ -176,7 +176,7 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
         ground = await _pinned(deps, project, task, before)
         task, source = ground.task, ground.source
         base = source.treeish
-        kept = None if elsewhere else deps.prepared.take(_prompt_key(deps, project, task, base, writer))
+        kept = None if elsewhere else deps.prepared.pop(_prompt_key(deps, project, task, base, writer), None)
         if isinstance(kept, Prompted):
             made = kept
         else:

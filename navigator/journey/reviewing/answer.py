@@ -147,21 +147,6 @@ class RawReview(_Strict):
     verdict: Annotated[Verdict, BeforeValidator(_upper_verdict)]
 
 
-def united(first: RawReview, second: RawReview) -> RawReview:
-    """Two answers about the same diff: what either read, and what either found, each line once."""
-    known = {(one.kind, one.hunk, one.quote) for one in second.findings}
-    more = [one for one in first.findings if (one.kind, one.hunk, one.quote) not in known]
-    verdicts = {first.verdict, second.verdict}
-    return second.model_copy(
-        update={
-            "read": (first.read or frozenset()) | (second.read or frozenset()),
-            "findings": (*more, *second.findings),
-            "addressed": second.addressed or first.addressed,
-            "verdict": Verdict.REVISE if Verdict.REVISE in verdicts else second.verdict,
-        }
-    )
-
-
 def clipped(name: str, text: str) -> str:
     """A text of an answer, cut where a server without a schema let it run on."""
     most = LONGEST[name]

@@ -28,38 +28,9 @@ and so many words at least."""
 
 _WORD = patterns.compile(r"[^\W\d]\w{3,}")
 _COMMON = frozenset(
-    (
-        *(
-            "also",
-            "been",
-            "cannot",
-            "could",
-            "does",
-            "from",
-            "have",
-            "into",
-            "must",
-            "only",
-            "return",
-            "same",
-            "self",
-        ),
-        *(
-            "should",
-            "such",
-            "than",
-            "that",
-            "then",
-            "there",
-            "they",
-            "this",
-            "what",
-            "when",
-            "where",
-            "which",
-            "will",
-        ),
-        *("with", "would"),
+    _WORD.findall(
+        "also been cannot could does from have into must only return same self should such than that then there they this what"
+        " when where which will with would"
     )
 )
 

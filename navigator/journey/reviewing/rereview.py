@@ -3,8 +3,6 @@
 A rereview asks two things: are the findings of the review before met, and is there a new blocker. Whatever else it
 notices is kept as a remark and cannot cause REVISE; without that rule rounds go on finding new things for ever. A finding
 that is not met counts once more: where the model quotes the revision, or where the old quote is still in the diff.
-
-A reversal is a finding against the very text with which the revision answered the reading before. It is noted, in words.
 """
 
 from __future__ import annotations
@@ -14,15 +12,9 @@ from dataclasses import replace
 
 from navigator.journey.reviewing.answer import RawFinding, RawReview
 from navigator.journey.reviewing.grounding import BLOCKING, Shown, ground_one
-from navigator.journey.reviewing.quotes import SHORTEST_PART, fold, fold_unicode
-from navigator.model import patterns
-from navigator.model.diff import FileDiff, Hunk
+from navigator.journey.reviewing.quotes import fold, fold_unicode
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, Severity
-
-_LONGEST_WORDS = 60
-_NAMED = patterns.compile(r"`([^`\n]+)`")
-_SHORTEST_NAMED = 6
 
 
 def second_findings(
@@ -109,44 +101,6 @@ def stands(before: Finding, shown: Shown) -> bool:
     return before.kind is FindingKind.WRONG and _still_there(before, shown) is not None
 
 
-def reversals(
-    findings: Sequence[Finding], earlier: Sequence[Finding], between: Sequence[FileDiff], *, round: int
-) -> tuple[str, ...]:
-    """In words, where this reading objects to what the reading before had asked for.
-
-    The rule looks at text only. A finding is a reversal of earlier finding n of the same file if it quotes
-
-    - a line that the revision wrote in the place of the line that n quoted, or right beside it;
-    - a removed line, which the revision took away and which n quoted;
-    - a line that the revision wrote and that n's own words name.
-
-    A finding that repeats an earlier one is none. Whether the two really contradict each other is the developer's to see.
-
-    Args:
-        findings: of this reading, grounded and weighed.
-        earlier: of the reading before, as they were sent to the generator.
-        between: the differences from the earlier round's tree to this one's, without context lines.
-        round: of this reading.
-    """
-    said: dict[str, None] = {}
-    for finding in findings:
-        if not finding.anchored or finding.side == "task" or _is_repeat(finding, earlier):
-            continue
-        for number, before in enumerate(earlier, 1):
-            how = _reversed(finding, before, between) if before.path == finding.path else ""
-            if how:
-                said[
-                    f"Round {round} objects to `{_short(finding.quote)}` ({finding.path}:{finding.line}), {how}"
-                    f" finding {number} of round {round - 1}: {_short(before.message)}"
-                ] = None
-                break
-    return tuple(said)
-
-
-def _is_repeat(finding: Finding, earlier: Sequence[Finding]) -> bool:
-    return any(is_again(finding, before) for before in earlier)
-
-
 def is_again(finding: Finding, before: Finding) -> bool:
     """Whether a finding says once more what an earlier one said: of the same file, with the same words or the same quote."""
     same_quote = (
@@ -155,49 +109,5 @@ def is_again(finding: Finding, before: Finding) -> bool:
     return finding.path == before.path and (fold(finding.message) == fold(before.message) or same_quote)
 
 
-def _reversed(finding: Finding, before: Finding, between: Sequence[FileDiff]) -> str:
-    hunks = [hunk for file in between if file.path == finding.path for hunk in file.hunks]
-    if finding.side == "old":
-        gone = [fold(line.text) for hunk in hunks for line in hunk.lines if line.kind == "-"]
-        if before.side != "old" and _same(finding.quote, before.quote) and fold(before.quote) in gone:
-            return "which the revision took away to answer"
-        return ""
-    hunk = next((hunk for hunk in hunks if _wrote(hunk, finding.line)), None)
-    if hunk is None:
-        return ""
-    if before.anchored and before.side in ("new", "context") and _touches(hunk, before.line):
-        return "which the revision wrote to answer"
-    return "which was asked for by" if _named_in(finding.quote, before) else ""
-
-
-def _wrote(hunk: Hunk, line: int | None) -> bool:
-    return any(shown.kind == "+" and shown.new == line for shown in hunk.lines)
-
-
-def _touches(hunk: Hunk, line: int | None) -> bool:
-    """Whether a line of the earlier round was replaced by this hunk, or is right beside what it only inserts."""
-    if line is None:
-        return False
-    if hunk.old_count:
-        return hunk.old_start <= line < hunk.old_start + hunk.old_count
-    return line in (hunk.old_start, hunk.old_start + 1)
-
-
-def _named_in(quote: str, before: Finding) -> bool:
-    """Whether the words of an earlier finding name this text: the whole of it, or a piece of code in backticks."""
-    text, words = fold(quote), fold(f"{before.trigger} {before.message}")
-    if len(text) >= SHORTEST_PART and text in words:
-        return True
-    named = (fold(match) for match in _NAMED.findall(words))
-    return any(len(name) >= _SHORTEST_NAMED and name in text for name in named) and not _same(
-        quote, before.quote
-    )
-
-
 def _same(one: str, other: str) -> bool:
     return fold_unicode(one) == fold_unicode(other)
-
-
-def _short(text: str) -> str:
-    line = fold(text)
-    return line if len(line) <= _LONGEST_WORDS else line[: _LONGEST_WORDS - 1].rstrip() + "…"

@@ -193,8 +193,7 @@ class Turns:
         )
         before = self.read.get((task.key, path[:-2]))
         earlier = worth_sending(before.findings) if before else []
-        tree_before = self.made[task.key, path[:-3]].tree if before else ""
-        return read_subject(private, project, _as_task(task, project), proposal, earlier, tree_before)
+        return read_subject(private, project, _as_task(task, project), proposal, earlier)
 
     # Asking
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import number_of
-from navigator.model.models import Canary, Event, Swap, Usage
+from navigator.model.models import Event, Swap, Usage
 from navigator.model.records import Batch, Comment, JournalEntry, Look, ModelCall
 from navigator.model.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
@@ -79,24 +79,6 @@ class LedgerReads(Queries):
         found = self._all(f"SELECT * FROM swaps WHERE started >= ? ORDER BY id DESC{limited(limit)}", since)
         return from_rows(Swap, found)
 
-    def canary_reference(self, role: Role, model: str, profile: str) -> Canary | None:
-        """The newest answers that canaries of this model and profile are compared with."""
-        found = self._all(
-            "SELECT * FROM canaries WHERE role = ? AND model = ? AND profile = ? AND outcome = 'reference'"
-            " ORDER BY id DESC LIMIT 1",
-            role.value,
-            model,
-            profile,
-        )
-        return from_row(Canary, found[0]) if found else None
-
-    def last_canaries(self) -> list[Canary]:
-        """The newest canary of each role."""
-        return from_rows(
-            Canary,
-            self._all("SELECT * FROM canaries WHERE id IN (SELECT max(id) FROM canaries GROUP BY role)"),
-        )
-
     def batches(self) -> list[Batch]:
         """Batches in the order they began."""
         found = self._all("SELECT * FROM batches ORDER BY started, name")
@@ -145,20 +127,15 @@ class LedgerReads(Queries):
         return {name: int(row[name]) for name in ("made", "repeated", "lost", "running")}
 
     def last_answer(
-        self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR, outcome: str = ""
+        self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR
     ) -> StoredAnswer | None:
-        """The newest text that `role` wrote in a task's round, or None where none was kept. Readings and looks are none.
-
-        Args:
-            outcome: only an answer that was judged so.
-        """
+        """The newest text that `role` wrote in a task's round, or None where none was kept. Readings and looks are none."""
         tests: list[tuple[str, Any]] = [
             ("task_id = ?", number_of(task_id, "T")),
             ("attempt = ?", attempt),
             ("round = ?", round),
             (f"{WRITTEN} AND role = ? AND answer IS NOT NULL AND outcome <> 'looked'", role.value),
         ]
-        tests += [("outcome = ?", outcome)] if outcome else []
         found = self._where("calls", tests, " DESC LIMIT 1")
         if not found:
             return None

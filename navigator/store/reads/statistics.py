@@ -14,7 +14,7 @@ from navigator.store.reads.verdicts import ReproductionReads, VerdictReads
 from navigator.store.rows import from_row, from_rows
 
 _WRITTEN = "outcome IN ('ok', 'refused', 'tests_failed')"
-_ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed', 'looked', 'too_large')"
+_ANSWERED = "outcome IN ('ok', 'refused', 'tests_failed', 'looked')"
 _REVIEWING = "(purpose >= 'review' AND purpose < 'reviex')"
 _BATCH = (
     f"(CASE role WHEN 'reviewer' THEN {_REVIEWING}"

@@ -10,7 +10,7 @@ from navigator.model.exam import ExamAnswer, ExamItem, ExamTrial
 from navigator.model.ids import number_of
 from navigator.model.ids import proposal_id as proposal_name
 from navigator.model.ids import task_id as task_name
-from navigator.model.models import Canary, Swap, Uncertainty, Usage, utc_now
+from navigator.model.models import Swap, Uncertainty, Usage, utc_now
 from navigator.model.outcomes import Afterlife, Fate
 from navigator.model.records import AgentTurn, EditFailure, Look, ModelCall
 from navigator.model.states import LOOP_TASK_STATES, EditCode, Role
@@ -185,13 +185,6 @@ class LedgerWrites(TransactionCore):
         number = self._insert("swaps", swap)
         said = {"id": number, "to": swap.to_role.value, "seconds": swap.seconds, "outcome": swap.outcome}
         self.event("swap_added", data=said | ({"reason": swap.reason} if swap.reason else {}))
-        return number
-
-    def add_canary(self, canary: Canary) -> int:
-        """Keep a canary's answers; its `id` is not looked at."""
-        number = self._insert("canaries", canary)
-        said = {"role": canary.role.value, "moment": canary.moment.value, "outcome": canary.outcome.value}
-        self.event("canary", data=said | ({"reason": canary.reason} if canary.reason else {}))
         return number
 
     def add_edit_failure(

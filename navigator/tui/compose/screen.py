@@ -184,8 +184,7 @@ class ComposeScreen(NavScreen):
             case "priority":
                 return f"{sheet.priority:+d}" if sheet.priority else "normal", "higher is written first"
             case "variants":
-                several = f"{sheet.variants}, by {sheet.vary.value}"
-                return several if sheet.variants > 1 else "one proposal", ""
+                return f"{sheet.variants} proposals" if sheet.variants > 1 else "one proposal", ""
             case "after":
                 return shortened(sheet.after, 6) or "no other task", ""
             case "files":
@@ -289,8 +288,7 @@ class ComposeScreen(NavScreen):
         elif name == "priority":
             sheet = replace(sheet, priority=max(-9, min(9, sheet.priority + by)))
         elif name == "variants":
-            number, vary = _turned(VARIANTS, (sheet.variants, sheet.vary), by)
-            sheet = replace(sheet, variants=number, vary=vary)
+            sheet = replace(sheet, variants=_turned(VARIANTS, sheet.variants, by))
         if sheet is not self._sheet:
             self._change(sheet)
 

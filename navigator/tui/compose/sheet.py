@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from navigator.actions.task_add import AddTasksArgs, NewTask
-from navigator.journey.variations import Vary
 from navigator.model.errors import NavigatorError
 from navigator.model.json_text import read_json
 from navigator.model.models import Project
@@ -36,7 +35,6 @@ class Sheet:
     files: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     variants: int = 1
-    vary: Vary = Vary.TEMPERATURE
 
     def draft(self) -> str:
         """As a draft is stored; "" for a sheet with nothing on it."""
@@ -60,7 +58,6 @@ class Sheet:
                 files=tuple(map(str, held["files"])),
                 after=tuple(map(str, held.get("after", ()))),
                 variants=int(held.get("variants", 1)),
-                vary=Vary(held.get("vary", Vary.TEMPERATURE)),
             )
         except (ValueError, KeyError, TypeError):
             return cls(text=text)
@@ -84,7 +81,6 @@ class Sheet:
                     ),
                     after=self.after,
                     variants=self.variants,
-                    vary=self.vary,
                 )
                 for project in self.projects
             )
@@ -194,11 +190,7 @@ def shortened(paths: Sequence[str], most: int = 3) -> str:
     return ", ".join(paths[:most]) + more
 
 
-VARIANTS = (
-    (1, Vary.TEMPERATURE),
-    *((number, way) for way in (Vary.TEMPERATURE, Vary.PROMPT) for number in (2, 3, 4)),
-    (2, Vary.WRITER),
-)
+VARIANTS = (1, 2, 3, 4)
 """What the key for variants offers, in this order."""
 
 

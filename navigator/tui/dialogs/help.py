@@ -31,7 +31,7 @@ TERMS: dict[str, tuple[str, ...]] = {
             "landing, not landed; rehearsal; ✓ ✗ ! ⚠ ▸ ↶; ◆ ● ○"
         ),
         "review": (
-            "round, r0; variant; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark, reversal; "
+            "round, r0; variant; verdict; UNREVIEWED; stated; unanchored; reproduced; met; remark; "
             "self-review; escalate; writer's own review; seen; stale, superseded; transplanted; part; hunk; "
             "check, untested; failed before; ≈ ↔ ◉ ⊘; ◆ ● ○"
         ),

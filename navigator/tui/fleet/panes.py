@@ -120,10 +120,9 @@ def _troubles(status: Mapping[str, object], width: int) -> list[Line]:
             words = f"▲ the {role}'s server died {count} times in this residency; it is restarted when needed"
             lines.append([(clip(words.replace(" 1 times", " once"), width), "warn")])
     for role, seen in _table(status.get("canary")).items():
-        outcome = str(_table(seen).get("outcome") or "")
-        if outcome in ("drifted", "garbage"):
+        if _table(seen).get("outcome") == "garbage":
             words = f"▲ canary of the {role}: {safe_line(str(_table(seen).get('reason')))}"
-            lines.append([(clip(words, width), "bad" if outcome == "garbage" else "warn")])
+            lines.append([(clip(words, width), "bad")])
     if status.get("wanted"):
         words = f"▸ the {status.get('wanted')} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])

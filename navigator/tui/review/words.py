@@ -246,7 +246,6 @@ def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
         lines.append([("! advice: ", "warn"), (review.advice, "")])
     elif worth:
         lines.append([(worth, "muted")])
-    lines += [[("↔ reversal: ", "warn"), (said, "")] for said in review.reversals]
     return lines
 
 
