@@ -133,7 +133,7 @@ def _score_table(score: ExamScore) -> Table:
             ("verdict", f"{score.verdict}. {score.why}"),
             ("basis", score.basis),
         ),
-        notes=(f"{score.answers} {which}{unread}: {cost}",),
+        notes=(f"{score.answers} answers{unread}: {cost}",),
     )
 
 
