@@ -133,7 +133,6 @@ class Turns:
                 answer.text,
                 source,
                 marker=prompted.marker,
-                kind=as_task.kind,
                 shown=prompted.context.shown_whole,
             )
             if isinstance(outcome, Draft):
