@@ -350,7 +350,6 @@ CREATE TABLE exam_items (
 CREATE TABLE exam_answers (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     item_id INTEGER NOT NULL REFERENCES exam_items (id),
-    turn INTEGER NOT NULL DEFAULT 0 CHECK (turn IN (0, 1)),
     verdict TEXT NOT NULL CHECK (verdict IN ($Verdict)),
     stated_verdict TEXT CHECK (stated_verdict IN ($Verdict)),
     findings TEXT NOT NULL DEFAULT '[]',
@@ -377,8 +376,8 @@ CREATE TABLE fates (
     reason TEXT NOT NULL DEFAULT '',
     at TEXT NOT NULL
 ) STRICT;
--- One answer an item, model, version of the prompt, turn and precedents: whatever a crash repeats, nothing counts twice.
-CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, role, model, prompt_version, turn, precedents);
+-- One answer an item, model, version of the prompt and precedents: whatever a crash repeats, nothing counts twice.
+CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, role, model, prompt_version, precedents);
 CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL;
 
 -- What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.

@@ -21,7 +21,9 @@ from navigator.model.errors import Conflict
 from navigator.model.exam import ExamAnswer
 from navigator.model.models import utc_now
 from navigator.model.states import ExamSource, Role, TaskState, Verdict
-from navigator.sheet.statistics.page import PageQuestion
+from navigator.sheet.statistics.page import PageQuestion, document
+from navigator.sheet.statistics.reviewer import exam_tables
+from navigator.store.reads.reader import Reader
 from tests.journey.exam_items import add_item
 from tests.journey.room import CODE, Room, edit, text_of
 from tests.journey.scripted_models import Models, Refusal, approval, objection, settings

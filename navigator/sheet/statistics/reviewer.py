@@ -110,13 +110,11 @@ def gained(found: Estimate) -> str:
 def _score_table(score: ExamScore) -> Table:
     cost = f"{score.tokens:,} tokens, {number(score.seconds)} s of the reviewer"
     unread = f", {score.unreviewed} could not be read" if score.unreviewed else ""
-    which = "first answers" if score.agreed.n else "answers"
     shares = [
         ("sensitivity: faulty, caught", score.sensitivity),
         ("specificity: clean, passed", score.specificity),
         ("caught at the right place", score.named),
     ]
-    shares += [("same verdict when asked again", score.agreed)] if score.agreed.n else []
     return Table(
         "WHAT IS ITS REVISE WORTH?",
         SHARE_COLUMNS,
@@ -169,7 +167,7 @@ _NOBODY: dict[str, Any] = {
 def score_document(score: ExamScore, precedents: Paired | None = None) -> dict[str, Any]:
     """One reviewer's exam as JSON."""
     same = ("model", "prompt_version", "unreviewed", "reason", "verdict", "why", "small_better")
-    shares = ("sensitivity", "specificity", "named", "revise", "agreed")
+    shares = ("sensitivity", "specificity", "named", "revise")
     estimates = ("youden", "faulty_share", "genuine_share")
     return {
         **{name: getattr(score, name) for name in same},
