@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told
+from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told, refusal_of
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
 from navigator.actions.send_back import comment_text
 from navigator.journey import change
@@ -116,17 +116,15 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         return None
 
     def refuse(self, reader: Reader, args: SplitArgs) -> NavigatorError | None:
-        try:
-            require_tree(reader.proposal(args.proposal), args.tree)
-        except Conflict as error:
-            return error
-        return super().refuse(reader, args)
+        changed = refusal_of(lambda: require_tree(reader.proposal(args.proposal), args.tree))
+        return changed or super().refuse(reader, args)
 
     def question(self, reader: Reader, args: SplitArgs) -> Question:
         shown = reader.proposal(args.proposal)
         said = shown.review.verdict.value if shown.review is not None else "not reviewed"
         lines = (
             f"The checks run again on it and on the rest, which becomes a proposal too. {shown.id} was read as a whole ({said}).",
+            "With a note, or a comment on one of its lines, the rest is written again.",
             "Nothing is approved yet: it opens next; you approve it separately.",
         )
         title = f"Make a proposal of {', '.join(args.hunks)} of {shown.id}?"

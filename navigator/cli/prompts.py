@@ -157,7 +157,7 @@ def _show_trial(trial: Trial) -> None:
     instead = "" if trial.place == trial.prompt.name else f" instead of {trial.place}"
     output.say(f"{trial.task.id}  {trial.prompt.version}{instead}, for the {trial.role.value}", bold=True)
     how = "counted" if trial.exact else "estimated"
-    for number, (messages, tokens) in enumerate(zip(trial.conversations, trial.tokens, strict=True), 1):
+    for number, (messages, tokens) in enumerate(trial.conversations, 1):
         part = f"part {number} of {len(trial.conversations)}: " if len(trial.conversations) > 1 else ""
         output.say(f"  {part}{tokens:,} tokens ({how}); the server has room for {trial.room:,}.")
         for message in messages:

@@ -47,7 +47,7 @@ def test_a_slip_in_a_key_is_said_before_what_it_makes_missing(
     source = tmp_path / "tasks.toml"
     source.write_text('[[task]]\nproject = "thing"\ntxet = "Mend it"\n')
     refused = command.run("task", "add", "--from", str(source), code=2).stderr
-    assert "no key 'txet'" in refused
+    assert "no argument 'tasks[1].txet'" in refused
     assert "text" in refused
     assert "required" not in refused
 
