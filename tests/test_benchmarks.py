@@ -23,6 +23,7 @@ FIGURES = {
     "diff_view": r"[\d.]+×.*[\d.]+×",
     "findings_that_run": r"true findings reproduced: \d+ of \d+",
     "forecast": r"error: median [\d.]+%",
+    "gpu_idle": r"idle share less by ",
     "hook": r"Navigator's hook( +[\d.-]+){4}",
     "commands": r"navigator status .*[\d.]+×",
     "idle": r"the conductor .*% of a core",

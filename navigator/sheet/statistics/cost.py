@@ -160,6 +160,10 @@ def swap_table(swaps: Sequence[Swap]) -> Table:
         origin = found.from_role.value if found.from_role else "nothing"
         label = f"{origin} → {found.to_role.value}  by {found.strategy}"
         rows += _timed(label, (found.seconds, found.failed), found.phases, ", ".join(rest))
+        if found.filled is not None:
+            kinds = ", ".join(found.filled.work)
+            label = f"  {percent(found.filled.share)} filled" + (f" with {kinds}" if kinds else "")
+            rows.append(Row(label, (f"{found.filled.n:,}", "", "", "", ""), detail=True))
     for trip in trips:
         rows += _timed(f"round trip  by {trip.strategy}", (trip.seconds, None), trip.phases)
     notes: tuple[str, ...] = (PAIRED,) if trips else ()
