@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.size import sized
 from navigator.exam.mining import is_code
-from navigator.lab.comparing.journal import ARMS
+from navigator.lab.comparing.journal import USUAL
 from tests.journey.scripted_models import speaking
 from tests.journey.support import Desk, git, make_repository
 from tests.journey.swaps import asked, settings, swapping
@@ -118,7 +118,7 @@ def compared(folder: Path, clones: Mapping[str, Path], chosen: argparse.Namespac
         done = called(desk, *words)
     assert not models.wrong, f"asked for while it was not loaded: {models.wrong}"
     texts = {task["key"]: task["text"] for task in tasks}
-    dice = {arm: {key: quality.expected(arm, text) for key, text in texts.items()} for arm in ARMS}
+    dice = {arm: {key: quality.expected(arm, text) for key, text in texts.items()} for arm in USUAL}
     return done | {"dice": dice, "swaps_asked": len(asked(folder))}
 
 
@@ -126,7 +126,7 @@ def report(done: Mapping[str, Any]) -> list[str]:
     """What was found beside what is true."""
     lines = ["SIMULATED models of known quality; tasks, tests and sandbox are real.", ""]
     lines.append("arm           solved   by the dice   95 %         true rate   covered")
-    rates = {arm: QUALITY.rate(arm) for arm in ARMS}
+    rates = {arm: QUALITY.rate(arm) for arm in USUAL}
     for arm in done["arms"]:
         name, found = arm["name"], arm["passed"]
         low, high, dice = found["low"], found["high"], sum(done["dice"][name].values())
@@ -136,7 +136,7 @@ def report(done: Mapping[str, Any]) -> list[str]:
             f"   {100 * rates[name]:6.1f} %   {covered}"
         )
     found_order = sorted(done["arms"], key=lambda arm: arm["passed"]["k"])
-    order, right = [arm["name"] for arm in found_order], sorted(ARMS, key=rates.__getitem__)
+    order, right = [arm["name"] for arm in found_order], sorted(USUAL, key=rates.__getitem__)
     other = [
         task["key"]
         for task in done["tasks"]

@@ -28,7 +28,6 @@ FIGURES = {
     "commands": r"navigator status .*[\d.]+×",
     "idle": r"the conductor .*% of a core",
     "own_cost": r"[1-9]\d* landed(.|\n)*[\d.]+ times the bare calls",
-    "prefix_order": r"600,000 +[\d.]+% +[\d.]+%",
     "read_ahead": r"ratio cold / warm: [\d.]+|nothing to compare",
     "repo_map": r"cold .*[\d.]+ times the reference",
     "speculation": r"c \d+, v \d+;(.|\n)*rejected [+-][\d.]+%",

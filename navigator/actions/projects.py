@@ -277,15 +277,14 @@ def _cancel(tx: Transaction, card: Card) -> None:
 
 def _without_hook(project: Project) -> tuple[str, str]:
     """Remove the project's hook, if it has one: where it was, and why it is still there."""
-    from navigator.actions.hook import take_hook
     from navigator.git.facts import read_facts
-    from navigator.git.hook import hook_state
+    from navigator.git.hook import hook_state, remove_hook
 
     if not Path(project.path).exists():
         return "", ""
     try:
         facts = read_facts(project.path)
-        return (take_hook(facts)[0], "") if hook_state(facts).installed else ("", "")
+        return (str(remove_hook(facts).path), "") if hook_state(facts).installed else ("", "")
     except NavigatorError as error:
         return "", str(error)
 

@@ -154,6 +154,10 @@ class Forwarder:
         self.last_error = ""
         self.fault: asyncio.Future[NavigatorError] = asyncio.get_running_loop().create_future()
 
+    def counts(self) -> dict[str, int]:
+        """Its requests so far, by what became of them."""
+        return {"requests": self.made, "replayed": self.replayed, "refused": self.refused}
+
     async def serve(self, listening: socket.socket) -> None:
         """Answer on a socket that listens inside the sandbox."""
         listening.setblocking(False)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from pathlib import PurePosixPath
 
 from navigator.checks.removed_tests import MOST_BYTES, FileText, changed_settings, removed_tests
-from navigator.checks.syntax import parse_python
 from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.runner import GitError
 from navigator.model import patterns
@@ -90,63 +87,6 @@ def _characters(files: Sequence[FileText]) -> int:
 
 def _confirm(rule: str, path: str, detail: str) -> PolicyItem:
     return PolicyItem(rule=rule, path=path, action=PolicyAction.CONFIRM, detail=safe_line(detail)[:400])
-
-
-def no_functional_change(raw: Sequence[RawChange], read_blob: Callable[[str], bytes]) -> bool:
-    """Whether the change is of Python alone and leaves what it does as it was."""
-    files = texts_of(raw, read_blob)
-    try:
-        return run_bounded(changes_nothing, files, size=_characters(files), seconds=_SECONDS)
-    except WorkerLost:
-        return False
-
-
-# Python whose meaning stays: comments, docstrings and layout aside
-
-_PROSE = frozenset({".md", ".rst", ".txt", ".adoc", ".markdown"})
-
-
-def changes_nothing(files: Sequence[FileText]) -> bool:
-    """Whether every changed file is Python that means the same as before, or prose beside such.
-
-    False wherever that is unknown: another language, a file that came or went, one that does not parse.
-    """
-    code = [file for file in files if PurePosixPath(file.path).suffix.lower() not in _PROSE]
-    return bool(code) and all(_same(file) for file in code)
-
-
-def _same(file: FileText) -> bool:
-    if file.old is None or file.new is None or PurePosixPath(file.path).suffix.lower() not in {".py", ".pyi"}:
-        return False
-    before, after = _meaning(file.old), _meaning(file.new)
-    return before is not None and before == after
-
-
-def _meaning(text: str) -> str | None:
-    if len(text) > MOST_BYTES:
-        return None
-    try:
-        tree = parse_python(text)
-        for node in ast.walk(tree):
-            body = getattr(node, "body", None)
-            if (
-                isinstance(body, list)
-                and not isinstance(node, ast.Expression)
-                and body
-                and _is_docstring(body[0])
-            ):
-                node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined]
-        return ast.dump(tree)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _is_docstring(statement: object) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )
 
 
 # Keys and passwords that a change adds: private keys, tokens of known providers, and values that look random

@@ -21,7 +21,7 @@ def hook() -> None:
 @_PROJECT
 @output.JSON
 def install(project: str, as_json: bool) -> None:
-    """Install the hook in PROJECT's repository. An existing hook is kept and runs first."""
+    """Install the hook in PROJECT's repository, where there is none of another program."""
     carry_out(Hook(), HookArgs(project=project), as_json=as_json)
 
 
@@ -29,5 +29,5 @@ def install(project: str, as_json: bool) -> None:
 @_PROJECT
 @output.JSON
 def remove(project: str, as_json: bool) -> None:
-    """Remove the hook. The hook that was there before comes back."""
+    """Remove the hook."""
     carry_out(Hook(), HookArgs(project=project, install=False), as_json=as_json)

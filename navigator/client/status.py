@@ -115,9 +115,6 @@ async def _ask_server(server: ServerSettings, blank: ServerLook) -> ServerLook:
 
 async def _takes_work(server: ServerSettings) -> bool:
     """By SGLang's `/ready`; a version without it counts as ready."""
-    transport = Transport(server, Timeouts(connect=1.0))
-    try:
+    async with Transport(server, Timeouts(connect=1.0)) as transport:
         status, _ = await transport.get(f"{transport.root}/ready", _PATIENCE)
-    finally:
-        await transport.aclose()
     return status != 503

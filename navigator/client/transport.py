@@ -80,6 +80,12 @@ class Transport:
             headers={"User-Agent": "navigator", "Accept-Encoding": "identity"},
         )
 
+    async def __aenter__(self) -> Transport:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
     @property
     def address(self) -> str:
         """Host and port, for messages."""

@@ -433,9 +433,6 @@ class ExamSettings(Section):
 
     share: float = Field(default=0.1, ge=0, le=0.5, allow_inf_nan=False)
     """Share of the tokens of a residency of the reviewer that the exam may use; 0: no exam, and nothing is prepared for one."""
-    # One in five tells how consistent a reviewer is, at a small part of the questions.
-    # Share of the exam's questions that ask an item a second time, in a later residency of the reviewer; 0: none.
-    retest: ClassVar[float] = 0.2
     hours: str = Field(default="", pattern=r"^(([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d)?$")
     """Empty: in a loaded reviewer's free slots; "01:00-06:00": then, local time, while nothing waits, without a share."""
     demote: bool = True

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from navigator.context.pack import MAX_FILE_BYTES, SIZES, Count, Packed, Sizes, fit, outline, pack
+from navigator.context.pack import LEAST_SCORE, MAX_FILE_BYTES, Count, Packed, fit, fitting, outline, pack
 from navigator.context.repomap.files import MapFile
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.relevance import Ranking, TaskTerms, rank_files, read_task
@@ -129,7 +129,6 @@ def build_context(
     *,
     shared_budget: int | None = None,
     repo: RepoMap | None = None,
-    sizes: Sizes = SIZES,
 ) -> Context:
     """Choose what to show for a task, within a budget.
 
@@ -146,9 +145,7 @@ def build_context(
     wished = shared_budget or budget_tokens
     shared = _shared_context(repo, project, wished if 2 * budget_tokens >= wished else budget_tokens, count)
     left_out = list(shared.left_out)
-    shown, nearby, nearby_tokens = _for_task(
-        repo, task_text, files, budget_tokens, shared, count, left_out, sizes
-    )
+    shown, nearby, nearby_tokens = _for_task(repo, task_text, files, budget_tokens, shared, count, left_out)
     return Context(
         conventions=shared.conventions,
         tree=shared.tree,
@@ -175,7 +172,6 @@ def _for_task(
     shared: _Shared,
     count: Count,
     left_out: list[LeftOut],
-    sizes: Sizes,
 ) -> tuple[list[ContextFile], str, int]:
     """What this task is shown beside the shared part: files and excerpts, then a map of what is near them, and its tokens."""
     left = budget - shared.tokens
@@ -184,11 +180,11 @@ def _for_task(
     wanted = [path for path in dict.fromkeys(files) if path != conventions]
     shown = _named_files(repo, wanted, query, left, count, left_out)
     ranking = rank_files(repo, query, files)
-    best = [repo.files[number] for number in ranking.order(sizes.least_score)[:_MOST_RANKED]]
+    best = [repo.files[number] for number in ranking.order(LEAST_SCORE)[:_MOST_RANKED]]
     ranked = [file for file in best if file.path not in {conventions, *wanted}]
     nearby_budget = int(budget * NEARBY_SHARE)
     spent = sum(piece.tokens for piece in shown)
-    shown += _relevant(repo, ranking, ranked, query, left - spent - nearby_budget, count, left_out, sizes)
+    shown += _relevant(repo, ranking, ranked, query, left - spent - nearby_budget, count, left_out)
     taken = {piece.path for piece in shown}
     rest = [file for file in ranked if file.path not in taken]
     spent = sum(piece.tokens for piece in shown)
@@ -277,7 +273,6 @@ def _relevant(
     budget: int,
     count: Count,
     left_out: list[LeftOut],
-    sizes: Sizes,
 ) -> list[ContextFile]:
     """The files that matter most to the task, whole or in part."""
 
@@ -291,7 +286,7 @@ def _relevant(
     left_out += [LeftOut(file.path, file.out) for file in ranked if file.out and file.out != "not text"]
     repo.source.prefetch(file.path for file in plain[:40])
     shown: list[ContextFile] = []
-    for packed in pack(plain, read, query.stems, budget, count, sizes):
+    for packed in pack(plain, read, query.stems, budget, count):
         shown += _pieces(packed, ranking.why(repo.number[packed.path]), count)
     return shown
 
@@ -336,13 +331,9 @@ def _conventions(
     if tokens <= budget:
         return ContextFile(path, text, "conventions", tokens)
     lines = text.splitlines(keepends=True)
-    # The longest beginning that fits, found by halving: counting tokens is the costly part.
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count("".join(lines[:middle])) <= budget else (low, middle - 1)
-    left_out.append(LeftOut(path, f"only its first {low} of {len(lines)} lines fit"))
-    cut = "".join(lines[:low])
+    fit = fitting(lines, budget, count)
+    left_out.append(LeftOut(path, f"only its first {fit} of {len(lines)} lines fit"))
+    cut = "".join(lines[:fit])
     return ContextFile(path, cut, "conventions", count(cut), whole=False) if cut else None
 
 

@@ -22,11 +22,10 @@ from navigator.context.looks import (
     cut_to,
     draw_matches,
     entries_of,
-    lines_of,
     pieces_of,
     read_requests,
 )
-from navigator.context.pack import MAX_FILE_BYTES, Count, excerpt, outline
+from navigator.context.pack import MAX_FILE_BYTES, Count, excerpt, lines_of, outline
 from navigator.context.repomap.files import Definition, MapFile
 from navigator.context.repomap.index import RepoMap
 from navigator.context.repomap.relevance import GENERATED, rank_files, read_task

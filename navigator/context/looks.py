@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.context.pack import Count
+from navigator.context.pack import Count, fitting
 from navigator.model import patterns
 from navigator.model.states import LookKind, LookOutcome
 
@@ -73,24 +73,11 @@ class Drawn:
     note: str
 
 
-def lines_of(text: str) -> list[str]:
-    """The lines of a text without their ends."""
-    lines = text.split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    return lines
-
-
 def cut_to(lines: Sequence[str], room: int, count: Count) -> tuple[str, int]:
     """As many of the lines as fit, and how many do not. At least one line is tried."""
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count("\n".join(lines[:middle]) + "\n") + DELIMITERS <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return ("\n".join(lines[:low]) + "\n" if low else ""), len(lines) - low
+    ended = [f"{line}\n" for line in lines]
+    fit = fitting(ended, room - DELIMITERS, count)
+    return "".join(ended[:fit]), len(lines) - fit
 
 
 def pieces_of(

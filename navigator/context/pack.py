@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,28 +34,28 @@ _MOST_OUTLINED = 12
 _FEWEST_OUTLINED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How the tokens are divided. Shares are of all tokens for files.
+LEAST_SCORE = 0.05
+"""Files that score less than this share of the best are not shown."""
 
-    Attributes:
-        whole_first: what the first file may take whole.
-        whole_last: what a file far down may take whole.
-        part_first: what excerpts of the first file may take.
-        part_last: what excerpts of a file far down may take.
-        halving: after how many files a share has gone half the way from first to last.
-        least_score: files that score less than this share of the best are not shown.
-    """
-
-    whole_first: float = 0.3
-    whole_last: float = 0.03
-    part_first: float = 0.2
-    part_last: float = 0.03
-    halving: float = 4.0
-    least_score: float = 0.05
+_WHOLE = (0.3, 0.03)
+"""Share of all tokens for files that the first file may take whole, and that a file far down may."""
+_PARTS = (0.2, 0.03)
+"""The same for excerpts."""
+_HALVING = 4.0
+"""After how many files a share has gone half the way from first to last."""
 
 
-SIZES = Sizes()
+def fitting(pieces: Sequence[str], budget: int, count: Count) -> int:
+    """How many of the pieces, the first ones, fit into `budget` tokens. By halving: counting is what takes time."""
+    return bisect_right(range(1, len(pieces) + 1), budget, key=lambda n: count("".join(pieces[:n])))
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends."""
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,10 @@ class Packed:
     tokens: int
 
 
-def share_of(first: float, last: float, place: int, halving: float) -> float:
-    """The share of the file at `place` (0 is the best): from `first` towards `last`."""
-    fading = math.pow(0.5, place / halving)
-    return last + (first - last) * fading
+def _share_of(shares: tuple[float, float], place: int) -> float:
+    """The share of the file at `place` (0 is the best): from the first towards the last."""
+    first, last = shares
+    return last + (first - last) * math.pow(0.5, place / _HALVING)
 
 
 def pack(
@@ -87,7 +88,6 @@ def pack(
     stems: Mapping[str, float],
     budget: int,
     count: Count,
-    sizes: Sizes = SIZES,
 ) -> list[Packed]:
     """Fill a budget with files, the best first, until nothing more fits.
 
@@ -108,8 +108,8 @@ def pack(
         if not text:
             continue
         place = len(shown)
-        whole = min(left, int(budget * share_of(sizes.whole_first, sizes.whole_last, place, sizes.halving)))
-        part = min(left, int(budget * share_of(sizes.part_first, sizes.part_last, place, sizes.halving)))
+        whole = min(left, int(budget * _share_of(_WHOLE, place)))
+        part = min(left, int(budget * _share_of(_PARTS, place)))
         packed = fit(file, text, stems, max(whole, smallest), max(part, smallest), count)
         if packed is not None:
             shown.append(packed)
@@ -144,9 +144,7 @@ def excerpt(
     Args:
         seen: whether all of these lines were shown before: such a stretch is left out.
     """
-    lines = text.split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
+    lines = lines_of(text)
     ranges = _ranges(file, len(lines))
     scored = _scored(ranges, lines, stems)
     chosen: list[tuple[int, int]] = []
@@ -256,24 +254,13 @@ def outline(files: Sequence[MapFile], budget: int, count: Count) -> tuple[str, i
     if not drawable or budget <= 0:
         return "", 0
     blocks = [_block(file, _MOST_OUTLINED) for file in drawable]
-    # The longest beginning that fits, by halving; then with fewer lines a file, if that shows more than half as many again.
-    best, tokens = _fitted(blocks, budget, count)
-    short, short_tokens = _fitted([_block(file, _FEWEST_OUTLINED) for file in drawable], budget, count)
-    if short > 1.5 * best:
-        blocks, best, tokens = [_block(file, _FEWEST_OUTLINED) for file in drawable], short, short_tokens
-    return "".join(blocks[:best]), tokens
-
-
-def _fitted(blocks: Sequence[str], budget: int, count: Count) -> tuple[int, int]:
-    low, high, tokens = 0, len(blocks), 0
-    while low < high:
-        middle = (low + high + 1) // 2
-        size = count("".join(blocks[:middle]))
-        if size <= budget:
-            low, tokens = middle, size
-        else:
-            high = middle - 1
-    return low, tokens
+    # With fewer lines a file, if that shows more than half as many again.
+    short = [_block(file, _FEWEST_OUTLINED) for file in drawable]
+    best, fewer = fitting(blocks, budget, count), fitting(short, budget, count)
+    if fewer > 1.5 * best:
+        blocks, best = short, fewer
+    text = "".join(blocks[:best])
+    return text, count(text) if text else 0
 
 
 def _block(file: MapFile, most: int) -> str:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from navigator.actions.registry import perform
 from navigator.actions.wire import Result
@@ -21,7 +21,6 @@ from navigator.engine.ahead import Ahead
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.idle import Idle
 from navigator.engine.incoming import Incoming
-from navigator.engine.metrics import MetricsServer
 from navigator.engine.on_events import OnEvents
 from navigator.engine.reconcile import Reconciler
 from navigator.engine.residency import Batches, Residency
@@ -47,6 +46,9 @@ from navigator.sheet.finish import UNTIL
 from navigator.sheet.measured import measured_doubt, measured_figures
 from navigator.store.database import is_low
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
+
+if TYPE_CHECKING:
+    from navigator.engine.metrics import MetricsServer
 
 log = logging.getLogger(__name__)
 
@@ -120,6 +122,8 @@ class Conductor:
         deps.conductor = self
         strategy = deps.strategy  # a missing strategy is said before anything is bound or recovered
         if deps.settings.metrics.listen:
+            from navigator.engine.metrics import MetricsServer
+
             self._metrics = MetricsServer(deps.settings.metrics, deps.paths, lambda: self._looked_at)
         deps.prompts.check()  # and so is a prompt of the user's own that cannot be used
         await recover(deps)

@@ -7,9 +7,7 @@ import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from navigator.exam.afterlife import look_at_findings
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.reverts import look_for
 from navigator.journey.storage_faults import Storage
 from navigator.model.models import utc_now
 
@@ -52,6 +50,9 @@ class Idle:
 
     async def look(self) -> None:
         """Look at one project after the other, until work comes; those that are left wait for the next time."""
+        from navigator.exam.afterlife import look_at_findings
+        from navigator.journey.reverts import look_for
+
         with self._storage.writing("when commits were looked for"), self._deps.store.transaction() as tx:
             tx.set_meta(LOOKED, utc_now())
         for project in self._deps.reader.projects():

@@ -39,6 +39,7 @@ _ENDING_SECONDS = 10.0
 """How long a command that is stopped may take to end, with what it started."""
 
 _FINDINGS = 50
+_FINDING = {"severity", "path", "line", "message", "anchored"}
 _CHARACTERS = 4_000
 
 
@@ -165,13 +166,7 @@ class OnEvents:
             return self._batch(said, str(event.data["batch"]))
         task = self._deps.reader.task(event.task_id)
         project = self._deps.reader.project(task.project_id)
-        said["task"] = {
-            "id": task.id,
-            "text": task.text,
-            "kind": task.kind,
-            "state": task.state,
-            "reason": task.reason,
-        }
+        said["task"] = task.model_dump(mode="json", include={"id", "text", "kind", "state", "reason"})
         said["project"] = {"name": project.name, "path": project.path}
         if event.proposal_id:
             proposal = self._deps.reader.proposal(event.proposal_id)
@@ -221,25 +216,12 @@ def _brief(value: Any) -> Any:
 def _proposal(proposal: Proposal) -> dict[str, Any]:
     review, landing = proposal.review, proposal.landing
     findings = review.findings if review else ()
-    return {
-        "id": proposal.id,
-        "title": proposal.title,
-        "round": proposal.round,
-        "added": proposal.added,
-        "removed": proposal.removed,
+    return proposal.model_dump(
+        mode="json", include={"id", "title", "round", "added", "removed", "existing"}
+    ) | {
         "verdict": review.verdict if review else None,
         "summary": review.summary if review else "",
-        "findings": [
-            {
-                "severity": one.severity,
-                "path": one.path,
-                "line": one.line,
-                "message": one.message,
-                "anchored": one.anchored,
-            }
-            for one in findings[:_FINDINGS]
-        ],
-        "existing": proposal.existing,
+        "findings": [one.model_dump(mode="json", include=_FINDING) for one in findings[:_FINDINGS]],
         "branch": landing.ref.removeprefix("refs/heads/") if landing else "",
         "commit": landing.commit if landing else "",
     }

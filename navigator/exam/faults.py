@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import io
-import keyword
-import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +11,7 @@ from typing import TypeVar
 
 from navigator.model import patterns
 
-# Operators on lines, which every language's operators are made of, and those for Markdown.
+# Operators on lines, which every language's operators are made of.
 #
 # An operator takes the lines of a file and an index, and returns the lines with one fault at that index, or None where it
 # does not apply.
@@ -46,32 +43,7 @@ def off_by_one(lines: list[str], at: int) -> list[str] | None:
     return with_line(lines, at, f"{lines[at][: match.start()]}{int(match[1]) + 1}{lines[at][match.end() :]}")
 
 
-def _wrong_address(lines: list[str], at: int) -> list[str] | None:
-    match = patterns.search(r"https?://[\w.-]+/?([\w-]*)", lines[at])
-    if match is None:
-        return None
-    return with_line(lines, at, lines[at].replace(match[0], match[0][:-3] + match[0][-2:], 1))
-
-
-def _wrong_level(lines: list[str], at: int) -> list[str] | None:
-    return with_line(lines, at, "#" + lines[at]) if patterns.match(r"#{1,5} \S", lines[at]) else None
-
-
-def _lost_line(lines: list[str], at: int) -> list[str] | None:
-    if len(lines[at].split()) < 3 or lines[at].lstrip().startswith(("#", "```", "~~~", "|")):
-        return None
-    return without(lines, at)
-
-
-MARKDOWN: tuple[tuple[str, Operator], ...] = (
-    ("wrong-address", _wrong_address),
-    ("off-by-one", off_by_one),
-    ("wrong-level", _wrong_level),
-    ("line-lost", _lost_line),
-)
-
-
-# Operators for Python, and the names that can be misspelt.
+# Operators for Python.
 
 
 def parses(text: str) -> bool:
@@ -81,26 +53,6 @@ def parses(text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
-
-
-def names_on(text: str, line: int) -> list[tokenize.TokenInfo]:
-    """The names on a 1-based line, without keywords and without those that `def` or `class` define there."""
-    found = []
-    before = ""
-    for token in _tokens(text):
-        named = token.type == tokenize.NAME and token.start[0] == line
-        if named and not keyword.iskeyword(token.string) and before not in {"def", "class"}:
-            found.append(token)
-        before = token.string
-    return found
-
-
-@lru_cache(maxsize=8)
-def _tokens(text: str) -> tuple[tokenize.TokenInfo, ...]:
-    try:
-        return tuple(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError):
-        return ()
 
 
 def _swap_in_python(*pairs: tuple[str, str]) -> Operator:
@@ -349,12 +301,8 @@ PYTHON_SUFFIXES = (".py", ".pyi")
 OPERATORS: dict[tuple[str, ...], tuple[tuple[str, Operator], ...]] = {
     PYTHON_SUFFIXES: PYTHON,
     (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".go"): BRACES,
-    (".md", ".markdown"): MARKDOWN,
 }
 """The operators by name, per file name suffix."""
-
-SHORTEST_NAME = 5
-"""Letters of a name that can be misspelt and still be recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +310,7 @@ class Fault:
     """A file with one fault.
 
     Attributes:
-        kind: the operator's name, or "wrong-name".
+        kind: the operator's name.
         path: the file.
         line: 1-based. All lines before it are as they were; from it on, the faulty text differs from the sound one.
         text: the whole faulty text, with LF.
@@ -390,30 +338,6 @@ def mutants(path: str, text: str, where: Sequence[int], *seed: object) -> Iterat
             faulty = operator(lines, at)
             if faulty is not None and (fault := _fault(name, path, at, text, faulty)) is not None:
                 yield fault
-
-
-def misspellings(path: str, text: str, where: Sequence[int], *seed: object) -> Iterator[Fault]:
-    """Faults that misspell one name on one of the lines `where` of a Python file, one per line, in the seed's order."""
-    if not path.endswith(PYTHON_SUFFIXES):
-        return
-    lines = lines_of(text)
-    for at in shuffled(where, "line", *seed):
-        options = [token for token in names_on(text, at + 1) if len(token.string) >= SHORTEST_NAME]
-        if not options:
-            continue
-        token = pick(options, "name", *seed)
-        start, end = token.start[1], token.end[1]
-        faulty = with_line(lines, at, lines[at][:start] + misspelt(token.string) + lines[at][end:])
-        if (fault := _fault("wrong-name", path, at, text, faulty)) is not None:
-            yield fault
-
-
-def misspelt(word: str) -> str:
-    """`word` with two neighbouring letters inside it exchanged, or one doubled where all are alike."""
-    for at in range(len(word) // 2, len(word) - 1):
-        if word[at] != word[at + 1] and "_" not in word[at : at + 2]:
-            return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
-    return word + word[-1]
 
 
 def _fault(kind: str, path: str, at: int, sound: str, faulty: list[str]) -> Fault | None:

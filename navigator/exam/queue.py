@@ -31,18 +31,18 @@ from navigator.model.exam import ExamAnswer, ExamItem
 from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
 from navigator.model.snapshot import ExamView
 from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
-from navigator.schedule.swap_rule import items_with_room, with_second_turns
+from navigator.schedule.swap_rule import items_with_room
 from navigator.store.errors import StoreError
 from navigator.store.reads.exam import Precedent
 from navigator.store.reads.reader import Reader
 
 # Asks the reviewer about one item of the exam, by the very path of a normal review; only the answer is kept.
 
-NEAR = 3
-"""Lines between a finding and the seeded place at most: the width of a diff's context."""
-
 _ALONE = (*PAST, ExamSource.SYNTHETIC)
 """Sources of items that no precedent of the project is about."""
+
+NEAR = 3
+"""Lines between a finding and the seeded place at most: the width of a diff's context."""
 
 AT_ONCE = 4
 """Items that the writer's model is asked at once."""
@@ -51,9 +51,9 @@ _GATES = ("edits apply", "files parse", "path policy")
 
 
 async def ask_item(
-    deps: Dependencies, item_id: int, *, turn: int, plain: bool = False, role: Role = Role.REVIEWER
+    deps: Dependencies, item_id: int, *, plain: bool = False, role: Role = Role.REVIEWER
 ) -> None:
-    """Have the loaded reviewer read one item, and keep its answer: the first one (`turn` 0) or the second (1).
+    """Have the loaded reviewer read one item, and keep its answer.
 
     Args:
         plain: without the project's precedents, to compare.
@@ -71,7 +71,7 @@ async def ask_item(
         prompt_dependencies(deps, role), subject.precedents, ChangeWords.of(subject.files)
     )
     shown = tuple(sorted(one.id for one in held))
-    told = {"turn": turn, "precedents": shown, "role": role}
+    told = {"precedents": shown, "role": role}
     answer = _answer(item, review, subject.files).model_copy(update=told)
     with deps.store.transaction() as tx:
         tx.add_exam_answer(ExamAnswer.model_validate(deps.redact.data(answer.model_dump())))
@@ -102,7 +102,7 @@ async def ask_writer(deps: Dependencies, most: int) -> int:
     order = [one for half in halves for one in in_order(((item.id, item.faulty) for item in half), version)]
     for start in range(0, min(most, len(order)), AT_ONCE):
         chunk = order[start : min(most, start + AT_ONCE)]
-        await asyncio.gather(*(ask_item(deps, one, turn=0, role=Role.GENERATOR) for one in chunk))
+        await asyncio.gather(*(ask_item(deps, one, role=Role.GENERATOR) for one in chunk))
     return min(most, len(order))
 
 
@@ -217,14 +217,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """What the store says is left to ask, in order: for the first time, `plain` ones without precedents, and again of those
-    `answered`."""
+    """What the store says is left to ask, in order; `plain` ones without precedents."""
 
     new: tuple[int, ...] = ()
-    again: tuple[int, ...] = ()
-    answered: frozenset[int] = frozenset()
     plain: frozenset[int] = frozenset()
-    seconds: int = 0
 
 
 class ExamQueue:
@@ -238,7 +234,6 @@ class ExamQueue:
         self._resident = False
         self._marker: tuple[object, ...] = ()
         self._open = _Open()
-        self._last_answer = 0
         self._broken: set[int] = set()
         self._changes: dict[int, ChangeWords] = {}
         self._reads, self._later = 0, False
@@ -263,24 +258,14 @@ class ExamQueue:
         return self._asked
 
     def left(self) -> tuple[int, ...]:
-        """Items to ask of the present reviewer under the present prompt, in their order.
-
-        Those without an answer, and a share of those that it answered in an earlier residency, for a second answer.
-        """
+        """Items to ask of the present reviewer under the present prompt, in their order."""
         deps = self._deps
         version = deps.prompts.get("review").version
-        marker = (*deps.reader.exam_marker(), version, self._resident, self._last_answer)
+        marker = (*deps.reader.exam_marker(), version)
         if marker != self._marker or self._later:
             self._open, self._marker = self._find(version), marker
-        found, running = self._open, self._running.keys()
-        out = running | self._broken
-        return with_second_turns(
-            [item for item in found.new if item not in out],
-            [item for item in found.again if item not in out],
-            deps.settings.exam.retest,
-            firsts=len(found.answered | running),
-            seconds=found.seconds + len(found.answered & running),
-        )
+        out = self._running.keys() | self._broken
+        return tuple(item for item in self._open.new if item not in out)
 
     def _find(self, version: str) -> _Open:
         deps = self._deps
@@ -293,9 +278,7 @@ class ExamQueue:
                 given[answer.item_id].append(answer)
         model = deps.settings.reviewer.model
         new: list[ExamItem] = []
-        again: list[ExamItem] = []
-        seconds = 0
-        answered, plain, self._later, self._reads = set(), set(), False, _READS
+        plain, self._later, self._reads = set(), False, _READS
         held = {item.project_id: deps.reader.precedents(item.project_id) for item in items}
         for item in items:
             # A rehearsal's reviewer has a name of its own, whatever the settings call it.
@@ -309,18 +292,8 @@ class ExamQueue:
                 new.append(item)
                 if with_them:
                     plain.add(item.id)
-                continue
-            mine = with_them
-            answered.add(item.id)
-            if any(one.turn for one in mine):
-                seconds += 1
-            elif not self._resident or max(one.id for one in mine) <= self._last_answer:
-                again.append(item)
-        first, second = (
-            in_order(((item.id, item.faulty) for item in kind), f"{self._seed()} {version}")
-            for kind in (new, again)
-        )
-        return _Open(first, second, frozenset(answered), frozenset(plain), seconds)
+        order = in_order(((item.id, item.faulty) for item in new), f"{self._seed()} {version}")
+        return _Open(order, frozenset(plain))
 
     def _shown(self, item: ExamItem, held: Sequence[Precedent]) -> tuple[int, ...] | None:
         """The numbers of the precedents that an item is asked with now; None where its change is still to be read."""
@@ -354,7 +327,6 @@ class ExamQueue:
         deps, settings = self._deps, self._deps.settings.exam
         if loaded and not self._resident:
             self._since = deps.reader.last_number("calls")
-            self._last_answer = deps.reader.last_number("exam_answers")
         self._resident = loaded
         if not loaded:
             return ExamView(running=self.running, asked=self._asked)
@@ -382,9 +354,7 @@ class ExamQueue:
         repository or its commits are gone, is left out for this session.
         """
         try:
-            found = self._open
-            turn, plain = int(item_id in found.answered), item_id in found.plain
-            await ask_item(self._deps, item_id, turn=turn, plain=plain)
+            await ask_item(self._deps, item_id, plain=item_id in self._open.plain)
         except (ServingError, StoreError) as error:
             log.warning("exam item %d was not answered: %s", item_id, error)
             self._not_before, self._asked = monotonic() + PAUSE, 0

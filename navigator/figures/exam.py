@@ -97,8 +97,7 @@ class ExamScore:
         reason: why there are no such shares; "" where there are.
         small_better: whether it catches more below 50 changed lines than above; None where that cannot be told.
         verdict: `WORTH_IT`, `CHANCE` or `CANNOT_TELL`; `why` in one sentence.
-        tokens, seconds: what the first answers cost.
-        retest: how far the second answers agree with the first.
+        tokens, seconds: what the answers cost.
     """
 
     model: str
@@ -122,7 +121,6 @@ class ExamScore:
     tokens: int
     seconds: float
     newest: str
-    retest: Retest
 
     @property
     def decided(self) -> int:
@@ -135,30 +133,24 @@ class ExamScore:
         return self.verdict == CHANCE
 
 
-def exam_scores(
-    counts: Iterable[ExamCount], verdicts: Iterable[VerdictCount] = (), repeats: Iterable[ExamPair] = ()
-) -> tuple[ExamScore, ...]:
+def exam_scores(counts: Iterable[ExamCount], verdicts: Iterable[VerdictCount] = ()) -> tuple[ExamScore, ...]:
     """Every reviewer that was examined, the one that answered last first.
 
     Args:
         verdicts: first verdicts on first proposals, as the revise rate counts them.
-        repeats: items that were asked twice.
     """
     groups: defaultdict[tuple[str, str], list[ExamCount]] = defaultdict(list)
     for row in counts:
         if row.source in PAST:
             continue  # no proof that the commit is faulty, or that the other is not
         groups[row.model, row.prompt_version].append(row)
-    real, pairs = list(verdicts), list(repeats)
-    scores = [_score(group, real, pairs) for group in groups.values()]
+    real = list(verdicts)
+    scores = [_score(group, real) for group in groups.values()]
     return tuple(sorted(scores, key=lambda score: score.newest, reverse=True))
 
 
-def _score(
-    rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount], repeats: Sequence[ExamPair]
-) -> ExamScore:
+def _score(rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount]) -> ExamScore:
     first = rows[0]
-    mine = (first.model, first.prompt_version)
     read = [row for row in rows if row.verdict is not Verdict.UNREVIEWED]
     basis, scored = _basis(read)
     sensitivity, specificity = _right(scored, faulty=True), _right(scored, faulty=False)
@@ -189,12 +181,11 @@ def _score(
         tokens=sum(row.tokens for row in rows),
         seconds=sum(row.seconds for row in rows),
         newest=max(row.newest for row in rows),
-        retest=retest([row for row in repeats if (row.model, row.prompt_version) == mine]),
     )
 
 
 def _basis(read: Sequence[ExamCount]) -> tuple[str, list[ExamCount]]:
-    """Which items the score is made of: mistakes of one's own work where there are enough, else what there is."""
+    """Which items the score is made of: one's own mistakes where there are enough, else all."""
     own = [row for row in read if row.source is not ExamSource.SYNTHETIC]
     if not own:
         return FLATTERED, list(read)
@@ -478,7 +469,7 @@ class Kappa:
 
 @dataclass(frozen=True, slots=True)
 class Retest:
-    """Diffs, of proposals or of exam items, that one model reviewed twice under one prompt version.
+    """Diffs that one model reviewed twice under one prompt version.
 
     Attributes:
         agreed: pairs with the same verdict, of those that could be read.

@@ -107,9 +107,8 @@ def find_changes(private: PrivateRepo, facts: RepoFacts, wanted: WantedReview, b
         return _range(private, facts, start, tip, wanted.branch, each=wanted.each)
     match = _RANGE.fullmatch(wanted.ref)
     if match is None:
-        return Listed(
-            (_one_commit(private, facts, _commit_of(facts, wanted.ref or "HEAD", wanted.ref or "HEAD")),)
-        )
+        sha = _commit_of(facts, wanted.ref or "HEAD", wanted.ref or "HEAD")
+        return Listed((_single(private, _read_commits(facts, [sha], walk=False)[0]),))
     ends = [match["from"] or "HEAD", match["to"] or "HEAD"]
     start, tip = (_commit_of(facts, name, name) for name in ends)
     return _range(private, facts, start, tip, wanted.ref, each=wanted.each)
@@ -217,12 +216,8 @@ def _read_commits(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = Tr
     ]
 
 
-def _one_commit(private: PrivateRepo, facts: RepoFacts, sha: str) -> Existing:
-    """One commit, against its first parent."""
-    return _single(private, _read_commits(facts, [sha], walk=False)[0])
-
-
 def _single(private: PrivateRepo, commit: LogEntry) -> Existing:
+    """One commit, against its first parent."""
     base = commit.parents[0] if commit.parents else _empty(private)
     text = _message_text(f"Commit {commit.sha[:12]} by {commit.author}. Its message:", [commit])
     return Existing(commit.sha[:12], base, commit.sha, _titled(commit.subject), text, commit.author)

@@ -25,9 +25,6 @@ HOOK_MARK = b"# Made by `navigator hook install`."
 LARGEST_HOOK = 1 << 16
 """Bytes; Navigator's own has about a thousand."""
 
-KEPT_HOOKS = "before-navigator"
-"""The folder beside the hook that an earlier hook is kept in, under its own name: some programs ask by what name they run."""
-
 _SHA1_DIGITS = 40
 
 _OPERATIONS = (
@@ -247,11 +244,9 @@ def _hooks(places: _Places) -> tuple[str, ...]:
 
 
 def _is_own_hook(path: Path) -> bool:
-    """Whether a hook is Navigator's own and runs no other: it has nothing to do at a landing."""
+    """Whether a hook is Navigator's own: it has nothing to do at a landing."""
     try:
-        return HOOK_MARK in read_file(path.parent, path.name, LARGEST_HOOK) and not os.path.lexists(
-            path.parent / KEPT_HOOKS / path.name
-        )
+        return HOOK_MARK in read_file(path.parent, path.name, LARGEST_HOOK)
     except OSError:
         return False  # a link, or too large: it is somebody else's
 

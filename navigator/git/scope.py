@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from navigator.model import patterns
+from navigator.model.json_text import table
 from navigator.model.models import Project
 
 IGNORE_FILE = ".navigatorignore"
@@ -13,27 +14,10 @@ IGNORE_FILE = ".navigatorignore"
 
 _LONGEST_IGNORE = 256 * 1024
 
-_SECRET_NAMES = patterns.compile(
-    r"""(?xi) ^(?:
-        \.env (?: [._-] .* )? | .+ \.env | \.envrc
-      | id_(?: rsa | dsa | ecdsa | ed25519 ) (?: _ sk )? (?: \. .* )?
-      | .+ \. (?: pem | key | p8 | p12 | pfx | jks | keystore | kdbx | ppk | asc | gpg | age | ovpn | tfvars | tfstate )
-      | \.netrc | _netrc | \.pypirc | \.npmrc | \.pgpass | \.my\.cnf | \.mylogin\.cnf | \.htpasswd | \.git-credentials
-      | \.dockercfg | \.dockerconfigjson | \.vault-token | \.terraformrc | terraform\.rc | \.s3cfg | \.boto | rclone\.conf
-      | kube_?config (?: \. (?: ya?ml | json ) )? | .+ \. kubeconfig
-      | \.msmtprc | \.fetchmailrc | auth\.json | (?: application_default | client_)?_?credentials? .* \.json
-      | client_secrets? .* \.json | .* firebase-adminsdk .* \.json | .*[-_.]sa\.json
-      | credentials (?: \. (?: json | ya?ml | toml | ini | csv ) )?
-      | secrets? \. (?: json | ya?ml | toml | ini | env )
-      | .* service[-_]?account .* \.json
-    )$"""
-)
-_EXAMPLES = patterns.compile(r"(?i)\.(?:example|sample|template|dist)$|^id_[a-z0-9_]+\.pub$")
-_SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud", ".password-store"})
-_SECRET_PATHS = patterns.compile(
-    r"(?i)(?:^|/)(?:\.docker/config\.json|\.m2/settings(?:-security)?\.xml|\.gem/credentials|\.config/(?:gh/hosts\.yml|gcloud/.+)"
-    r"|\.cargo/credentials(?:\.toml)?|\.bundle/config|\.gradle/gradle\.properties)$"
-)
+_SECRETS = table(__package__, "git.toml")["secrets"]
+_SECRET_NAMES = patterns.compile(_SECRETS["names"])
+_EXAMPLES = patterns.compile(_SECRETS["examples"])
+_SECRET_PATHS = patterns.compile(_SECRETS["paths"])
 
 
 def is_secret(path: str) -> bool:
@@ -45,7 +29,7 @@ def is_secret(path: str) -> bool:
     if _SECRET_PATHS.search(path):
         return True
     parts = path.split("/")
-    if any(part in _SECRET_FOLDERS for part in parts[:-1]):
+    if any(part in _SECRETS["folders"] for part in parts[:-1]):
         return True
     name = parts[-1]
     return _SECRET_NAMES.match(name) is not None and _EXAMPLES.search(name) is None

@@ -180,7 +180,7 @@ def _drafted(ground: Ground, found: Changed, summary: str) -> Draft | NotApplied
         return refused
     edits = [AppliedEdit(path=path, rung=Rung.IN_PLACE) for path in found.changes]
     try:
-        return draft_changes(found.changes, summary, ground.source, edits=edits, kind=ground.task.kind)
+        return draft_changes(found.changes, summary, ground.source, edits=edits)
     except PathRefused as error:
         return NotApplied((f"POLICY {error.message}",), ((POLICY_CODE, ""),))
 
@@ -302,7 +302,7 @@ class _Run:
         with deps.store.transaction() as tx:
             number = tx.begin_agent_turn(row)
         journal.turn(version)
-        before = _Counts.of(session)
+        before = session.forwarder.counts()
         try:
             turn = await session.prompt(text)
             found = await asyncio.to_thread(checkout.changes)
@@ -341,32 +341,12 @@ class _Run:
             )
         return _drafted(self.ground, found, _summary(text))
 
-    def _end(self, number: int, outcome: str, before: _Counts, session: AgentSession, **more: Any) -> None:
-        spent = _Counts.of(session).minus(before)
+    def _end(
+        self, number: int, outcome: str, before: dict[str, int], session: AgentSession, **more: Any
+    ) -> None:
+        spent = {name: count - before[name] for name, count in session.forwarder.counts().items()}
         with self.deps.store.transaction() as tx:
             tx.end_agent_turn(number, outcome=outcome, **spent, **more)
-
-
-@dataclass(frozen=True)
-class _Counts:
-    """What a session asked for so far."""
-
-    requests: int
-    replayed: int
-    refused: int
-
-    @classmethod
-    def of(cls, session: AgentSession) -> _Counts:
-        counted = session.forwarder
-        return cls(counted.made, counted.replayed, counted.refused)
-
-    def minus(self, before: _Counts) -> dict[str, int]:
-        """What was added since."""
-        return {
-            "requests": self.requests - before.requests,
-            "replayed": self.replayed - before.replayed,
-            "refused": self.refused - before.refused,
-        }
 
 
 def _outcome_of(result: Draft | NoChange | NotApplied | str) -> tuple[str, dict[str, str]]:

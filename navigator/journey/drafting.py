@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.checks.change import no_functional_change
 from navigator.checks.grammar import GrammarGate
 from navigator.checks.policy import check_policy
 from navigator.edits.apply import apply_answer
@@ -18,7 +17,7 @@ from navigator.git.private import FileChange
 from navigator.git.source import TreeSource
 from navigator.model.diff import FileDiff
 from navigator.model.models import AppliedEdit, CheckResult, PolicyItem
-from navigator.model.states import CheckOutcome, EditCode, PolicyAction, TaskKind
+from navigator.model.states import CheckOutcome, EditCode, PolicyAction
 
 
 @dataclass(frozen=True)
@@ -58,21 +57,17 @@ Outcome = Draft | NoChange | NotApplied
 
 POLICY_CODE = EditCode.POLICY.value
 
-_MEANT_TO_WORK_OTHERWISE = frozenset({TaskKind.IMPLEMENT, TaskKind.FIX})
-
 
 def draft(
     text: str,
     source: TreeSource,
     *,
     marker: int,
-    kind: TaskKind | None = None,
     shown: Collection[str] | None = None,
 ) -> Outcome:
     """Turn one answer into a tree on the base `source`, all or nothing.
 
     Args:
-        kind: says which gates the change itself has to pass.
         shown: the files that the model was shown whole; no other file of the base may be written whole.
     """
     answer = parse_answer(text, marker=marker)
@@ -91,7 +86,7 @@ def draft(
     applied = apply_answer(answer, source, shown)
     if applied.problems:
         return _refused(applied.problems)
-    return draft_changes(applied.changes, answer.prose.strip(), source, edits=applied.edits, kind=kind)
+    return draft_changes(applied.changes, answer.prose.strip(), source, edits=applied.edits)
 
 
 def syntax_problems(changes: Mapping[str, FileChange], source: TreeSource) -> NotApplied | None:
@@ -114,7 +109,6 @@ def draft_changes(
     source: TreeSource,
     *,
     edits: Sequence[AppliedEdit],
-    kind: TaskKind | None = None,
 ) -> Draft | NotApplied:
     """Turn changed files into a tree on the base `source`, and hold it against policy."""
     private, base_commit = source.private, source.treeish
@@ -134,14 +128,6 @@ def draft_changes(
         CheckResult(name="files parse", outcome=CheckOutcome.PASSED),
         CheckResult(name="path policy", outcome=CheckOutcome.PASSED),
     ]
-    if kind in _MEANT_TO_WORK_OTHERWISE and no_functional_change(raw, private.read_blob):
-        checks.append(
-            CheckResult(
-                name="only documentation changed",
-                outcome=CheckOutcome.PASSED,
-                detail="Only comments, docstrings or layout change: the code does what it did before.",
-            )
-        )
     files = tuple(private.diff(base_commit, tree))
     return Draft(tree, prose, tuple(edits), tuple(policy), tuple(checks), files)
 

@@ -58,7 +58,7 @@ class Talk:
 async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Review) -> list[Reproduction]:
     """A row for each finding that a test is to prove; empty where the settings, the project or this machine ask for none."""
     rules, project = deps.settings.review, deps.project(task.project_id)
-    places = to_prove(review.findings, len(review.findings))
+    places = to_prove(review.findings)
     if not rules.reproduce or not places or not project.check.strip() or review.verdict is Verdict.UNREVIEWED:
         return []
     if not deps.settings.checks.unsandboxed and not (await asyncio.to_thread(probe)).works:

@@ -256,7 +256,6 @@ def plan_review(subject: Change, deps: ReviewPromptDependencies) -> Parts:
         subject.around,
         subject.proposal.checks,
         subject.earlier,
-        second=bool(subject.earlier),
         callers=subject.callers,
         precedents=subject.precedents,
     ).plan()

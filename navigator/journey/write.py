@@ -170,7 +170,6 @@ def _drafted(material: Material, text: str) -> Outcome:
         text,
         material.source,
         marker=material.prompted.marker,
-        kind=material.task.kind,
         shown=material.shown_whole(),
     )
 

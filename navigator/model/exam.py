@@ -113,14 +113,12 @@ class PreparedProject(Model):
 class ExamAnswer(Model):
     """One review of an item, by one model under one prompt version.
 
-    `named` says that an anchored finding is at the place of the fault. `turn` is 1 for an item that was asked a second time,
-    which says how far the reviewer agrees with itself; the score is made of the first answers alone. `precedents` are the
-    numbers of those that its prompt showed. `role` is the generator's where the writer's model was asked, to compare.
+    `named` says that an anchored finding is at the place of the fault. `precedents` are the numbers of those that its prompt
+    showed. `role` is the generator's where the writer's model was asked, to compare.
     """
 
     id: int = 0
     item_id: int
-    turn: int = Field(default=0, ge=0, le=1)
     verdict: Verdict
     stated_verdict: Verdict | None = None
     findings: tuple[Finding, ...] = ()

@@ -9,7 +9,7 @@ from typing import Any
 
 from navigator.git.facts import RepoFacts
 from navigator.model import patterns
-from navigator.model.json_text import read_json, read_toml
+from navigator.model.json_text import read_json, read_toml, table
 from navigator.process.bounded.run import WorkerLost, run_bounded
 
 Read = Callable[[str], bytes | None]
@@ -63,14 +63,8 @@ def _node(paths: Collection[str], read: Read) -> str:
     script = _object(_json(read("package.json")).get("scripts")).get("test", "")
     if not isinstance(script, str) or not script or "no test specified" in script:
         return ""
-    for lock, command in (
-        ("pnpm-lock.yaml", "pnpm test"),
-        ("yarn.lock", "yarn test"),
-        ("bun.lock", "bun test"),
-    ):
-        if lock in paths:
-            return command
-    return "npm test"
+    locks = table(__package__, "toolchains.toml")["locks"]
+    return next((str(command) for lock, command in locks.items() if lock in paths), "npm test")
 
 
 def _python_command(paths: Collection[str], read: Read, checkout: Path | None) -> str:
@@ -106,17 +100,9 @@ def _has_pytest(checkout: Path) -> bool:
 
 
 def _others(paths: Collection[str], read: Read) -> str:
-    for manifest, command in (
-        ("Cargo.toml", "cargo test"),
-        ("go.mod", "go test ./..."),
-        ("mix.exs", "mix test"),
-        ("deno.json", "deno test"),
-        ("pom.xml", "mvn -o -q test"),
-        ("gradlew", "./gradlew --offline test"),
-        ("Package.swift", "swift test"),
-    ):
+    for manifest, command in table(__package__, "toolchains.toml")["tests"].items():
         if manifest in paths:
-            return command
+            return str(command)
     if "Gemfile" in paths and any(path.startswith("spec/") for path in paths):
         return "bundle exec rspec"
     return ""

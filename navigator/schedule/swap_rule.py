@@ -40,8 +40,6 @@ Age: a proposal waits for its swap at most its `longest_wait`, and then for what
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from navigator.model.snapshot import SchedulerSnapshot, TaskView
@@ -216,29 +214,6 @@ def items_with_room(share: float, reviews: int, calls: int, exam: int, before: i
         return 0
     price = (reviews / calls) * (1 - share) / share
     return max(0, int((min(before, price) + reviews - exam * (1 - share) / share) / price))
-
-
-def with_second_turns(
-    new: Sequence[int], again: Sequence[int], share: float, firsts: int, seconds: int
-) -> tuple[int, ...]:
-    """The items to ask, in their order: new ones, and now and then one that was asked before.
-
-    Args:
-        new: items without an answer, in the order of asking; `again` those with one answer that may be asked a second time.
-        share: of all questions, the second ones at most.
-        firsts: questions already answered for the first time; `seconds` for the second time.
-    """
-    order: list[int] = []
-    unasked, asked = deque(new), deque(again)
-    while True:
-        if asked and seconds + 1 <= share * (firsts + seconds + 1):
-            order.append(asked.popleft())
-            seconds += 1
-        elif unasked:
-            order.append(unasked.popleft())
-            firsts += 1
-        else:
-            return tuple(order)
 
 
 def exam_items(snapshot: SchedulerSnapshot, slots: int, leaving: object) -> tuple[int, ...]:

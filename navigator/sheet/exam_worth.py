@@ -19,7 +19,7 @@ def scores(reader: Reader, since: str = "") -> tuple[ExamScore, ...]:
     counts = reader.exam_counts(since)
     reviewers = {(row.model, row.prompt_version) for row in counts}
     verdicts = [row for reviewer in reviewers for row in reader.newest_verdicts(*reviewer, since)]
-    return exam_scores(counts, verdicts, reader.exam_pairs("again", since))
+    return exam_scores(counts, verdicts)
 
 
 def worth_of(reader: Reader, review: Review) -> str:
@@ -82,7 +82,7 @@ def read_backtest(reader: Reader, projects: Collection[int] = (), since: str = "
         if item.source in PAST and (not projects or item.project_id in projects)
     }
     mine = [one for one in reader.exam_answers() if one.item_id in items and one.role is Role.REVIEWER]
-    given = [one for one in mine if not one.turn and one.at >= since]
+    given = [one for one in mine if one.at >= since]
     newest = (given[-1].model, given[-1].prompt_version) if given else ("", "")
     mine = [one for one in given if (one.model, one.prompt_version) == newest]
     return backtest((items[one.item_id], one) for one in mine), ", ".join(newest).strip(", ")

@@ -36,7 +36,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -366,7 +366,6 @@ SCHEMA: tuple[str, ...] = (
     f"""CREATE TABLE exam_answers (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         item_id INTEGER NOT NULL REFERENCES exam_items (id),
-        turn INTEGER NOT NULL DEFAULT 0 CHECK (turn IN (0, 1)),
         verdict TEXT NOT NULL {_one_of("verdict", Verdict)},
         stated_verdict TEXT {_one_of("stated_verdict", Verdict)},
         findings TEXT NOT NULL DEFAULT '[]',
@@ -397,8 +396,8 @@ SCHEMA: tuple[str, ...] = (
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX batches_started ON batches (started)",
-    # One answer an item, model, version of the prompt, turn and precedents: whatever a crash repeats, nothing counts twice.
-    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, role, model, prompt_version, turn, precedents)",
+    # One answer an item, model, version of the prompt and precedents: whatever a crash repeats, nothing counts twice.
+    "CREATE UNIQUE INDEX exam_answers_item ON exam_answers (item_id, role, model, prompt_version, precedents)",
     "CREATE INDEX calls_exam ON calls (exam_item) WHERE exam_item IS NOT NULL",
     # What was tried to make items of, so that it is not tried again while nothing that decides the result has changed.
     f"""CREATE TABLE exam_trials (

@@ -5,6 +5,7 @@ The adapters are random, so what they write means nothing; but it differs from t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tests.engines.conftest import ready, settings_for
 from tests.engines.llama import ALIAS, Server, llama_server
 from tests.engines.test_llama_loop import AN_EDIT, SHORT_STRINGS, configured, environment_of, queue, repo  # noqa: F401
 from tests.git.world import fingerprint
+from tests.sandbox.support import needs_sandbox
 
 pytestmark = [pytest.mark.engines, pytest.mark.xdist_group("engines")]
 
@@ -115,3 +117,38 @@ def test_the_loop_works_with_an_adapter_for_each_role(
         proposal["review"]["self_review"] for proposal in proposals
     )  # one base model read its own work
     assert fingerprint(repo) == before
+
+
+@needs_sandbox
+@pytest.mark.sandbox
+def test_compare_has_adapters_on_the_generators_server_beside_a_swap(
+    tmp_path: Path, adapted: Server, engine: Server
+) -> None:
+    loaded = tmp_path / "loaded"  # both are there all the time: what is "loaded" is what a program wrote down
+    loaded.write_text("generator\n")
+    argv, status = ["sh", "-c", f"echo {{role}} > '{loaded}'"], ["cat", str(loaded)]
+    by_program = (
+        f'strategy = "command"\n[swap.command]\nargv = {json.dumps(argv)}\nstatus = {json.dumps(status)}'
+    )
+    navigator = configured(
+        tmp_path,
+        adapted.url,
+        AN_EDIT,
+        SHORT_STRINGS,
+        most=4000,
+        reviewer_url=engine.url,
+        strategy=by_program,
+    )
+    rows = [
+        {"task_id": number, "text": f"Write half(), {number}.", "test_list": ["assert half(8) == 4"]}
+        for number in range(2)
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ("--arm", "cascade", "--arm", "adapters", "--adapter", *NAMES, "--rounds", "1", "--name", "lora")
+    done = navigator("lab", "compare", "--file", str(tmp_path / "rows.jsonl"), *words)
+    arms = {arm["name"]: arm for arm in done["arms"]}
+    assert arms["adapters"]["swaps_alone"] == 0 < arms["cascade"]["swaps_alone"]
+    assert all(arm["passed"]["n"] == 2 and arm["tokens"] > 0 for arm in arms.values())
+    answers = map(json.loads, (tmp_path / "state/lab/compare/lora/answers.jsonl").read_text().splitlines())
+    by = {(answer["path"][-1], answer["model"]) for answer in answers if not answer["error"]}
+    assert by == {("g", ALIAS), ("r", ALIAS), ("a", "write"), ("b", "read")}

@@ -21,8 +21,8 @@ from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.client.errors import CutByLength, Refused
 from navigator.client.tokens import load_counter
-from navigator.engine.canary import _answers, _profile
-from navigator.figures.canary import MAX_TOKENS, PROBES, judge
+from navigator.engine.canary import _answers
+from navigator.figures.canary import judge
 from navigator.journey.reviewing.answer import review_schema
 from navigator.journey.reviewing.grounding import read_review
 from navigator.model.states import CanaryOutcome
@@ -190,11 +190,8 @@ async def test_a_real_server_tells_the_probabilities_of_its_tokens(client: Model
 
 
 async def test_answers_are_the_same_alone_and_not_garbage_beside_other_work(client: ModelClient) -> None:
-    first, tokens = await _answers(client)
-    assert (await _answers(client))[0] == first
-    assert judge(first, first).outcome is CanaryOutcome.SAME
-    assert len(PROBES) <= tokens <= len(PROBES) * (MAX_TOKENS + 200)
-    assert await _profile(client) == await _profile(client)
+    first = await _answers(client)
+    assert await _answers(client) == first
 
     async def work() -> None:
         asked = ChatRequest(
@@ -206,6 +203,6 @@ async def test_answers_are_the_same_alone_and_not_garbage_beside_other_work(clie
             return
 
     beside = asyncio.gather(work(), work())
-    crowded, _ = await _answers(client)
+    crowded = await _answers(client)
     await beside
-    assert judge(crowded, first).outcome in (CanaryOutcome.SAME, CanaryOutcome.DRIFTED)
+    assert judge(crowded, first)[0] is CanaryOutcome.WELL

@@ -98,12 +98,10 @@ def chat(name: str, *, part: bool = False, **fields: Any) -> Case:
 
 CASES = [
     get("/health"),
-    get("/health_generate"),
     get("/ready"),
     get("/v1/models"),
     get("/model_info", part=True),
     get("/v1/loads", part=True),
-    get("/v1/loads?include=core", part=True),
     get("/server_info", part=True),
     get("/get_load"),
     get("/nowhere"),

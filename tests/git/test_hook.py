@@ -46,27 +46,6 @@ def test_a_commit_in_another_worktree_is_noted(repo: Path, folder: Path, tmp_pat
     assert noted(folder, made)
 
 
-@pytest.mark.parametrize("linked", [False, True])
-def test_an_earlier_hook_runs_first_and_comes_back(repo: Path, folder: Path, linked: bool) -> None:
-    hook = repo / ".git/hooks/post-commit"
-    hook.parent.mkdir(exist_ok=True)
-    real = repo / ".git/own-hook" if linked else hook
-    real.write_text('#!/bin/sh\nbasename "$0" >> own.log\nexit 3\n')
-    real.chmod(0o744)
-    if linked:
-        hook.symlink_to("../own-hook")
-    before = (hook.is_symlink(), hook.read_bytes(), hook.stat().st_mode)
-    facts = read_facts(repo)
-    assert install_hook(facts, folder).kept
-    assert install_hook(facts, folder).kept
-    made = commit(repo, {"n.txt": b"x\n"})
-    assert noted(folder, made)
-    assert (repo / "own.log").read_text() == "post-commit\n"
-    remove_hook(facts)
-    assert (hook.is_symlink(), hook.read_bytes(), hook.stat().st_mode) == before
-    assert sorted(path.name for path in hook.parent.iterdir() if path.suffix != ".sample") == ["post-commit"]
-
-
 def test_a_rebase_is_not_noted(repo: Path, folder: Path) -> None:
     for number in range(3):
         commit(repo, {"n.txt": f"{number}\n".encode()}, f"commit {number}")
@@ -135,19 +114,20 @@ def test_shared_hooks_are_left_alone(repo: Path, folder: Path) -> None:
     assert not (repo / ".husky").exists()
 
 
-def test_a_hook_of_others_is_not_removed(repo: Path, folder: Path) -> None:
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_hook_of_others_is_left_alone(repo: Path, folder: Path, linked: bool) -> None:
     hook = repo / ".git/hooks/post-commit"
     hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\n")
+    real = repo / ".git/own-hook" if linked else hook
+    real.write_text("#!/bin/sh\n")
+    if linked:
+        hook.symlink_to("../own-hook")
     facts = read_facts(repo)
     with pytest.raises(HookRefused, match="no hook of Navigator's"):
         remove_hook(facts)
-    install_hook(facts, folder)
-    hook.write_text("#!/bin/sh\n# another program's\n")  # over ours, whose kept one is still there
-    assert not hook_state(facts).installed
-    with pytest.raises(HookRefused, match="is kept from an earlier install"):
+    with pytest.raises(HookRefused, match="another program's hook"):
         install_hook(facts, folder)
-    assert hook.read_text().endswith("program's\n")
+    assert hook.read_text() == "#!/bin/sh\n" and hook.is_symlink() is linked
 
 
 def stand(place: Path, what: str, elsewhere: Path) -> None:
@@ -178,8 +158,6 @@ def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
     [
         *(("hooks", what) for what in ("a file", "a link", "a FIFO")),
         *(("hooks/post-commit", what) for what in ("a folder", "a FIFO")),
-        *(("hooks/before-navigator", what) for what in ("a file", "a link", "a FIFO")),
-        *(("hooks/before-navigator/post-commit", what) for what in ("a folder", "a FIFO")),
     ],
 )
 @pytest.mark.parametrize("installed", [False, True])
@@ -200,16 +178,9 @@ def test_what_is_no_hook_is_refused_and_nothing_changes(
             act()
         assert tree(tmp_path) == before
     # A FIFO does not hold up the reading of the repository either.
-    assert "post-commit" not in read_facts(repo).hooks or where.startswith("hooks/before")
+    assert "post-commit" not in read_facts(repo).hooks
 
 
 def test_navigators_own_hook_is_not_among_those_that_a_landing_leaves_out(repo: Path, folder: Path) -> None:
-    facts = read_facts(repo)
-    install_hook(facts, folder)
+    install_hook(read_facts(repo), folder)
     assert read_facts(repo).hooks == ()
-    remove_hook(facts)
-    hook = repo / ".git/hooks/post-commit"
-    hook.write_text("#!/bin/sh\n")
-    hook.chmod(0o755)
-    install_hook(facts, folder)
-    assert read_facts(repo).hooks == ("post-commit",)  # the earlier one

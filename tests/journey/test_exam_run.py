@@ -15,15 +15,12 @@ from typing import Any
 
 import pytest
 
-from navigator.config.settings import ExamSettings
 from navigator.exam.queue import ExamQueue, in_order, within
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict
 from navigator.model.exam import ExamAnswer
 from navigator.model.models import utc_now
 from navigator.model.states import ExamSource, Role, TaskState, Verdict
-from navigator.sheet.statistics.outcomes import PAGE as OUTCOMES
-from navigator.sheet.statistics.outcomes import exam_repeat_table
 from navigator.sheet.statistics.page import PageQuestion
 from navigator.sheet.statistics.reviewer import EXAM as PAGE
 from navigator.sheet.statistics.reviewer import Exam
@@ -116,47 +113,6 @@ def test_at_night_an_idle_reviewer_answers_them_all(room: Room) -> None:
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
     assert len(answers(room)) == 6
-
-
-def test_a_share_is_asked_again_in_a_later_residency_and_scored_once(
-    room: Room, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepare(room, 2)
-    set_exam(room, 'hours = "00:00-23:59"')
-    monkeypatch.setattr(ExamSettings, "retest", 0.5)
-    room.work()
-    assert [answer.turn for answer in answers(room)] == [0, 0, 0, 0], (
-        "not in the residency of the first answer"
-    )
-    before = PAGE.document(PAGE.read(room.read(), PageQuestion()))
-    monkeypatch.setattr(ExamSettings, "retest", 0)
-    room.work()
-    assert len(answers(room)) == 4
-    # It changes its mind: says REVISE to everything the second time.
-    models.read = lambda messages: approval(
-        findings=[
-            objection("    return x * 3" if "return x * 3" in text_of(messages) else "    return x * 2")
-        ],
-        verdict="REVISE",
-    )
-    monkeypatch.setattr(ExamSettings, "retest", 0.34)
-    room.work()
-    again = [answer for answer in answers(room) if answer.turn]
-    assert len(again) == 2, "two of six questions"
-    monkeypatch.setattr(ExamSettings, "retest", 0.5)
-    room.work()
-    room.work()
-    again = [answer for answer in answers(room) if answer.turn]
-    assert sorted(answer.item_id for answer in again) == [1, 2, 3, 4], "never a third time"
-    assert {answer.verdict for answer in again} == {Verdict.REVISE}
-    after = PAGE.document(PAGE.read(room.read(), PageQuestion()))
-    retest = after["retest"]
-    assert (retest["n"], retest["agreed"]["value"], retest["kappa"]["value"]) == (4, 0.5, 0.0)
-    assert before["retest"]["n"] == 0
-    scored = [name for name in before if name not in ("retest", "reviewers")]
-    assert {name: after[name] for name in scored} == {name: before[name] for name in scored}
-    (table,) = exam_repeat_table(OUTCOMES.read(room.read(), PageQuestion()).exam_repeats)
-    assert table.rows[-1].cells[2] == "n 4"
 
 
 def test_an_item_that_was_not_answered_is_asked_again_and_counted_once(room: Room, models: Models) -> None:

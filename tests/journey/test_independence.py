@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from navigator.config.settings import ExamSettings
 from navigator.exam.bundled import cases
 from navigator.figures.exam import exam_scores, paired, worth_words
 from navigator.model.errors import Conflict
@@ -117,7 +116,6 @@ def seeing(known: list[str]) -> Any:
 def test_both_models_answer_the_cases_and_the_difference_is_said(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ExamSettings, "retest", 0)
     room.models.write, room.models.read = seeing(WRONG[:3]), seeing(WRONG)
     with pytest.raises(Conflict, match="no exam items"):
         room.act("exam.run", writer=True)

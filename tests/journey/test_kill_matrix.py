@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import signal
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,64 +28,7 @@ from tests.journey.support import PATIENCE, git
 STRACE = shutil.which("strace")
 KILLS = int(os.environ.get("NAVIGATOR_KILLS", "12"))
 
-LAND = "navigator.journey.land"
-LANDED = "navigator.landing"
-BOTH = (
-    ("before", f"{LAND}:read_facts"),
-    ("event", "journal_opened"),
-    ("before", f"{LAND}:execute_landing"),
-    ("before", f"{LANDED}.land:move_ref"),
-    ("after", f"{LANDED}.land:move_ref"),
-    ("after", f"{LAND}:execute_landing"),
-    ("event", "journal_closed"),
-)
-LANDING = (
-    *BOTH,
-    ("event", "decision_added"),
-    ("event", "task_state=approved"),
-    ("before", f"{LAND}:recover_landings"),
-    ("before", f"{LAND}:prepare_landing"),
-    ("after", f"{LAND}:prepare_landing"),
-    ("before", f"{LANDED}.land:_copy_objects"),
-    ("after", f"{LANDED}.land:_copy_objects"),
-    ("event", "landing_set=landed"),
-    ("event", "task_state=landed"),
-)
-UNDOING = (
-    *BOTH,
-    ("before", f"{LAND}:prepare_undo"),
-    ("after", f"{LAND}:prepare_undo"),
-    ("event", "landing_set=undone"),
-    ("event", "task_state=undone"),
-)
-SPLIT = "navigator.actions.split"
-SPLITTING = (
-    ("before", "navigator.git.hunks:build_part"),
-    ("after", "navigator.git.hunks:commit_part"),
-    ("after", f"{SPLIT}:add_part"),
-    ("after", f"{SPLIT}:_go_on_with_rest"),
-    ("after", f"{SPLIT}:_drop_rest"),
-    ("event", "proposal_split"),
-    ("before", "navigator.journey.check_dispatch:gates"),
-    ("event", "proposal_checks"),
-)
-CHECKOUT = (
-    ("before", f"{LANDED}.checkout:_mark"),
-    ("after", "os:link"),
-    ("before", f"{LANDED}.checkout:_require_either"),
-    ("before", f"{LANDED}.checkout:_write_path"),
-    ("after", f"{LANDED}.checkout:_write_path"),
-    ("before", f"{LANDED}.checkout:_write_index"),
-    ("after", f"{LANDED}.checkout:_write_index"),
-)
-IN_GIT = {
-    "commit-tree": ("write", "rename", "link", "unlink", "close"),
-    "pack-objects": ("write", "close"),
-    "unpack-objects": ("mkdir", "write", "fsync", "link", "unlink", "rename", "close"),
-    "update-ref": ("mkdir", "write", "fsync", "rename", "unlink", "rmdir", "close", "openat"),
-    "update-index": ("write", "rename", "close"),
-}
-"""System calls of the git commands that a landing runs, at each of which one can be cut off."""
+MOMENTS = tomllib.loads(Path(__file__).with_name("kill_moments.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -99,13 +43,13 @@ class Moment:
 
 def moments(landing: str, undo: bool, chance: random.Random) -> list[Moment]:
     """Every moment that is known: the named steps and the others, mixed alike."""
-    steps = [*(UNDOING if undo else LANDING), *(CHECKOUT if landing == "current" else ())]
-    named = [Moment(undo, how, what, 1) for how, what in steps]
+    kinds = ["both", "undo" if undo else "landing", *(["checkout"] if landing == "current" else ())]
+    named = [Moment(undo, *step.split(), 1) for kind in kinds for step in MOMENTS[kind]]
     others = [
         Moment(undo, how, str(delay), 1 + delay % 5) for how in ("soon", "whole") for delay in range(0, 60, 6)
     ]
     if STRACE:
-        for word, calls in IN_GIT.items():
+        for word, calls in MOMENTS["git"].items():
             for call in calls:
                 deep = 24 if call == "openat" else 6
                 others += [
@@ -197,7 +141,7 @@ def test_a_landing_that_cannot_be_finished_yet_is_finished_later(
 ) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=2)
     first, second = bench.waiting
-    cut = Moment(undo=False, how="before", what=f"{LANDED}.checkout:_require_either", count=1)
+    cut = Moment(undo=False, how="before", what="navigator.landing.checkout:_require_either", count=1)
     assert died(bench, cut, "approve", "--yes", "--confirm", "unseen", first)
 
     def full(*_: object) -> None:
@@ -258,12 +202,12 @@ def ends_well(bench: SplitBench, parent: str, *, drop: bool) -> None:
 @pytest.mark.timeout(900)
 def test_killed_in_the_middle_of_a_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
-    for moment in (Moment(True, how, what, 1) for how, what in SPLITTING):
+    for moment in (Moment(True, *step.split(), 1) for step in MOMENTS["split"]):
         parent = bench.waiting()
         drop = "_drop_rest" in moment.what
         assert died(bench, moment, "split", parent, "H4", *["--drop-rest"] * drop), moment
         split = bench.proposal(parent).state is not ProposalState.OPEN
-        if moment.what == f"{SPLIT}:_go_on_with_rest":
+        if moment.what.endswith(":_go_on_with_rest"):
             assert not split, "the transaction was not yet committed"
         if moment.what == "proposal_split":
             assert split

@@ -16,7 +16,6 @@ from click.testing import CliRunner
 
 from navigator.cli.finding import FILE
 from navigator.cli.main import cli
-from navigator.config.settings import ExamSettings
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.reviewing.precedents import (
     MOST,
@@ -61,7 +60,6 @@ def room(room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
         )
         return approval(findings=[finding], verdict="REVISE")
 
-    monkeypatch.setattr(ExamSettings, "retest", 0)
     room.models.read = read
     room.settle(batch="revisions = 0")
     return room

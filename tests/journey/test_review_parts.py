@@ -53,7 +53,7 @@ def plan(
     desk = ReviewPromptDependencies(PROMPTS, KeyRing(b"k" * 16), words, True, room)
     checks = [CheckResult(name="tests", outcome=CheckOutcome.PASSED, detail="12 passed")]
     task = TASK.model_copy(update=fields)
-    return Planner(desk, task, files, around(files, length), checks, earlier, second=bool(earlier)).plan()
+    return Planner(desk, task, files, around(files, length), checks, earlier).plan()
 
 
 def shown_lines(reading: Reading) -> int:

@@ -1,6 +1,6 @@
 """A simulated model server whose acceptance and costs are known: `python simulated_engine.py KIND PORT [OPTION…]`.
 
-It speaks the wire format of llama.cpp or SGLang and has their counters. Rounds are drawn with a known α; times are not
+It speaks the wire format of llama.cpp, SGLang or vLLM and has their counters. Rounds are drawn with a known α; times are not
 spent but stated (llama.cpp states them itself). Options: gamma=N alpha=A c=C v=V step_ms=T seed=S fail=1 (end at once) dies=1
 (end while it answers) slow=1 (half a second before each answer).
 """
@@ -27,6 +27,7 @@ class Engine:
         self.dies = bool(options.get("dies"))
         self.dice = random.Random(int(options.get("seed", 1)))
         self.positions = [0] * self.gamma
+        self.rounds = self.accepted = 0
 
     def write(self, tokens: int) -> dict[str, float]:
         """Write so many tokens, the first by reading the prompt; returns the answer's own counters."""
@@ -46,7 +47,22 @@ class Engine:
             self.marks.append((written, ms))
             for place in range(kept):
                 self.positions[place] += 1
+        self.rounds, self.accepted = self.rounds + rounds, self.accepted + accepted
         return {"tokens": written, "drafted": rounds * self.gamma, "accepted": accepted, "rounds": rounds}
+
+    def metrics(self) -> str:
+        """As vLLM has them on /metrics."""
+        label = '{engine="0",model_name="m"}'
+        lines = [
+            f"vllm:spec_decode_num_drafts_total{label} {float(self.rounds)}",
+            f"vllm:spec_decode_num_draft_tokens_total{label} {float(self.rounds * self.gamma)}",
+            f"vllm:spec_decode_num_accepted_tokens_total{label} {float(self.accepted)}",
+        ]
+        for place, count in enumerate(self.positions):
+            lines.append(
+                f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="{place}"}} {float(count)}'
+            )
+        return "\n".join(lines) + "\n"
 
 
 def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
@@ -64,7 +80,10 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def do_GET(self) -> None:
-            self._send(json.dumps({"data": [{"id": "m"}], "version": "v", "build_info": "v"}).encode())
+            if self.path == "/metrics":
+                self._send(engine.metrics().encode(), "text/plain")
+            else:
+                self._send(json.dumps({"data": [{"id": "m"}], "version": "v", "build_info": "v"}).encode())
 
         def do_POST(self) -> None:
             time.sleep(engine.pause)
@@ -76,8 +95,10 @@ def handler(kind: str, engine: Engine) -> type[BaseHTTPRequestHandler]:
                 os._exit(1)
             elif self.path == "/completion":
                 self._llama(asked)
-            else:
+            elif self.path == "/generate":
                 self._events(_sglang(engine, asked["sampling_params"]["max_new_tokens"]))
+            else:
+                self._events(_vllm(engine, asked["max_tokens"]))
 
         def _llama(self, asked: dict[str, Any]) -> None:
             found = engine.write(asked["n_predict"])
@@ -108,6 +129,11 @@ def _sglang(engine: Engine, tokens: int) -> list[dict[str, Any]]:
         }
     first = {"output_ids": [7], "meta_info": {"completion_tokens": 1}}
     return [first, {"output_ids": list(range(tokens)), "meta_info": meta}]
+
+
+def _vllm(engine: Engine, tokens: int) -> list[dict[str, Any]]:
+    engine.write(tokens)
+    return [{"choices": [], "usage": {"completion_tokens": written}} for written in (1, tokens, tokens)]
 
 
 def main() -> None:

@@ -297,3 +297,23 @@ def test_a_finding_of_many_rows_is_told_once(tmp_path: Path) -> None:
     assert done.output.count("rate and counts disagree") == 1
     assert "The same in 23 more rows." in done.output
     assert done.output.count("big, small, γ = 4") == 1
+
+
+def test_the_runs_of_each_suite_are_counted(tmp_path: Path) -> None:
+    rows = [("A_m", "none", 0)] * 3 + [("B_m", "small", 4)] * 4 + [("B_n", "small", 8)] * 2
+    lines = [
+        f"{name}_r{number},big,{draft},{gamma},100,0.1" for number, (name, draft, gamma) in enumerate(rows)
+    ]
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(["job_id,target_model,draft_model,draft_len,tokens_per_sec,rate", *lines]))
+    found = tables.suites(read_runs(path).runs)
+    assert {name: row["n"] for name, row in found.items()} == {"A": 3, "B": 6}
+    assert found["B"]["gamma"] == [4, 8]
+    shown = CliRunner().invoke(cli, ["lab", "speculation", "analyze", str(path)]).output
+    assert [line.split()[:2] for line in shown.splitlines() if line.startswith(("A ", "B "))][:2] == [
+        ["A", "3"],
+        ["B", "6"],
+    ]
+    assert (
+        tables.suites([run.model_copy(update={"suite": str(run.line)}) for run in read_runs(path).runs]) == {}
+    )

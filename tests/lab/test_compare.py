@@ -15,6 +15,7 @@ from navigator.figures.compare import holm, paired_difference, pairs_needed, pow
 from navigator.lab.comparing.functions import read_functions
 from navigator.lab.comparing.journal import (
     ARMS,
+    USUAL,
     Journal,
     LabTask,
     Setting,
@@ -25,6 +26,7 @@ from navigator.lab.comparing.journal import (
     turns_taken,
 )
 from navigator.lab.comparing.result import outlook, pairs
+from navigator.lab.comparing.session import actors_of
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
 from tests.git.world import fingerprint
@@ -110,7 +112,7 @@ def test_known_models_are_told_apart_in_four_swaps_and_nothing_is_asked_twice(
     done = bench.compare("code")
     texts = {task["key"]: task["text"] for task in chosen["tasks"]}
     for task in done["tasks"]:
-        assert task["passed"] == {arm: QUALITY.expected(arm, texts[task["key"]]) for arm in ARMS}
+        assert task["passed"] == {arm: QUALITY.expected(arm, texts[task["key"]]) for arm in USUAL}
     assert done["swaps"] == len(bench.swaps()) <= 4
     assert bench.swaps()[0] == "reviewer"
     assert bench.models.wrong == []
@@ -248,10 +250,11 @@ def test_turns_of_an_arm_end_and_are_taken_once(name: str, rounds: int, answers:
 
 
 def test_the_usual_arms_take_four_swaps_from_the_generator() -> None:
-    arms = list(ARMS.values())
-    assert [swaps_expected(arms, rounds, Role.GENERATOR) for rounds in (0, 1, 2)] == [1, 2, 4]
-    assert swaps_expected(arms, 2, Role.REVIEWER) == 5
-    assert swaps_expected([ARMS["generator"], ARMS["self-review"]], 2, None) == 0
+    actors = actors_of(("w", "r"))
+    arms = [ARMS[name] for name in USUAL]
+    assert [swaps_expected(arms, actors, rounds, Role.GENERATOR) for rounds in (0, 1, 2)] == [1, 2, 4]
+    assert swaps_expected(arms, actors, 2, Role.REVIEWER) == 5
+    assert swaps_expected([ARMS["generator"], ARMS["adapters"]], actors, 2, None) == 0
 
 
 def test_the_power_is_that_of_the_exact_test() -> None:

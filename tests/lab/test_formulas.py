@@ -68,6 +68,24 @@ def test_a_rate_above_one_is_refused() -> None:
         formulas.alpha_from_rate(1.2, 4)
 
 
+@given(st.dictionaries(st.integers(1, 16), st.floats(1, 4), min_size=1), GAMMA)
+def test_costs_between_measured_lengths_are_between_measured_costs(
+    points: dict[int, float], gamma: int
+) -> None:
+    cost = formulas.interpolated(points, gamma)
+    if gamma in points:
+        assert cost == pytest.approx(points[gamma])
+    elif gamma <= max(points):
+        assert 1 - 1e-9 <= cost <= max(points.values()) + 1e-9
+
+
+def test_interpolation_goes_through_one_and_on_beyond_the_last() -> None:
+    points = {4: 1.4, 8: 2.0}
+    assert formulas.interpolated(points, 2) == pytest.approx(1.2)
+    assert formulas.interpolated(points, 6) == pytest.approx(1.7)
+    assert formulas.interpolated(points, 12) == pytest.approx(2.6)
+
+
 def test_the_prior_counts_distinct_experts() -> None:
     # Two tokens need 15.75 of 256 experts, 1.97 times what one needs.
     assert formulas.verify_cost_prior(1, 256, 8, 1.0) == pytest.approx(15.75 / 8)

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from navigator.cli.main import cli
 from navigator.lab.speculation import formulas
 from navigator.lab.speculation.checks import findings
-from navigator.lab.speculation.engines import Counts, sglang_meta
+from navigator.lab.speculation.engines import Counts, sglang_meta, since, vllm_metrics
 from navigator.lab.speculation.plan import prompt_texts, read_plan
 from navigator.lab.speculation.runner import measure
 from navigator.lab.speculation.runs import Run, read_runs
@@ -71,7 +71,7 @@ def run(path: Path, out: Path, **more: int) -> tuple[int, list[str]]:
     return measure(plan, prompt_texts(plan, path), out, told.append, **more), told
 
 
-@pytest.mark.parametrize("kind", ["llama.cpp", "sglang"])
+@pytest.mark.parametrize("kind", ["llama.cpp", "sglang", "vllm"])
 def test_known_acceptance_and_costs_are_recovered(tmp_path: Path, kind: str) -> None:
     out = tmp_path / "runs.jsonl"
     path = plan_file(tmp_path, kind=kind, options=', "alpha=0.8", "c=0.05", "v=1.4"', blocks=1)
@@ -83,7 +83,8 @@ def test_known_acceptance_and_costs_are_recovered(tmp_path: Path, kind: str) -> 
     assert found.tokens_per_round == pytest.approx(formulas.expected_tokens(0.8, 4), rel=0.12)
     assert {json.loads(line)["version"] for line in out.read_text().splitlines()} == {"v"}
     assert all(each.tokens == 255 and each.random_weights for each in runs)
-    if kind == "sglang":  # times are this machine's; it counts positions
+    assert all(sum(piece[0] for piece in each.windows) == 255 for each in runs)
+    if kind != "llama.cpp":  # times are this machine's; positions are counted
         assert found.rate_low is not None and found.rate_high is not None
         assert found.rate_low <= formulas.rate_from_alpha(0.8, 4) <= found.rate_high
         assert found.tokens_per_round == pytest.approx(1 + sum(found.positions), abs=0.05)
@@ -102,6 +103,24 @@ def test_every_block_has_every_start_in_an_order_of_its_own(tmp_path: Path) -> N
     assert len({tuple(block) for block in blocks}) > 3
     assert order == plan.order()
     assert plan.arms[2].arguments == ("gamma=2",)
+
+
+def test_a_plan_may_have_several_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "state"))
+    path = plan_file(tmp_path, blocks=1)
+    text = path.read_text().replace('target = "big"', 'target = { big = "v=1.2", huge = "v=2.4" }')
+    path.write_text(text.replace('"{port}"]', '"{port}", "{target}"]'))
+    out = tmp_path / "runs.jsonl"
+    told = CliRunner().invoke(cli, ["lab", "speculation", "measure", str(path), "--out", str(out), "--json"])
+    assert told.exit_code == 0, told.output
+    runs = read_runs(out).runs
+    assert {(run.target, run.gamma) for run in runs} == {("big", 0), ("big", 4), ("huge", 0), ("huge", 4)}
+    assert {found.target: found.round_ms for found in speculation(runs)} == {
+        "big": pytest.approx((0.4 + 1.2) * 20, rel=0.02),
+        "huge": pytest.approx((0.4 + 2.4) * 20, rel=0.02),
+    }
+    said = json.loads(told.stdout)
+    assert list(said["decisions"]) == ["big", "huge"] and said["runs"] == len(runs) == 8
 
 
 def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -225,6 +244,27 @@ def test_sglang_counts_under_two_generations_of_names() -> None:
     old = {"spec_draft_token_num": 40, "spec_accept_token_num": 13, "spec_verify_ct": 10}
     assert sglang_meta(old) == Counts(drafted=40, accepted=13, rounds=10)
     assert sglang_meta({}) == Counts()
+
+
+def test_vllm_counters_are_added_up_and_subtracted() -> None:
+    def text(factor: int) -> str:
+        rows = [("num_drafts", "", 10), ("num_draft_tokens", "", 40), ("num_accepted_tokens", "", 13)]
+        lines = [
+            f'vllm:spec_decode_{name}_total{{engine="{n}"}} {factor * value}.0'
+            for name, _, value in rows
+            for n in "01"
+        ]
+        for place, count in enumerate((8, 4, 1, 0)):
+            name = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
+            lines.append(f'{name}{{engine="0",position="{place}"}} {factor * count}.0')
+        return "\n".join(["# HELP x", *lines, "vllm:num_requests_running 1.0"])
+
+    once = vllm_metrics(text(1))
+    assert once == Counts(drafted=80, accepted=26, rounds=20, positions=(8, 4, 1, 0))
+    assert since(vllm_metrics(text(3)), once) == Counts(
+        drafted=160, accepted=52, rounds=40, positions=(16, 8, 2, 0)
+    )
+    assert vllm_metrics("nothing 1") == Counts()
 
 
 def test_intervals_of_the_rate_cover_the_truth() -> None:

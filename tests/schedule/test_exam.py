@@ -22,7 +22,7 @@ from navigator.model.snapshot import (
 )
 from navigator.model.states import Role, TaskState
 from navigator.schedule.next_actions import next_actions
-from navigator.schedule.swap_rule import items_with_room, with_second_turns
+from navigator.schedule.swap_rule import items_with_room
 
 ITEMS = tuple(range(1, 21))
 
@@ -133,32 +133,3 @@ def test_the_exam_stays_within_its_share(share: float, calls: int, cost: int) ->
     while items_with_room(share, calls * cost, calls, spent, 0) >= 1:
         spent += cost
     assert spent <= share * (calls * cost + spent) * (1 + 1e-9)
-
-
-@given(
-    st.integers(0, 30),
-    st.integers(0, 30),
-    st.sampled_from([0.0, 0.1, 0.2, 0.5]),
-    st.integers(0, 40),
-    st.integers(0, 20),
-)
-def test_second_questions_keep_to_their_share(
-    new: int, again: int, share: float, firsts: int, seconds: int
-) -> None:
-    unasked, answered = range(new), range(100, 100 + again)
-    order = with_second_turns(unasked, answered, share, firsts, seconds)
-    assert [one for one in order if one < 100] == list(unasked)
-    twice = [one for one in order if one >= 100]
-    assert twice == list(answered)[: len(twice)]
-    for place, one in enumerate(order):
-        if one >= 100:
-            second = seconds + sum(1 for other in order[: place + 1] if other >= 100)
-            assert second <= share * (firsts + seconds + place + 1)
-    if len(twice) < again:
-        # One more would be too many.
-        assert seconds + len(twice) + 1 > share * (firsts + seconds + len(order) + 1)
-
-
-def test_a_second_question_comes_after_every_fourth_first_one() -> None:
-    assert with_second_turns((1, 2, 3, 4, 5), (10, 11), 0.2, 3, 0) == (1, 10, 2, 3, 4, 5, 11)
-    assert len(with_second_turns((), range(40), 0.2, 40, 0)) == 10

@@ -46,6 +46,7 @@ def analyze(file: Path, named: tuple[str, ...], as_json: bool) -> None:
                 "rows": len(table.runs) + len(table.bad),
                 "used": len(table.runs),
                 "bad_rows": [asdict(row) for row in table.bad],
+                "suites": tables.suites(table.runs),
                 "baselines": [asdict(row) for row in tables.baselines(table.runs)],
                 "speculation": [asdict(row) for row in tables.speculation(table.runs)],
                 "findings": [asdict(finding) for finding in found],
@@ -95,6 +96,11 @@ def _show_table(file: Path, table: RunTable) -> None:
     if len(table.bad) > _SHOWN_BAD:
         output.say(f"  and {len(table.bad) - _SHOWN_BAD} more; --json lists all")
     output.say()
+    if suites := tables.suites(table.runs):
+        parts = [(name, *map(_listed, row.values())) for name, row in suites.items()]
+        suite_heads = "suite", "n", "models", "drafts", "γ", "prompts", "lengths"
+        output.emit(output.table(suite_heads, parts, right=(1,)))
+        output.say()
     plain = [
         (row.target, row.prompt or "all", row.n, f"{row.mean:.1f}", _number(row.sd))
         for row in tables.baselines(table.runs)
@@ -165,6 +171,11 @@ def _line_numbers(lines: Sequence[int]) -> str:
         return ""
     shown = ", ".join(map(str, lines[:4])) + (" …" if len(lines) > 4 else "")
     return f" (line{'s' * (len(lines) > 1)} {shown})"
+
+
+def _listed(value: object) -> str:
+    words = value if isinstance(value, list) else [value]
+    return ", ".join(f"{word:g}" if isinstance(word, float) else str(word) for word in words)
 
 
 def _number(value: float | None, digits: int = 2, unit: str = "") -> str:

@@ -28,7 +28,7 @@ _TIERS = ("simple", "medium", "complex")
     "--arm",
     "arms",
     multiple=True,
-    type=click.Choice(list(ARMS)),
+    type=click.Choice([name for name in ARMS if name != "adapters"]),
     help="Repeatable. Default: generator and self-review, which take no swap.",
 )
 @click.option("--name", default="bench", show_default=True, help="Its folder; the same name goes on with it.")
@@ -78,4 +78,4 @@ async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...
                 journal.add(await asyncio.to_thread(as_task, deps, function))
         journal.add(Tried(key=""))
     words = ["lab", "bench", "--name", name, *(word for arm in names for word in ("--arm", arm))]
-    return await noted("bench", deps, journal, journal.tasks, names, 1, words)
+    return await noted("bench", deps, journal, journal.tasks, names, 1, None, words)

@@ -15,7 +15,7 @@ from navigator.cli import output
 from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
-from navigator.lab.comparing.journal import ARMS
+from navigator.lab.comparing.journal import ARMS, USUAL
 from navigator.lab.judging import Duel, Item, Judge, Tally, judge_is_usable, read_votes, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
@@ -190,6 +190,13 @@ _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
     help="The difference that is worth finding; the power is said for it.",
 )
 @click.option(
+    "--adapter",
+    "adapters",
+    nargs=2,
+    metavar="WRITER READER",
+    help="For the arm adapters: the names under which the generator's server has them.",
+)
+@click.option(
     "--judge",
     "judges",
     multiple=True,
@@ -213,6 +220,7 @@ def compare(
     limit: int,
     rounds: int,
     difference: float,
+    adapters: tuple[str, str] | None,
     judges: tuple[str, ...],
     name: str,
     seconds: float,
@@ -228,7 +236,11 @@ def compare(
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
 
-    names = arms or tuple(ARMS)
+    names = arms or USUAL
+    if ("adapters" in names) != (adapters is not None):
+        raise UsageError(
+            "The arm adapters and --adapter go together.", hint="E.g. --arm adapters --adapter write read."
+        )
     called = name or "-".join([*projects, *(file.stem for file in files)]) or "all"
     if not _NAME.fullmatch(called):
         raise UsageError(f"{called} is no name for a folder.", hint="Use letters, digits, dots and dashes.")
@@ -247,8 +259,8 @@ def compare(
                         output.note(_more_tasks(journal))
                 if dry_run or not tasks:
                     return tasks, can, None, None
-                words = _command(projects, files, names, limit, rounds, difference, judges, called)
-                done = await noted("compare", deps, journal, tasks, names, rounds, words)
+                words = _command(projects, files, names, limit, rounds, difference, adapters, judges, called)
+                done = await noted("compare", deps, journal, tasks, names, rounds, adapters, words)
                 said = None
                 if judges:
                     kept = journal.folder / "votes.jsonl"
@@ -289,6 +301,7 @@ async def noted(
     tasks: list[LabTask],
     names: tuple[str, ...],
     rounds: int,
+    adapters: tuple[str, str] | None,
     words: list[str],
 ) -> Finished:
     """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
@@ -301,7 +314,9 @@ async def noted(
     with recording(kind, journal.folder, words, about=about) as record:
         following = asyncio.create_task(follow(record, journal, total))
         try:
-            done = await run(deps, journal, tasks, list(names), rounds=rounds, report=output.note)
+            done = await run(
+                deps, journal, tasks, list(names), rounds=rounds, adapters=adapters, report=output.note
+            )
         finally:
             following.cancel()
         note_result(record, done, total)
@@ -315,6 +330,7 @@ def _command(
     limit: int,
     rounds: int,
     difference: float,
+    adapters: tuple[str, str] | None,
     judges: tuple[str, ...],
     called: str,
 ) -> list[str]:
@@ -324,7 +340,7 @@ def _command(
     words += [word for name in names for word in ("--arm", name)]
     words += [word for role in judges for word in ("--judge", role)]
     words += [word for file in files for word in ("--file", str(file))]
-    return words
+    return words + (["--adapter", *adapters] if adapters else [])
 
 
 async def _tasks(

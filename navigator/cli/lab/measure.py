@@ -14,6 +14,7 @@ from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation.checks import TableFault, findings
 from navigator.lab.speculation.decide import Drafting, decide
 from navigator.lab.speculation.plan import Plan, prompt_texts, read_plan
+from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runner import RANDOM, note_progress
 from navigator.lab.speculation.runs import Run, read_runs
 from navigator.lab.speculation.tables import speculation
@@ -26,14 +27,17 @@ from navigator.model.text import plural
 
 def decision(runs: list[Run]) -> dict[str, Any]:
     """The decision as JSON has it, and as `tell_decision` prints it; `missing` says why nothing can be decided yet."""
+    rule = [asdict(each) | {"sentence": each.sentence} for each in rules(runs)]
     try:
-        return asdict(decide(runs))
+        return {**asdict(decide(runs)), "rules": rule}
     except MissingPart as error:
-        return {"decision": "cannot tell", "missing": error.message}
+        return {"decision": "cannot tell", "missing": error.message, "rules": rule}
 
 
 def tell_decision(found: dict[str, Any]) -> None:
     """The decision, for people."""
+    for rule in found["rules"]:
+        output.prose(rule["sentence"])
     if "missing" in found:
         output.say(f"Nothing is decided yet. {found['missing']}")
         return
@@ -43,6 +47,27 @@ def tell_decision(found: dict[str, Any]) -> None:
     )
     output.say()
     output.say(found["sentence"], bold=True)
+
+
+def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
+    """The decision into the unit of the role's server."""
+    from navigator.config.settings import load_settings
+    from navigator.lab.speculation.launch import write_launch
+    from navigator.setup.files import read_text
+    from navigator.setup.host_probe import flags_of_unit
+    from navigator.setup.install import reload_systemd
+    from navigator.setup.places import system_places, user_places
+
+    own = load_settings().swap.systemd
+    places = user_places() if own.scope == "user" else system_places()
+    unit = places.unit(own.generator_unit if role is Role.GENERATOR else own.reviewer_unit)
+    started = flags_of_unit(read_text(unit, places.on) or "").get("--model-path")
+    arm = next((arm for arm in plan.arms if arm.model == started), plan.arms[0])
+    mine = [run for run in runs if run.target == arm.target]
+    write_launch(unit, places.on, decide(mine), mine, arm.model)
+    if problem := reload_systemd(places):
+        output.note(f"systemd did not reload: {problem}. Run {' '.join(places.systemctl)} daemon-reload.")
+    return unit
 
 
 def _method_row(arm: Drafting) -> tuple[object, ...]:
@@ -87,6 +112,7 @@ def runs_file(role: Role) -> Path:
     help="Stop after N starts of the server; run again to go on.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the order of starts, and start nothing.")
+@click.option("--write", is_flag=True, help="Put the decision into the unit that starts the role's server.")
 @output.JSON
 def measure(
     plan: Path,
@@ -94,13 +120,14 @@ def measure(
     out: Path | None,
     starts: int | None,
     dry_run: bool,
+    write: bool,
     as_json: bool,
 ) -> None:
     """Measure speculative decoding as PLAN (TOML) says: every method and length in each of several start blocks.
 
     The server is started for every method, block by block, in random order. What was measured is kept after each start; run the
     command again to go on. Nothing else should use the machine meanwhile. It ends with the decision whether to speculate, which
-    takes five blocks.
+    takes five blocks. --write has the next swap start the server that way.
     """
     from navigator.lab.runs import recording
     from navigator.lab.speculation.runner import finished
@@ -121,7 +148,8 @@ def measure(
         "--out",
         str(results.resolve()),
     )
-    about = f"{read.engine.target} with {', '.join(method.name for method in read.method)}"
+    targets = list(dict.fromkeys(arm.target for arm in read.arms))
+    about = f"{', '.join(targets)} with {', '.join(method.name for method in read.method)}"
     with recording("speculation", results, words, about=about) as record:
         note_progress(record, read, results)
 
@@ -131,7 +159,9 @@ def measure(
 
         left = measured(read, prompt_texts(read, plan), results, report, most_starts=starts)
     runs = read_runs(results).runs
-    found, chosen = findings(runs), decision(runs)
+    found = findings(runs)
+    chosen = {target: decision([run for run in runs if run.target == target]) for target in targets}
+    unit = write_decision(runs, Role(role), read) if write else None
     if as_json:
         output.print_json(
             {
@@ -142,12 +172,18 @@ def measure(
                 "about": read.engine.about,
                 "speculation": list(map(asdict, speculation(runs))),
                 "findings": list(map(asdict, found)),
-                "decision": chosen,
+                "decision": chosen[targets[0]],
+                "decisions": chosen,
+                "unit": unit and str(unit),
             }
         )
     else:
         _show_measured(runs, found, read.engine.random_weights, results, left)
-        tell_decision(chosen)
+        for target, each in chosen.items():
+            output.say(target)
+            tell_decision(each)
+        if unit:
+            output.say(f"{unit} starts it that way from the next swap on.")
 
 
 def _tell_order(plan: Plan, done: set[tuple[int, str, str, int]], as_json: bool) -> None:

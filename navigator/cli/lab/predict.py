@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Literal
 
 import click
 
 from navigator.cli import output
-from navigator.lab.speculation.predict import BATCH_FORM_FLAW, PRIOR, Experts, Given, Prediction
+from navigator.lab.speculation.predict import (
+    BATCH_FORM_FLAW,
+    PRIOR,
+    Experts,
+    Given,
+    Prediction,
+    fit_words,
+    measured,
+)
 from navigator.lab.speculation.predict import predict as predicted
+from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import UsageError
 
 _SHARE = click.FloatRange(0, 1)
@@ -32,9 +42,18 @@ _ABOVE = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--draft-cost",
     type=click.FloatRange(min=0),
-    required=True,
     metavar="C",
     help="A draft step ÷ a step of the target.",
+)
+@click.option(
+    "--measured",
+    "runs",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Instead of c, v and α: the runs that `measure` wrote.",
+)
+@click.option(
+    "--method", metavar="[TARGET/]NAME", help="Which of the measured methods, where there are several."
 )
 @click.option(
     "--verify-cost",
@@ -55,23 +74,36 @@ def predict(
     experts: int | None,
     top_k: int | None,
     expert_share: float,
+    runs: Path | None,
+    method: str | None,
     **options: Any,
 ) -> None:
-    """Predict the speed-up of speculative decoding, and where it breaks even."""
+    """Predict the speed-up of speculative decoding, and where it breaks even, from given costs or from measured runs."""
+    known = measured(read_runs(runs).runs, method) if runs is not None else None
+    if known is None and options["draft_cost"] is None:
+        raise UsageError("A prediction needs c.", hint="Give --draft-cost, or --measured.")
+    if known is not None and options["draft_cost"] is None:
+        options["draft_cost"] = known.draft_cost
+    if known is not None and options["alpha"] is None and options["rate"] is None:
+        options["alpha"] = known.alpha
     if (experts is None) != (top_k is None):
         raise UsageError("--experts and --top-k belong together.")
     found = predicted(
         Given(
             verify_cost=_verify_cost(verify_cost),
+            verify_costs=known.verify_costs if known else {},
             experts=Experts(experts, top_k, expert_share) if experts and top_k else None,
             **options,
         )
     )
     notes = _notes(found)
     if as_json:
-        output.print_json(asdict(found) | {"notes": notes})
+        fit = {"fit": asdict(known.fit)} if known else {}
+        output.print_json(asdict(found) | {"notes": notes, "measured": known is not None} | fit)
     else:
-        _show_prediction(found, notes)
+        if known is not None:
+            output.say("\n".join([*fit_words(known), ""]))
+        _show_prediction(found, notes, known is not None)
 
 
 def _verify_cost(word: str | None) -> float | Literal["prior"] | None:
@@ -100,7 +132,7 @@ def _notes(found: Prediction) -> list[str]:
     return notes
 
 
-def _show_prediction(found: Prediction, notes: list[str]) -> None:
+def _show_prediction(found: Prediction, notes: list[str], from_runs: bool) -> None:
     lines: list[tuple[str, str]] = [
         ("draft length γ", str(found.gamma)),
         ("α, chance that a drafted token is accepted", f"{found.alpha:.3f}"),
@@ -123,6 +155,6 @@ def _show_prediction(found: Prediction, notes: list[str]) -> None:
         ]
     if found.break_even_tokens is not None:
         lines.append(("a restart has paid after", f"{found.break_even_tokens:,.0f} tokens"))
-    output.emit(output.table(("predicted, not measured", ""), lines))
+    output.emit(output.table(("predicted" if from_runs else "predicted, not measured", ""), lines))
     for note in notes:
         output.prose(note)

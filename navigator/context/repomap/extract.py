@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -113,9 +112,14 @@ def parser_of(language: str) -> Parser:
     import tree_sitter
 
     known = LANGUAGES[language]
-    return tree_sitter.Parser(
-        tree_sitter.Language(getattr(importlib.import_module(known.module), known.function)())
-    )
+    grammar = getattr(importlib.import_module(known["module"]), known.get("function", "language"))
+    return tree_sitter.Parser(tree_sitter.Language(grammar()))
+
+
+def _query(language: str) -> str:
+    own = LANGUAGES[language]
+    before = _query(own["extends"]) if "extends" in own else ""
+    return before + own.get("query", "")
 
 
 @cache
@@ -125,7 +129,7 @@ def _tools(language: str) -> tuple[Parser, Query]:
 
     parser = parser_of(language)
     assert parser.language is not None
-    return parser, tree_sitter.Query(parser.language, LANGUAGES[language].query)
+    return parser, tree_sitter.Query(parser.language, _query(language))
 
 
 # Which grammar parses which file, and what counts as a definition in it: read from languages.toml.
@@ -134,30 +138,8 @@ def _tools(language: str) -> tuple[Parser, Query]:
 # downloaded. A language without a grammar still takes part in the map by its path and its words.
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
-    """A grammar: the wheel's module, the function in it, and the query."""
-
-    name: str
-    module: str
-    function: str
-    query: str
-
-
-_TABLES: dict[str, dict[str, str]] = table(__package__, "languages.toml")
-
-
-def _query(name: str) -> str:
-    own = _TABLES[name]
-    before = _query(own["extends"]) if "extends" in own else ""
-    return before + own.get("query", "")
-
-
-LANGUAGES = {
-    name: Language(name, own["module"], own.get("function", "language"), _query(name))
-    for name, own in _TABLES.items()
-}
-_BY_SUFFIX = {suffix: name for name, own in _TABLES.items() for suffix in own["suffixes"].split()}
+LANGUAGES: dict[str, dict[str, str]] = table(__package__, "languages.toml")
+_BY_SUFFIX = {suffix: name for name, own in LANGUAGES.items() for suffix in own["suffixes"].split()}
 
 
 def language_of(path: str) -> str:

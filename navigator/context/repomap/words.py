@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from navigator.model import patterns
+from navigator.model.json_text import table
 
 WORD = patterns.compile(r"[A-Za-z_][A-Za-z0-9_]{2,63}")
 """A word that could be a name in code."""
@@ -13,26 +14,10 @@ WORD = patterns.compile(r"[A-Za-z_][A-Za-z0-9_]{2,63}")
 _RUNS = patterns.compile(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 _SHORTEST = 3
 
-_STOP_TEXT = """
-    the and for with that this from into when where what which should would could must have has had not are was were
-    all any each one two use uses using used add adds added adding make makes made new old fix fixes fixed fixing file
-    files code change changes changed update updates updated remove removes removed need needs please also there then
-    than only instead after before without within between does doing done can may its via per out off our you your they
-    them their some such more most other same about over under both here how why who been being but because did don
-    now see set get let merge pull request commit bug issue issues support allow ensure improve improves improved
-"""
-_STOP_SYNTAX = """
-    def class return import from self func function const var let type struct interface package public private
-    protected static void int string bool true false none null nil elif else while break continue pass lambda yield
-    async await try except finally catch throw throws raise switch case default enum impl trait mod pub fn mut match
-    where extends implements override final abstract virtual using namespace template typename include define ifdef
-    endif require module export undefined typeof instanceof assert print float double char long short unsigned str
-    dict list tuple args kwargs super this
-"""
-STOP = frozenset(_STOP_TEXT.split())
+STOP = frozenset(table(__package__, "words.toml")["plain"].split())
 """Words of a task that tell nothing of where."""
 
-SYNTAX = frozenset(_STOP_SYNTAX.split())
+SYNTAX = frozenset(table(__package__, "words.toml")["syntax"].split())
 """Words that are part of some language; as references they lead nowhere."""
 
 

@@ -135,7 +135,6 @@ class Planner:
         around: the new text of changed files.
         checks: their results.
         earlier: the findings that a revision had to answer; empty for a first reading.
-        second: the reading is a second one.
         callers: code in other files that is shown while there is room for more than the lines about each hunk.
         precedents: of the project; those that are near are shown.
     """
@@ -149,14 +148,13 @@ class Planner:
         checks: Sequence[CheckResult],
         earlier: Sequence[Finding] = (),
         *,
-        second: bool = False,
         callers: Mapping[str, Place] | None = None,
         precedents: Sequence[Precedent] = (),
     ) -> None:
         self._deps, self._task, self._files, self._around = deps, task, files, around
         self._earlier = earlier
         self._callers = callers or {}
-        self._name = deps.again if second else deps.first
+        self._name = deps.again if earlier else deps.first
         checked = checks_text(checks)
         texts = [
             diff_text(files),

@@ -41,12 +41,12 @@ class NoTest:
     again: bool = True
 
 
-def to_prove(findings: Sequence[Finding], most: int) -> list[int]:
+def to_prove(findings: Sequence[Finding]) -> list[int]:
     """The indexes of the findings that a test is asked for, the gravest first, those that follow a precedent last."""
     found = [place for place, finding in enumerate(findings) if weighs(finding)]
     return sorted(
         found, key=lambda place: (findings[place].set_aside, _GRAVE.index(findings[place].severity))
-    )[:most]
+    )
 
 
 def read_test_answer(text: str, marker: int, taken: Collection[str]) -> WrittenTest | NoTest:

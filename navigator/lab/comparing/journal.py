@@ -196,12 +196,17 @@ class Journal:
 
 # The ways of working that are compared, as chains of turns. Pure.
 #
-# A turn is a letter of `ROLES`; a path such as "grg" says that the generator wrote, the reviewer read and the generator revised.
+# A turn is an actor's letter; a path such as "grg" says that the generator wrote, the reviewer read and the generator revised.
 # Arms that begin alike share those turns: the same draft is reviewed by its writer and by the reviewer.
 
 
-ROLES = {"g": Role.GENERATOR, "r": Role.REVIEWER}
-"""Who takes a turn."""
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who takes a turn: the role whose residency it needs, and another model of that server, "" for the role's own."""
+
+    letter: str
+    role: Role
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +217,6 @@ class Arm:
     writer: str
     reader: str | None = None
 
-    def longest(self, rounds: int) -> str:
-        """The path of all its turns."""
-        return self.writer + (self.reader + self.writer) * rounds if self.reader else self.writer
-
 
 ARMS = {
     arm.name: arm
@@ -224,8 +225,10 @@ ARMS = {
         Arm("self-review", "g", "g"),
         Arm("cascade", "g", "r"),
         Arm("reviewer", "r"),
+        Arm("adapters", "a", "b"),
     )
 }
+USUAL = ("generator", "self-review", "cascade", "reviewer")
 
 
 def next_turn(arm: Arm, revise: Mapping[str, bool], rounds: int) -> str | None:
@@ -235,24 +238,29 @@ def next_turn(arm: Arm, revise: Mapping[str, bool], rounds: int) -> str | None:
         revise: of the turns that were taken, whether they asked for a revision; writing turns ask for none.
         rounds: revisions at most.
     """
-    longest = arm.longest(rounds)
-    for end in range(1, len(longest) + 1):
-        if longest[:end] not in revise:
-            return longest[:end]
-        if end % 2 == 0 and not revise[longest[:end]]:
-            return None
+    path = arm.writer
+    if path not in revise or arm.reader is None:
+        return None if path in revise else path
+    for _ in range(rounds):
+        for letter in (arm.reader, arm.writer):
+            path += letter
+            if path not in revise:
+                return path
+            if letter == arm.reader and len(path) % 2 == 0 and not revise[path]:
+                return None
     return None
 
 
 def turns_taken(arm: Arm, revise: Mapping[str, bool], rounds: int) -> list[str]:
     """The paths of an arm that is at its end, in order."""
-    longest = arm.longest(rounds)
+    longest = arm.writer + (arm.reader + arm.writer) * rounds if arm.reader else arm.writer
     return [longest[:end] for end in range(1, len(longest) + 1) if longest[:end] in revise]
 
 
-def swaps_expected(arms: Sequence[Arm], rounds: int, loaded: Role | None) -> int:
+def swaps_expected(arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, loaded: Role | None) -> int:
     """The most swaps that all arms together can take, every turn that a model can take being taken while it is loaded."""
-    left = [[ROLES[letter] for letter in arm.longest(rounds)] for arm in arms]
+    chains = [arm.writer + (arm.reader + arm.writer) * rounds if arm.reader else arm.writer for arm in arms]
+    left = [[actors[letter].role for letter in chain] for chain in chains]
     swaps, here = 0, loaded or Role.GENERATOR
     while any(left):
         for chain in left:

@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from navigator.config.settings import is_rehearsal
 from navigator.engine.swapping import confirmed, resident_now
 from navigator.journey.checking import SCRATCH, CheckSetup, run_tree
 from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import (
     ARMS,
-    ROLES,
+    Actor,
     Arm,
     Journal,
     LabTask,
@@ -25,7 +24,7 @@ from navigator.lab.comparing.journal import (
 )
 from navigator.lab.comparing.replay import judged_tree
 from navigator.lab.comparing.result import ArmResult, PairResult, arm_result, pairs
-from navigator.lab.comparing.turns import Turns
+from navigator.lab.comparing.turns import Turns, simulated
 from navigator.lab.runs import Recorder
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.states import CheckOutcome, Role
@@ -80,34 +79,54 @@ async def compare(
     names: Sequence[str],
     *,
     rounds: int,
+    adapters: tuple[str, str] | None,
     report: Callable[[str], None],
 ) -> Finished:
     """Run what is left of a comparison, and count.
+
+    Args:
+        adapters: the model names of the writing and of the reading adapter on the generator's server, for the arm of that name.
 
     Raises:
         UsageError: it would take more than four swaps.
         Conflict: what is kept was begun otherwise.
     """
     arms = [ARMS[name] for name in names]
-    turns = Turns(deps, journal)
-    wanted = sorted({letter for arm in arms for letter in arm.longest(rounds)})
-    models = {one: deps.settings.server(ROLES[one]).model for one in wanted}
+    actors = actors_of(adapters)
+    turns = Turns(deps, journal, actors)
+    wanted = sorted({letter for arm in arms for letter in (arm.writer, arm.reader) if letter})
+    models = {one: actors[one].model or deps.settings.server(actors[one].role).model for one in wanted}
     prompts = {name: deps.prompts.get(name).version for name in _PROMPTS}
     plan = Setting(
         arms=tuple(names),
         rounds=rounds,
         models=models,
         prompts=prompts,
-        simulated=deps.strategy.embedded or any(map(is_rehearsal, models.values())),
+        simulated=simulated([actors[one] for one in wanted], turns),
     )
     if problem := await deps.strategy.prepare():
         report(problem)
-    most = 0 if deps.strategy.both_resident else await _swaps(deps, arms, rounds, begun=bool(journal.turns))
+    most = (
+        0
+        if deps.strategy.both_resident
+        else await _swaps(deps, arms, actors, rounds, begun=bool(journal.turns))
+    )
     journal.agree(plan)
     report(f"at most {plural(most, 'swap')}")
     running = Comparison(turns, tasks, arms, rounds, most, report)
-    await running.run()
+    try:
+        await running.run()
+    finally:
+        await turns.close()
     return _finished(running, plan)
+
+
+def actors_of(adapters: tuple[str, str] | None) -> dict[str, Actor]:
+    """Who takes turns, by letter."""
+    found = [Actor("g", Role.GENERATOR), Actor("r", Role.REVIEWER)]
+    if adapters is not None:
+        found += [Actor("a", Role.GENERATOR, adapters[0]), Actor("b", Role.GENERATOR, adapters[1])]
+    return {actor.letter: actor for actor in found}
 
 
 async def load(deps: Dependencies, to: Role, journal: Journal | None = None) -> None:
@@ -128,9 +147,11 @@ async def load(deps: Dependencies, to: Role, journal: Journal | None = None) -> 
         )
 
 
-async def _swaps(deps: Dependencies, arms: Sequence[Arm], rounds: int, *, begun: bool) -> int:
+async def _swaps(
+    deps: Dependencies, arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, *, begun: bool
+) -> int:
     loaded = await resident_now(deps.strategy)
-    most = swaps_expected(arms, rounds, loaded)
+    most = swaps_expected(arms, actors, rounds, loaded)
     # What was begun goes on whatever is loaded now: the swaps of all its runs are told.
     if most > MOST_SWAPS and not begun:
         raise UsageError(
@@ -162,7 +183,8 @@ def _finished(done: Comparison, plan: Setting) -> Finished:
         alone = 0
         if not turns.deps.strategy.both_resident:
             longest = max((len(taken) for taken in paths.values()), default=1) - 1
-            alone = longest if arm.reader not in (None, arm.writer) else 0
+            two = arm.reader and turns.actors[arm.writer].role is not turns.actors[arm.reader].role
+            alone = longest if two else 0
         arms.append(
             arm_result(arm.name, list(passed[arm.name].values()), usages, list(paths.values()), alone)
         )
@@ -214,7 +236,9 @@ class Comparison:
         try:
             while True:
                 await self._all()
-                wanted = {ROLES[path[-1]] for task in self.tasks for path in self._next(task)}
+                wanted = {
+                    self.turns.actors[path[-1]].role for task in self.tasks for path in self._next(task)
+                }
                 if not wanted:
                     break
                 await self._swap(Role.GENERATOR if Role.GENERATOR in wanted else Role.REVIEWER)
@@ -232,7 +256,7 @@ class Comparison:
 
     def _here(self, task: LabTask, path: str) -> bool:
         """Whether a turn can be taken now: its model is loaded, or its answers are kept."""
-        role = ROLES[path[-1]]
+        role = self.turns.actors[path[-1]].role
         there = self.loaded is role or (self.loaded is not None and self.turns.deps.strategy.both_resident)
         return there or (task.key, path) in self.turns.journal.turns
 
@@ -317,7 +341,10 @@ _LEVEL = 0.05
 
 def most_turns(names: Sequence[str], rounds: int) -> int:
     """Turns that a task takes at most; arms that begin alike share them."""
-    chains = [ARMS[name].longest(rounds) for name in names]
+    chains = [
+        arm.writer + (arm.reader + arm.writer) * rounds if arm.reader else arm.writer
+        for arm in (ARMS[name] for name in names)
+    ]
     return len({chain[:end] for chain in chains for end in range(1, len(chain) + 1)})
 
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from navigator.client.body import ChatAnswer
+from navigator.client.client import ModelClient
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
+from navigator.config.settings import ServerSettings, is_rehearsal
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, chat_request, is_requests_fault
@@ -23,7 +25,7 @@ from navigator.journey.reviewing.join import Answered
 from navigator.journey.reviewing.prompt import ReviewPromptDependencies
 from navigator.journey.subject import Change, read_subject
 from navigator.lab.comparing.functions import function_repository
-from navigator.lab.comparing.journal import ROLES, Journal, LabTask, Turn, TurnAnswer
+from navigator.lab.comparing.journal import Actor, Journal, LabTask, Turn, TurnAnswer
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.states import Verdict
@@ -49,14 +51,17 @@ class Turns:
     """Takes turns, and knows those that were taken.
 
     Attributes:
+        actors: by their letters.
         made: of writing turns by (task, path); `read` of reading ones.
     """
 
     deps: Dependencies
     journal: Journal
+    actors: dict[str, Actor]
     made: dict[tuple[str, str], Made] = field(default_factory=dict)
     read: dict[tuple[str, str], Review] = field(default_factory=dict)
     _prompts: dict[tuple[str, str], Prompted] = field(default_factory=dict)
+    _others: dict[str, ModelClient] = field(default_factory=dict)
 
     def revise(self, task: LabTask) -> dict[str, bool]:
         """The paths of a task that were taken, and whether each asked for a revision."""
@@ -75,6 +80,11 @@ class Turns:
         project = self.deps.project(task.project_id)
         return self.deps.private(project), project
 
+    def server(self, actor: Actor) -> ServerSettings:
+        """The server that an actor speaks to, under the actor's own model."""
+        server = self.deps.strategy.server(actor.role)
+        return server.model_copy(update={"model": actor.model}) if actor.model else server
+
     async def take(self, task: LabTask, path: str) -> None:
         """Take one turn. What was answered before is not asked again.
 
@@ -88,6 +98,12 @@ class Turns:
             self.read[task.key, path] = await self._read(task, path, private, project)
         if (task.key, path) not in self.journal.turns:
             self.journal.add(Turn(task=task.key, path=path))
+
+    async def close(self) -> None:
+        """End the connections that are the comparison's own."""
+        for client in self._others.values():
+            await client.aclose()
+        self._others.clear()
 
     # Writing
 
@@ -117,7 +133,6 @@ class Turns:
                 answer.text,
                 source,
                 marker=prompted.marker,
-                kind=as_task.kind,
                 shown=prompted.context.shown_whole,
             )
             if isinstance(outcome, Draft):
@@ -133,7 +148,7 @@ class Turns:
     async def _prompted(
         self, task: LabTask, path: str, source: TreeSource, as_task: Task, project: Project
     ) -> Prompted:
-        role = ROLES[path[-1]]
+        role = self.actors[path[-1]].role
         key = task.key, role.value
         if key not in self._prompts:
             async with self.deps.project_lock(project.id):
@@ -145,9 +160,9 @@ class Turns:
     # Reading
 
     async def _read(self, task: LabTask, path: str, private: PrivateRepo, project: Project) -> Review:
-        role, made = ROLES[path[-1]], self.made[task.key, path[:-1]]
+        actor, made = self.actors[path[-1]], self.made[task.key, path[:-1]]
         subject = await asyncio.to_thread(self._subject, task, path, private, project, made)
-        server, counter = self.deps.strategy.server(role), self.deps.counter_for(role)
+        server, counter = self.server(actor), self.deps.counter_for(actor.role)
         room = answer_room(server)[0]
         asking = ReviewPromptDependencies(
             self.deps.prompts, self.deps.keys, counter.count, counter.exact, server.context_tokens - room
@@ -172,7 +187,7 @@ class Turns:
                 answered.append(Answered(reading, None, str(error)))
         answered += [Answered(None, None, why) for why in plan.too_large]
         return await asyncio.to_thread(
-            conclude, subject, plan, answered, answers, model=server.model, role=role
+            conclude, subject, plan, answered, answers, model=server.model, role=actor.role
         )
 
     def _subject(
@@ -210,13 +225,17 @@ class Turns:
         kept = self.journal.answers.get((task.key, path, number))
         if kept is not None:
             return kept
-        role = ROLES[path[-1]]
-        server = self.deps.strategy.server(role)
+        actor = self.actors[path[-1]]
+        server = self.server(actor)
         request = chat_request(server, messages, room or server.max_tokens, schema)
         named = {"task": task.key, "path": path, "number": number}
         try:
-            async with self.deps.lent_client(role) as lent:
-                said = await lent.chat(request)
+            if actor.model:
+                client = self._others.setdefault(actor.letter, ModelClient(server))
+                said = await client.chat(request)
+            else:
+                async with self.deps.lent_client(actor.role) as lent:
+                    said = await lent.chat(request)
         except ServingError as error:
             if not isinstance(error, CutByLength | BadAnswer) and not is_requests_fault(error):
                 raise
@@ -254,3 +273,9 @@ def _chat_answer(kept: TurnAnswer) -> ChatAnswer:
         retries=0,
         request_id="",
     )
+
+
+def simulated(actors: Sequence[Actor], turns: Turns) -> bool:
+    """Whether what answers is no model."""
+    names = [actor.model or turns.deps.settings.server(actor.role).model for actor in actors]
+    return turns.deps.strategy.embedded or any(map(is_rehearsal, names))

@@ -7,10 +7,11 @@ first. Every answer has exactly the wanted length: the end-of-text token is igno
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from navigator.model import patterns
 from navigator.model.errors import MissingPart
 from navigator.model.json_text import read_json
 from navigator.model.text import safe_line
@@ -21,25 +22,40 @@ if TYPE_CHECKING:
     from navigator.lab.speculation.plan import EngineName
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What the engine counted about one answer: drafts that were verified and kept, verifying passes, and how often a draft was
-    kept up to each position."""
-
-    drafted: int | None = None
-    accepted: int | None = None
-    rounds: int | None = None
-    positions: tuple[int, ...] = ()
+_WINDOW = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: tokens after the first, seconds for them, the ids where the server gives them, and what was counted."""
+    """One answer: tokens after the first, seconds for them, the ids where the server gives them, and what was counted.
+
+    `marks` are the tokens and seconds so far at each event of its stream.
+    """
 
     tokens: int
     seconds: float
     ids: tuple[int, ...]
     counts: Counts
+    marks: tuple[tuple[int, float], ...] = ()
+
+    def windows(self) -> list[tuple[int, float, float]]:
+        """The answer in pieces of some 16 tokens: tokens, accepted drafts, seconds.
+
+        Where each event of the stream is a round, rounds are counted; else they are shared out evenly.
+        """
+        accepted = self.counts.accepted
+        rounds = self.tokens - (accepted or 0)
+        counted = abs(len(self.marks) - rounds) <= max(2, rounds // 20)
+        found: list[tuple[int, float, float]] = []
+        events, (tokens, seconds) = 0, (0, 0.0)
+        for mark in self.marks:
+            events += 1
+            made, took = mark[0] - tokens, mark[1] - seconds
+            if took > 0 and (made >= _WINDOW or mark == self.marks[-1]):
+                passes = events if counted and accepted else made * rounds / self.tokens
+                found.append((made, round(max(0.0, made - passes), 2), round(took, 6)))
+                events, (tokens, seconds) = 0, mark
+        return found
 
 
 class Llama:
@@ -64,16 +80,18 @@ class Llama:
         """
         body = {"prompt": prompt, "n_predict": tokens, "temperature": 0, "ignore_eos": True, "stream": True}
         asked = body | {"cache_prompt": False, "return_tokens": True, "timings_per_token": True}
+        marks: list[tuple[int, float]] = []
         ids: list[int] = []
         timings: dict[str, Any] = {}
         for _, chunk in _streamed(self._http, "/completion", asked):
             timings = chunk.get("timings") or timings
             ids += chunk.get("tokens") or []
-        if int(timings.get("predicted_n", 0)) < 2:
+            if int(timings.get("predicted_n", 0)) > 1:
+                marks.append((int(timings["predicted_n"]) - 1, float(timings["predicted_ms"]) / 1000))
+        if not marks:
             raise _strange("timings")
         counts = Counts(_int(timings.get("draft_n")), _int(timings.get("draft_n_accepted")))
-        seconds = float(timings["predicted_ms"]) / 1000
-        return Answer(int(timings["predicted_n"]) - 1, seconds, tuple(ids), counts)
+        return Answer(*marks[-1], tuple(ids), counts, tuple(marks))
 
 
 class Sglang:
@@ -103,33 +121,53 @@ class Sglang:
             meta = chunk.get("meta_info") or meta
             ids += chunk.get("output_ids") or []
             moments.append((int(meta.get("completion_tokens", 0)), moment))
-        first = next((moment for moment in moments if moment[0]), (0, 0.0))
-        # A closing event repeats the sum later.
-        last = next((moment for moment in moments if moment[0] == moments[-1][0]), first)
-        if last[0] <= first[0]:
-            raise _strange("meta_info.completion_tokens")
+        marks = _marks(moments, "meta_info.completion_tokens")
         # Streams carry either the whole answer so far or what is new; the last ids are the answer's in both cases.
-        whole = tuple(ids[-moments[-1][0] :])
-        return Answer(last[0] - first[0], last[1] - first[1], whole, sglang_meta(meta))
+        return Answer(*marks[-1], tuple(ids[-moments[-1][0] :]), sglang_meta(meta), marks)
 
 
-def sglang_meta(meta: Mapping[str, Any]) -> Counts:
-    """The counters in `meta_info` of an answer of /generate; names of two generations of SGLang.
+class Vllm:
+    """vLLM's OpenAI-compatible API; its counters are on /metrics."""
 
-    `spec_num_proposed_drafts` is rounds × (draft tokens − 1), so a draft that was cut short counts as whole.
-    """
-    histogram = meta.get("spec_correct_drafts_histogram") or meta.get("spec_accept_histogram") or ()
-    return Counts(
-        drafted=_int(meta.get("spec_num_proposed_drafts", meta.get("spec_draft_token_num"))),
-        accepted=_int(meta.get("spec_num_correct_drafts", meta.get("spec_accept_token_num"))),
-        rounds=_int(meta.get("spec_verify_ct")),
-        # From "rounds that kept exactly k drafts" to "rounds that kept at least k", for k from 1.
-        positions=tuple(sum(histogram[kept:]) for kept in range(1, len(histogram))),
-    )
+    def __init__(self, http: httpx.Client) -> None:
+        self._http = http
+        self._model = _served_model(http)
+
+    def version(self) -> str:
+        """As `Llama`."""
+        return _server_word(self._http, "/version", "version")
+
+    def tokenize(self, text: str) -> list[int]:
+        """As `Llama`."""
+        body = {"model": self._model, "prompt": text, "add_special_tokens": False}
+        return _ids(_posted(self._http, "/tokenize", body), "tokens")
+
+    def answer(self, prompt: list[int], tokens: int) -> Answer:
+        """As `Llama`."""
+        before = self._metrics()
+        body = {
+            "model": self._model,
+            "prompt": prompt,
+            "max_tokens": tokens,
+            "temperature": 0,
+            "ignore_eos": True,
+        }
+        usage = {"include_usage": True, "continuous_usage_stats": True}
+        moments = [
+            (int((chunk.get("usage") or {}).get("completion_tokens", 0)), moment)
+            for moment, chunk in _streamed(
+                self._http, "/v1/completions", body | {"stream": True, "stream_options": usage}
+            )
+        ]
+        marks = _marks(moments, "usage.completion_tokens")
+        return Answer(*marks[-1], (), since(self._metrics(), before), marks)
+
+    def _metrics(self) -> Counts:
+        return vllm_metrics(_checked(self._http.get("/metrics")).text)
 
 
-Server = Llama | Sglang
-ENGINES: dict[EngineName, type[Server]] = {"llama.cpp": Llama, "sglang": Sglang}
+Server = Llama | Sglang | Vllm
+ENGINES: dict[EngineName, type[Server]] = {"llama.cpp": Llama, "sglang": Sglang, "vllm": Vllm}
 """By the kind that a plan names; one more is one class and one line."""
 
 
@@ -159,6 +197,17 @@ def _streamed(http: httpx.Client, path: str, body: dict[str, Any]) -> Iterator[t
                 yield time.monotonic(), read_json(data)
 
 
+def _marks(moments: Sequence[tuple[int, float]], name: str) -> tuple[tuple[int, float], ...]:
+    """Tokens after the first and seconds since it, at each event that brought tokens; a closing one repeats the sum later."""
+    found: list[tuple[int, float]] = []
+    for written, moment in moments:
+        if written > (found[-1][0] if found else 0):
+            found.append((written, moment))
+    if len(found) < 2:
+        raise _strange(name)
+    return tuple((written - found[0][0], moment - found[0][1]) for written, moment in found[1:])
+
+
 def _checked(response: httpx.Response) -> httpx.Response:
     if response.status_code != 200:
         raise MissingPart(
@@ -184,6 +233,91 @@ def _strange(what: str) -> MissingPart:
     return MissingPart(
         f"The server's answer has no {what}.",
         hint="Is `kind` in the plan the kind of server that the command starts?",
+    )
+
+
+# What each engine counts about one answer, in the same words. Pure: text and JSON in, counts out.
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counters of one answer: drafts that were verified and kept, verifying passes, and how often a draft was kept up to each
+    position."""
+
+    drafted: int | None = None
+    accepted: int | None = None
+    rounds: int | None = None
+    positions: tuple[int, ...] = ()
+
+
+# SGLang
+
+
+def sglang_meta(meta: Mapping[str, Any]) -> Counts:
+    """The counters in `meta_info` of an answer of /generate; names of two generations of SGLang.
+
+    `spec_num_proposed_drafts` is rounds × (draft tokens − 1), so a draft that was cut short counts as whole.
+    """
+    histogram = meta.get("spec_correct_drafts_histogram") or meta.get("spec_accept_histogram")
+    return Counts(
+        drafted=_int(meta.get("spec_num_proposed_drafts", meta.get("spec_draft_token_num"))),
+        accepted=_int(meta.get("spec_num_correct_drafts", meta.get("spec_accept_token_num"))),
+        rounds=_int(meta.get("spec_verify_ct")),
+        positions=_positions(histogram) if isinstance(histogram, list) else (),
+    )
+
+
+def _positions(histogram: Sequence[int]) -> tuple[int, ...]:
+    """From "rounds that kept exactly k drafts" to "rounds that kept at least k", for k from 1."""
+    return tuple(sum(histogram[kept:]) for kept in range(1, len(histogram)))
+
+
+# vLLM
+
+_METRIC = patterns.compile(
+    r"^vllm:spec_decode_(?P<name>num_drafts|num_draft_tokens|num_accepted_tokens|num_accepted_tokens_per_pos)_total"
+    r"(?:\{(?P<labels>[^}]*)\})?\s+(?P<value>[\d.eE+]+)",
+    patterns.MULTILINE,
+)
+
+
+def vllm_metrics(text: str) -> Counts:
+    """The counters on /metrics, which add up over the life of the server and over its engines."""
+    totals = {"num_drafts": 0.0, "num_draft_tokens": 0.0, "num_accepted_tokens": 0.0}
+    positions: dict[int, float] = {}
+    seen = False
+    for found in _METRIC.finditer(text):
+        seen = True
+        value = float(found["value"])
+        if found["name"] == "num_accepted_tokens_per_pos":
+            position = patterns.search(r'position="(\d+)"', found["labels"] or "")
+            if position is not None:
+                positions[int(position[1])] = positions.get(int(position[1]), 0.0) + value
+        else:
+            totals[found["name"]] += value
+    if not seen:
+        return Counts()
+    return Counts(
+        drafted=int(totals["num_draft_tokens"]),
+        accepted=int(totals["num_accepted_tokens"]),
+        rounds=int(totals["num_drafts"]),
+        positions=tuple(int(positions[place]) for place in sorted(positions)),
+    )
+
+
+def since(now: Counts, before: Counts) -> Counts:
+    """What was added to counters that run for the whole life of a server."""
+
+    def less(one: int | None, other: int | None) -> int | None:
+        return None if one is None else one - (other or 0)
+
+    width = len(now.positions)
+    earlier = (*before.positions, *[0] * width)[:width]
+    return Counts(
+        drafted=less(now.drafted, before.drafted),
+        accepted=less(now.accepted, before.accepted),
+        rounds=less(now.rounds, before.rounds),
+        positions=tuple(one - other for one, other in zip(now.positions, earlier, strict=True)),
     )
 
 

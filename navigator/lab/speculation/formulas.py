@@ -10,8 +10,9 @@ A round drafts γ tokens and verifies them in one pass over γ + 1. The names ar
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from navigator.model.timing import distinct_experts
 
@@ -66,6 +67,15 @@ def break_even_alpha(gamma: int, draft_cost: float, verify_cost: float = 1.0) ->
     if cost > gamma + 1:
         return None
     return _rising_root(lambda alpha: expected_tokens(alpha, gamma) - cost)
+
+
+def interpolated(points: Mapping[int, float], gamma: int) -> float:
+    """v at γ from measured points, linearly between them; v(0) is 1; beyond the last point its slope goes on."""
+    known = sorted({0: 1.0, **points}.items())
+    for (left, low), (right, high) in itertools.pairwise(known):
+        if gamma <= right or right == known[-1][0]:
+            return low + (high - low) * (gamma - left) / (right - left)
+    return known[0][1]
 
 
 # Mixture of experts

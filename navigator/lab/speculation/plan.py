@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from navigator.model.errors import ConfigError, UsageError
 from navigator.model.json_text import read_toml
 
-EngineName = Literal["sglang", "llama.cpp"]
+EngineName = Literal["sglang", "vllm", "llama.cpp"]
 _Words = Annotated[list[str], Field(min_length=1)]
 
 
@@ -27,7 +28,7 @@ class Engine(_Table):
     Attributes:
         kind: whose counters it has.
         command: what starts it; `{port}` is filled in. It must listen on 127.0.0.1.
-        target: name of the model in the results.
+        target: name of the model in the results; or several, each with what `{target}` stands for in the command.
         about: machine and models, in the owner's words.
         random_weights: the models are not trained; every result says so.
         environment: variables on top of the caller's.
@@ -37,7 +38,7 @@ class Engine(_Table):
 
     kind: EngineName
     command: _Words
-    target: str
+    target: str | dict[str, str]
     about: str = ""
     random_weights: bool = False
     environment: dict[str, str] = {}
@@ -89,14 +90,18 @@ class Plan(_Table):
 
     @property
     def arms(self) -> list[Start]:
-        """No speculation first, then every method at every length."""
-        return [Start(self.engine.target, "", 0, ())] + [
+        """For each target, no speculation first, then every method at every length."""
+        target = self.engine.target
+        ways: list[tuple[str, int, list[str]]] = [("", 0, [])]
+        ways += [(method.name, gamma, method.arguments) for method in self.method for gamma in method.gammas]
+        return [
             Start(
-                *(self.engine.target, method.name, gamma),
-                tuple(_with_gamma(word, gamma) for word in method.arguments),
+                *(name, method, gamma),
+                command=tuple(word.replace("{target}", model) for word in self.engine.command),
+                arguments=tuple(_with_gamma(word, gamma).replace("{target}", model) for word in arguments),
             )
-            for method in self.method
-            for gamma in method.gammas
+            for name, model in (target if isinstance(target, dict) else {target: target}).items()
+            for method, gamma, arguments in ways
         ]
 
     def order(self) -> list[tuple[int, Start]]:
@@ -116,11 +121,12 @@ class Plan(_Table):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One way to start the server: a method at a length, or neither, with the words that its command has besides."""
+    """One way to start the server of a target: a method at a length, or neither."""
 
     target: str
     method: str
     gamma: int
+    command: tuple[str, ...]
     arguments: tuple[str, ...]
 
     @property
@@ -132,6 +138,11 @@ class Start:
     def key(self) -> tuple[str, str, int]:
         """As its rows name it."""
         return self.target, self.method, self.gamma
+
+    @property
+    def model(self) -> str:
+        """What SGLang's command names as the model; "" where it names none."""
+        return next((two for one, two in itertools.pairwise(self.command) if one == "--model-path"), "")
 
 
 def _with_gamma(word: str, gamma: int) -> str:

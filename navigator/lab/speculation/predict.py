@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from navigator.lab.speculation import formulas
+from navigator.lab.speculation.fit import CostFit, fits
+from navigator.lab.speculation.runs import Run
+from navigator.lab.speculation.tables import speculation
 from navigator.model.errors import UsageError
+from navigator.model.text import plural
 from navigator.model.timing import distinct_experts
 
 BATCH_FORM_FLAW = (
@@ -42,7 +47,8 @@ class Given:
         alpha: of one drafted token; or
         rate: accepted ÷ drafted, measured with drafts of `rate_gamma`.
         gamma: draft length; None for the best of 1 to 16.
-        verify_cost: v; `PRIOR` takes it from the experts, None is 1.
+        verify_cost: v; `PRIOR` takes it from the experts. None is what was measured, else 1.
+        verify_costs: measured v by draft length.
         experts: of a sparse model, for the prior of v.
         restart_seconds, speed: what switching costs, and tok/s without speculation.
     """
@@ -53,6 +59,7 @@ class Given:
     rate_gamma: int | None = None
     gamma: int | None = None
     verify_cost: float | Literal["prior"] | None = None
+    verify_costs: Mapping[int, float] = field(default_factory=dict)
     experts: Experts | None = None
     restart_seconds: float | None = None
     speed: float | None = None
@@ -111,12 +118,18 @@ def _alpha(given: Given) -> float:
     return formulas.alpha_from_rate(given.rate, length)
 
 
-def _verify_cost(given: Given, prior: float | None) -> tuple[float, str]:
+def _verify_cost(given: Given, gamma: int, prior: float | None) -> tuple[float, str]:
     if given.verify_cost == PRIOR:
         if prior is None:
             raise UsageError("A prior for v needs --experts and --top-k.")
         return prior, "expert coverage, not measured"
-    return (1.0, "assumed to be 1") if given.verify_cost is None else (float(given.verify_cost), "given")
+    if given.verify_cost is not None:
+        return float(given.verify_cost), "given"
+    if given.verify_costs:
+        known = gamma in given.verify_costs
+        cost = formulas.interpolated(given.verify_costs, gamma)
+        return cost, "measured" if known else "between the measured lengths"
+    return 1.0, "assumed to be 1"
 
 
 def _at(given: Given, alpha: float, gamma: int) -> Prediction:
@@ -124,7 +137,7 @@ def _at(given: Given, alpha: float, gamma: int) -> Prediction:
     prior = (
         formulas.verify_cost_prior(gamma, experts.count, experts.chosen, experts.share) if experts else None
     )
-    cost, source = _verify_cost(given, prior)
+    cost, source = _verify_cost(given, gamma, prior)
     gain = formulas.speedup(alpha, gamma, given.draft_cost, cost)
     even = formulas.break_even_alpha(gamma, given.draft_cost, cost)
     tokens = None
@@ -147,3 +160,68 @@ def _at(given: Given, alpha: float, gamma: int) -> Prediction:
         prior_speedup=None if prior is None else formulas.speedup(alpha, gamma, given.draft_cost, prior),
         break_even_tokens=tokens,
     )
+
+
+# From measured runs.
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What runs say of one method: the fit of its rounds, and what a prediction takes from it."""
+
+    fit: CostFit
+    draft_cost: float
+    verify_costs: dict[int, float]
+    alpha: float | None
+
+
+def measured(runs: Sequence[Run], method: str | None = None) -> Measured:
+    """The costs of one method, as they follow from the times of its rounds.
+
+    At a measured length γ c + v is the measured round, however well it can be divided.
+
+    Raises:
+        UsageError: no method has counted rounds beside runs without speculation, or `method` names none or is missing.
+    """
+    every = fits(runs)
+    found = [fit for fit in every if method in (None, fit.draft, f"{fit.target}/{fit.draft}")]
+    if len(found) != 1:
+        names = ", ".join(f"{fit.target}/{fit.draft}" for fit in every)
+        raise UsageError(
+            f"These runs have rounds of {len(found)} methods beside starts without speculation.",
+            hint=f"--method takes one of {names}." if every else "`measure` makes such runs (docs/lab.md).",
+        )
+    fit = found[0]
+    cost = max(0.0, fit.draft_cost or 0.0)
+    rows = [row for row in speculation(runs) if (row.target, row.draft) == (fit.target, fit.draft)]
+    alphas = [row.alpha for row in rows if row.alpha is not None]
+    return Measured(
+        fit=fit,
+        draft_cost=cost,
+        verify_costs={each.gamma: max(1e-9, each.measured - cost * each.gamma) for each in fit.rounds},
+        alpha=sum(alphas) / len(alphas) if alphas else None,
+    )
+
+
+def fit_words(known: Measured) -> list[str]:
+    """The fit for people: rounds by length, c and v with their intervals and what they hold, and what is doubtful."""
+    fit = known.fit
+    lines = [f"{fit.target}, {fit.draft}: rounds in steps of the target, {plural(fit.starts, 'start')}"]
+    for each in fit.rounds:
+        off = "" if each.residual is None else f", {each.residual:+.1%} off the line"
+        lines.append(f"  γ = {each.gamma}: {each.measured:.3f}{_between(each.interval)}{off}")
+    if fit.draft_cost is not None and fit.verify_cost is not None and fit.residual is not None:
+        lines.append(
+            f"  c = {fit.draft_cost:.3f}{_between(fit.draft_interval)}: what a longer draft adds, drafting and verifying together"
+        )
+        lines.append(
+            f"  v = {fit.verify_cost:.3f}{_between(fit.verify_interval)}: what does not shrink with γ, {fit.verify_cost - 1:+.3f}"
+            " against a step; on a hybrid model restoring its state is in it"
+        )
+        lines.append(f"  residual: {fit.residual:.2%} of a round")
+    lines += [f"  Not told apart: {doubt}." for doubt in fit.doubts]
+    return lines
+
+
+def _between(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f" ({ends[0]:.3f} to {ends[1]:.3f})"

@@ -162,6 +162,7 @@ def _run_row(plan: Plan, arm: Start, answer: Answer) -> dict[str, Any]:
         "tokens": answer.tokens,
         "seconds": answer.seconds,
         **{name: value if arm.gamma else None for name, value in asdict(counts).items()},
+        "windows": answer.windows(),
         "output": hashlib.sha256(json.dumps(answer.ids).encode()).hexdigest()[:16] if answer.ids else None,
         "engine": plan.engine.kind,
         "about": plan.engine.about,
@@ -192,7 +193,7 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    words = [word.replace("{port}", str(port)) for word in engine.command]
+    words = [word.replace("{port}", str(port)) for word in arm.command]
     with log.open("wb") as stream:
         try:
             process = start(
@@ -253,8 +254,12 @@ def note_progress(record: Recorder, plan: Plan, results: Path) -> None:
     record.progress(len(finished(results, plan)), len(plan.order()), "starts")
     if not results.exists():
         return
-    try:
-        sentence = decide(read_runs(results).runs).sentence
-    except MissingPart as missing:
-        sentence = f"Nothing is decided yet. {missing.message}"
-    record.decided(sentence, simulated=RANDOM if plan.engine.random_weights else "")
+    runs = read_runs(results).runs
+    sentences = []
+    for target in dict.fromkeys(run.target for run in runs):
+        try:
+            sentences.append(decide([run for run in runs if run.target == target]).sentence)
+        except MissingPart as missing:
+            sentences.append(f"Nothing is decided yet. {missing.message}")
+    random = RANDOM if plan.engine.random_weights else ""
+    record.decided(" ".join(dict.fromkeys(sentences)), simulated=random)

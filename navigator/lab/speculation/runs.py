@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from navigator.model.errors import UsageError
 from navigator.model.json_text import read_json, table
@@ -46,9 +46,13 @@ class Run(BaseModel):
         drafted, accepted: tokens by the server's counter.
         rounds: verifying passes.
         block: which start of the server.
+        suite: part of an experiment that the row belongs to.
+        engine: which server.
         output: digest of the tokens that were written.
         random_weights: the models are not trained: times may be real, acceptance and text are not.
+        arguments: of the server, those that make it speculate.
         positions: rounds whose draft was kept up to each position.
+        windows: the answer in pieces: tokens, accepted drafts, seconds.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -67,8 +71,13 @@ class Run(BaseModel):
     prompt_tokens: Number | None = None
     block: Text = ""
     output: Text = ""
+    suite: Annotated[Text, AfterValidator(lambda value: value.partition("_")[0])] = ""
+    engine: Text = ""
     random_weights: bool = False
+    arguments: tuple[str, ...] = ()
     positions: tuple[int, ...] = ()
+    windows: tuple[tuple[float, float, float], ...] = ()
+    repeat: Number | None = None
 
     @property
     def speculated(self) -> bool:

@@ -64,6 +64,24 @@ class Speculation:
     lines: tuple[int, ...]
 
 
+def suites(runs: Iterable[Run]) -> dict[str, dict[str, object]]:
+    """By suite, where the table names any: how many runs, and of what. Names that hardly repeat are no suites'."""
+    groups: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[run.suite].append(run)
+    if 2 * len(groups) > sum(map(len, groups.values())):
+        return {}
+    return {
+        name: {"n": len(group)}
+        | {
+            what: sorted({value for run in group if (value := getattr(run, what))})
+            for what in ("target", "draft", "gamma", "prompt", "prompt_tokens")
+        }
+        for name, group in sorted(groups.items())
+        if name
+    }
+
+
 def baselines(runs: Iterable[Run]) -> list[Undrafted]:
     """By target and kind of prompt; then each target's kinds together, where it has several."""
     groups: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))

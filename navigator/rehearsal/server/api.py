@@ -12,7 +12,6 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from navigator.model.states import Role
@@ -71,14 +70,11 @@ class Api:
         self._routes: dict[str, dict[str, Route]] = {
             "/": {"GET": self._root},
             "/health": {"GET": self._health},
-            "/health_generate": {"GET": self._health},
             "/ready": {"GET": self._ready},
             "/v1/models": {"GET": self._models},
             "/model_info": {"GET": self._model_info},
-            "/get_model_info": {"GET": self._model_info},
             "/v1/loads": {"GET": self._loads},
             "/server_info": {"GET": self._server_info},
-            "/get_server_info": {"GET": self._server_info},
             "/v1/chat/completions": {"POST": self._chat},
             "/abort_request": {"POST": self._abort},
         }
@@ -94,7 +90,7 @@ class Api:
         methods = self._routes.get(request.path)
         if methods is None:
             return json_response({"detail": "Not Found"}, 404)
-        route = methods.get("GET" if request.method == "HEAD" else request.method)
+        route = methods.get(request.method)
         if route is None:
             refusal = json_response({"detail": "Method Not Allowed"}, 405)
             refusal.headers.append(("Allow", ", ".join(methods)))
@@ -123,7 +119,7 @@ class Api:
         return json_response(self._reports.model_info())
 
     async def _loads(self, request: HttpRequest) -> Response:
-        return json_response(self._reports.loads(",".join(request.query.get("include", []))))
+        return json_response(self._reports.loads())
 
     async def _server_info(self, request: HttpRequest) -> Response:
         return json_response(self._reports.server_info(ready=self.ready))
@@ -209,20 +205,13 @@ class Api:
         )
 
 
-# What a server says about itself: models, load, information, metrics. Names and shapes are those of SGLang 0.5.23.
+# What a server says about itself: models, load, information. Names and shapes are those of SGLang 0.5.23.
 
 VERSION = "rehearsal"
-
-WEIGHT_GB = {Role.GENERATOR: 22.0, Role.REVIEWER: 69.0}
-"""Size of the published checkpoints; simulated as loaded."""
-
-CACHE_GB = {Role.GENERATOR: 60.0, Role.REVIEWER: 15.0}
-"""Assumed room for keys and values on a GPU of 96 GB. Nothing is allocated."""
 
 SIMULATED = {
     "logprobs": "from a hash of prompt and text; there is no model that has probabilities",
     "tokens": "estimated at four characters each; their numbers are no tokenizer's",
-    "memory": "the published size of the weights, an assumed one of the cache",
 }
 
 
@@ -257,68 +246,25 @@ class Reports:
 
     def model_info(self) -> dict[str, Any]:
         """`/model_info`."""
-        return {
-            "model_path": self._model,
-            "served_model_name": self._model,
-            "tokenizer_path": "",
-            "is_generation": True,
-            "preferred_sampling_params": None,
-            "weight_version": "default",
-            "load_format": "auto",
-            "reasoning_parser": None,
-            "tool_call_parser": "qwen25",
-            "disaggregation_mode": "null",
-            "has_image_understanding": False,
-            "has_audio_understanding": False,
-            "model_type": "rehearsal",
-            "architectures": ["Rehearsal"],
-        }
+        return {"model_path": self._model, "served_model_name": self._model, "is_generation": True}
 
-    def loads(self, include: str = "") -> dict[str, Any]:
-        """`/v1/loads`; `include` names the sections, all of them where it is empty."""
-        wanted = {section.strip() for section in include.split(",") if section.strip()} or {"all"}
+    def loads(self) -> dict[str, Any]:
+        """`/v1/loads`."""
         engine = self._engine
-        load: dict[str, Any] = {
-            "timestamp": time.time(),
-            "dp_rank": 0,
+        load = {
             "num_running_reqs": engine.running,
             "num_waiting_reqs": engine.waiting,
             "num_used_tokens": engine.cache.used_tokens,
-            "num_total_tokens": engine.cache.used_tokens,
             "max_total_num_tokens": engine.cache.capacity_tokens,
             "max_running_requests": engine.max_running,
             "token_usage": round(engine.cache.usage, 4),
             "gen_throughput": round(engine.throughput, 2),
             "cache_hit_rate": round(engine.cache.hit_rate, 4),
-            "utilization": round(engine.running / engine.max_running, 4),
         }
-        if wanted & {"memory", "all"}:
-            load["memory"] = {
-                "weight_gb": WEIGHT_GB[self._role],
-                "kv_cache_gb": CACHE_GB[self._role],
-                "graph_gb": 0.0,
-                "token_capacity": engine.cache.capacity_tokens,
-            }
-        if wanted & {"queues", "all"}:
-            load["queues"] = {
-                "waiting": engine.waiting,
-                "grammar": 0,
-                "paused": 0,
-                "retracted": 0,
-                "prealloc_ready": 0,
-            }
-        return {
-            "timestamp": datetime.now(UTC).isoformat(),
-            "version": VERSION,
-            "accelerator": None,
-            "num_accelerators": 1,
-            "loads": [load],
-        }
+        return {"version": VERSION, "loads": [load]}
 
     def server_info(self, *, ready: bool) -> dict[str, Any]:
         """`/server_info`: SGLang's fields that mean something here, and what is simulated and how."""
-        engine = self._engine
-        startup = self.startup(ready=ready)
         return {
             "rehearsal": True,
             "role": self._role.value,
@@ -328,30 +274,7 @@ class Reports:
             "served_model_name": self._model,
             "version": VERSION,
             "status": "ready" if ready else "loading",
-            "max_running_requests": engine.max_running,
-            "max_total_num_tokens": engine.cache.capacity_tokens,
-            "max_req_input_len": self._context - 1,
+            "max_running_requests": self._engine.max_running,
+            "max_total_num_tokens": self._engine.cache.capacity_tokens,
             "context_length": self._context,
-            "enable_metrics": True,
-            "enable_cache_report": True,
-            "startup_time": startup,
-            "speculative_algorithm": None,
-            "internal_states": [
-                {
-                    "model_path": self._model,
-                    "last_gen_throughput": round(engine.throughput, 2),
-                    "effective_max_running_requests_per_dp": engine.max_running,
-                    "memory_usage": {
-                        "weight": WEIGHT_GB[self._role],
-                        "kvcache": CACHE_GB[self._role],
-                        "token_capacity": engine.cache.capacity_tokens,
-                    },
-                    "startup_time": startup,
-                }
-            ],
         }
-
-    def startup(self, *, ready: bool) -> dict[str, float]:
-        """Simulated seconds; the published figure is not broken down, so all of it is reported as loading."""
-        seconds = self._pace.model.mid.load_seconds
-        return {"load_weight": seconds, "scheduler_e2e": seconds} if ready else {}

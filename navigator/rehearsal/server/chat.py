@@ -13,15 +13,15 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from navigator.exam.faults import fraction
 from navigator.model.json_text import read_json
 from navigator.rehearsal.server.engine import CHARACTERS_PER_TOKEN, EngineJob, estimate_tokens
 from navigator.rehearsal.server.http import HttpRequest, Response, json_response
 from navigator.rehearsal.server.tool_calls import ToolCall, call_text, tools_text
-
-ROLES = frozenset({"system", "user", "assistant", "tool", "function", "developer"})
 
 
 class RequestProblem(Exception):
@@ -79,6 +79,76 @@ class ChatBody:
     tools: bool
 
 
+class _Function(BaseModel):
+    name: str
+    arguments: str = "{}"
+
+
+class _Call(BaseModel):
+    function: _Function
+
+
+class _Part(BaseModel):
+    type: Literal["text"]
+    text: str
+
+
+class ChatMessage(BaseModel):
+    role: Literal["system", "user", "assistant", "tool", "function", "developer"]
+    content: str | list[_Part] | None = None
+    tool_calls: list[_Call] | None = None
+
+    def plain(self) -> dict[str, str]:
+        """Its role and its text, calls of tools included.
+
+        Raises:
+            RequestProblem: the arguments of a call are no JSON.
+        """
+        parts = self.content
+        content = parts if isinstance(parts, str) else "".join(part.text for part in parts or ())
+        return {"role": self.role, "content": content + "".join(map(self._call, self.tool_calls or ()))}
+
+    def _call(self, call: _Call) -> str:
+        try:
+            arguments = read_json(call.function.arguments)
+        except ValueError:
+            raise misshapen("messages.tool_calls", "arguments: Input should be JSON") from None
+        given = arguments if isinstance(arguments, dict) else {}
+        return f"\n{call_text(ToolCall(call.function.name, given))}"
+
+
+class _Tool(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    function: dict[str, Any]
+
+
+class _Schema(BaseModel):
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: dict[str, Any] | None = None
+
+
+class _Request(BaseModel):
+    """What of a request is read; null is as if it was not there."""
+
+    model_config = ConfigDict(strict=True)
+
+    messages: list[ChatMessage]
+    model: str | None = None
+    stream: bool | None = None
+    stream_options: dict[str, Any] | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
+    rid: str | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    max_completion_tokens: int | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    response_format: _Schema | None = None
+    tools: list[_Tool] | None = None
+    tool_choice: Any = None
+
+
 def json_body(request: HttpRequest) -> dict[str, Any]:
     """The body as an object.
 
@@ -102,28 +172,22 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
     Raises:
         RequestProblem: it cannot be served.
     """
-    raw = body.get("messages")
-    if not isinstance(raw, list):
-        raise misshapen("messages", "Field required" if raw is None else "Input should be a valid list")
-    tools = _tools(body)
-    messages = _with_tools(tuple(read_message(message) for message in raw), tools)
-    _typed(body, "model", str, "Input should be a valid string")
-    stream = bool(_typed(body, "stream", bool, "Input should be a valid boolean"))
-    options = _typed(body, "stream_options", dict, "Input should be a valid dictionary") or {}
-    kwargs = _typed(body, "chat_template_kwargs", dict, "Input should be a valid dictionary") or {}
-    rid = _typed(body, "rid", str, "Input should be a valid string") or ""
-    wants_logprobs = _typed(body, "logprobs", bool, "Input should be a valid boolean")
-    top = _integer(body, "top_logprobs") or 0
-    limits = [_integer(body, name) for name in ("max_completion_tokens", "max_tokens")]
-    limit = next((value for value in limits if value is not None), None)
-    schema = _schema(body.get("response_format"))
+    try:
+        asked = _Request.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise misshapen(".".join(map(str, first["loc"])), first["msg"]) from error
+    tools = [] if asked.tool_choice == "none" else [tool.model_dump() for tool in asked.tools or ()]
+    messages = _with_tools(tuple(message.plain() for message in asked.messages), tools)
+    options, kwargs = asked.stream_options or {}, asked.chat_template_kwargs or {}
+    limit = asked.max_tokens if asked.max_completion_tokens is None else asked.max_completion_tokens
     if not messages:
         raise RequestProblem("Messages cannot be empty.")
     if limit is not None and limit < 0:
         raise RequestProblem(f"max_new_tokens must be at least 0, got {limit}.")
-    temperature = body.get("temperature")
-    if isinstance(temperature, int | float) and temperature < 0:
-        raise RequestProblem(f"temperature must be a non-negative finite number, got {float(temperature)}.")
+    temperature = asked.temperature or 0.0
+    if temperature < 0:
+        raise RequestProblem(f"temperature must be a non-negative finite number, got {temperature}.")
     prompt = render(messages)
     tokens = estimate_tokens(prompt)
     _require_room(tokens, limit, context)
@@ -132,14 +196,14 @@ def read_chat(body: Mapping[str, Any], context: int) -> ChatBody:
         prompt=prompt,
         prompt_tokens=tokens,
         max_tokens=context - tokens if limit is None else limit,
-        schema=schema,
-        temperature=float(temperature) if isinstance(temperature, int | float) else 0.0,
-        rid=rid,
+        schema=_schema(asked.response_format),
+        temperature=temperature,
+        rid=asked.rid or "",
         thinking=bool(kwargs.get("enable_thinking")),
-        stream=stream,
+        stream=bool(asked.stream),
         usage_at_end=bool(options.get("include_usage")),
         usage_always=bool(options.get("continuous_usage_stats")),
-        top_logprobs=max(0, top) if wants_logprobs else None,
+        top_logprobs=max(0, asked.top_logprobs or 0) if asked.logprobs else None,
         tools=bool(tools),
     )
 
@@ -162,47 +226,6 @@ def _require_room(tokens: int, limit: int | None, context: int) -> None:
         )
 
 
-def _typed(body: Mapping[str, Any], field: str, wanted: type, words: str) -> Any:
-    """The field, or None where it is missing or null."""
-    value = body.get(field)
-    if value is not None and not isinstance(value, wanted):
-        raise misshapen(field, words)
-    return value
-
-
-def _integer(body: Mapping[str, Any], field: str) -> int | None:
-    value = body.get(field)
-    if value is None:
-        return None
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise misshapen(field, "Input should be a valid integer")
-    return value
-
-
-def read_message(message: object) -> dict[str, str]:
-    """One message: its role and its text, calls of tools included.
-
-    Raises:
-        RequestProblem: it has not the right shape.
-    """
-    role = message.get("role") if isinstance(message, dict) else None
-    if not isinstance(message, dict) or not isinstance(role, str) or role.lower() not in ROLES:
-        raise misshapen("messages.role", f"Value error, 'role' must be one of {', '.join(sorted(ROLES))}")
-    content = message.get("content")
-    if content is None and role.lower() != "user":
-        content = ""
-    calls = "".join(f"\n{call_text(call)}" for call in _calls(message.get("tool_calls")))
-    return {"role": role.lower(), "content": _message_text(content) + calls}
-
-
-def _tools(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tools that may be called."""
-    tools = _typed(body, "tools", list, "Input should be a valid list") or []
-    if not all(isinstance(tool, dict) and isinstance(tool.get("function"), dict) for tool in tools):
-        raise misshapen("tools", "Input should be a list of functions")
-    return [] if body.get("tool_choice") == "none" else tools
-
-
 def _with_tools(
     messages: tuple[dict[str, str], ...], tools: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, str], ...]:
@@ -214,46 +237,12 @@ def _with_tools(
     return ({**first, "content": f"{first['content']}\n\n{tools_text(tools)}"}, *rest)
 
 
-def _calls(value: object) -> list[ToolCall]:
-    """The calls of an earlier answer."""
-    calls: list[ToolCall] = []
-    for item in value if isinstance(value, list) else []:
-        function = item.get("function") if isinstance(item, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise misshapen("messages.tool_calls", "Input should be a list of calls")
-        try:
-            arguments = read_json(function.get("arguments") or "{}")
-        except (TypeError, ValueError):
-            raise misshapen("messages.tool_calls", "arguments: Input should be JSON") from None
-        calls.append(ToolCall(function["name"], arguments if isinstance(arguments, dict) else {}))
-    return calls
-
-
-def _message_text(content: object) -> str:
-    """A message's text: a string, or OpenAI's list of text parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        texts = [
-            part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"
-        ]
-        if len(texts) == len(content) and all(isinstance(text, str) for text in texts):
-            return "".join(str(text) for text in texts)
-    raise misshapen("messages.content", "Input should be text: a string or a list of text parts")
-
-
-def _schema(response_format: object) -> dict[str, Any] | None:
-    if response_format is None:
+def _schema(wanted: _Schema | None) -> dict[str, Any] | None:
+    if wanted is None or wanted.type == "text":
         return None
-    kind = response_format.get("type") if isinstance(response_format, dict) else None
-    if not isinstance(response_format, dict) or kind not in ("text", "json_object", "json_schema"):
-        raise misshapen("response_format.type", "Input should be 'text', 'json_object' or 'json_schema'")
-    if kind == "text":
-        return None
-    if kind == "json_object":
+    if wanted.type == "json_object":
         return {"type": "object"}
-    wrapped = response_format.get("json_schema")
-    schema = wrapped.get("schema") if isinstance(wrapped, dict) else None
+    schema = (wanted.json_schema or {}).get("schema")
     if not isinstance(schema, dict):
         raise RequestProblem("schema_ is required for json_schema response format request.")
     return schema
@@ -310,7 +299,10 @@ class Wording:
             **self._head("chat.completion"),
             "choices": [choice],
             "usage": usage(job),
-            "metadata": {"weight_version": "default", "weight_versions": self._versions()},
+            "metadata": {
+                "weight_version": "default",
+                "weight_versions": [{"version": "default", "start": 0, "end": job.completion_tokens}],
+            },
         }
 
     def opening(self) -> bytes:
@@ -376,9 +368,6 @@ class Wording:
             **more,
         }
         return {**self._head("chat.completion.chunk"), "choices": [choice]}
-
-    def _versions(self) -> list[dict[str, Any]]:
-        return [{"version": "default", "start": 0, "end": self._job.completion_tokens}]
 
     def _logprobs(self, text: str) -> dict[str, Any] | None:
         """Simulated ones, token by token: there is no model that has probabilities."""

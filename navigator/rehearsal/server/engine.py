@@ -29,16 +29,6 @@ class Completion:
 
 
 @dataclass(slots=True)
-class Clock:
-    """When what happened to a request, in seconds of the loop's clock; 0 where it did not happen yet."""
-
-    queued: float = 0.0
-    started: float = 0.0
-    first_token: float = 0.0
-    finished: float = 0.0
-
-
-@dataclass(slots=True)
 class EngineJob:
     """One request on its way through the engine. Token counts are estimates."""
 
@@ -54,7 +44,6 @@ class EngineJob:
     finish_reason: str = ""
     spoilt: bool = False
     repeat: int = 0
-    clock: Clock = field(default_factory=Clock)
 
 
 class PrefixCache:
@@ -182,10 +171,8 @@ class SimulatedEngine:
 
         Closing the iterator early (the client went away) frees the slot.
         """
-        clock = asyncio.get_running_loop().time
         self._jobs[job.rid] = job
         self._idle.clear()
-        job.clock.queued = job.clock.started = job.clock.first_token = clock()
         try:
             if not await self._slot(job):
                 job.finish_reason = "abort"
@@ -193,7 +180,6 @@ class SimulatedEngine:
                 return
             try:
                 self._running.add(job.rid)
-                job.clock.started = clock()
                 async with aclosing(self._write(job)) as pieces:
                     async for piece in pieces:
                         yield piece
@@ -201,7 +187,6 @@ class SimulatedEngine:
                 self._running.discard(job.rid)
                 self._slots.release()
         finally:
-            job.clock.finished = clock()
             self._jobs.pop(job.rid, None)
             if not self._jobs:
                 self._idle.set()
@@ -223,8 +208,7 @@ class SimulatedEngine:
         return acquire.done() and not acquire.cancelled()
 
     async def _write(self, job: EngineJob) -> AsyncGenerator[tuple[str, str], None]:
-        clock = asyncio.get_running_loop().time
-        due = clock()
+        due = asyncio.get_running_loop().time()
         job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
         answer = await asyncio.to_thread(job.compute)
         job.spoilt = answer.spoilt
@@ -249,8 +233,6 @@ class SimulatedEngine:
                 if job.aborted.is_set():
                     job.finish_reason = "abort"
                     return
-                if not job.completion_tokens:
-                    job.clock.first_token = clock()
                 job.completion_tokens += count
                 if channel == "reasoning":
                     job.reasoning_tokens += count

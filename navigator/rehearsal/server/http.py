@@ -121,7 +121,7 @@ class HttpServer:
 
         async def handle() -> None:
             response = await self._handler(request)
-            await _send(writer, response, head=request.method == "HEAD")
+            await _send(writer, response)
 
         work = asyncio.ensure_future(handle())
         watch = asyncio.ensure_future(incoming.gone())
@@ -162,8 +162,6 @@ class _Incoming:
         if head is None or not all(fields):
             raise _Refused("illegal request line or header")
         headers = {one[1].lower(): one[2] for one in fields if one is not None}
-        if headers.get("expect", "").lower() == "100-continue":
-            self._writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         target = urlsplit(head[2])
         return HttpRequest(
             method=head[1],
@@ -208,7 +206,7 @@ class _Incoming:
         return taken
 
 
-async def _send(writer: asyncio.StreamWriter, response: Response, *, head: bool = False) -> None:
+async def _send(writer: asyncio.StreamWriter, response: Response) -> None:
     body = response.body
     headers = [("Server", "navigator-rehearsal"), *response.headers]
     if response.content_type:
@@ -221,7 +219,7 @@ async def _send(writer: asyncio.StreamWriter, response: Response, *, head: bool 
     lines = [status, *(f"{name}: {value}" for name, value in headers), "", ""]
     writer.write("\r\n".join(lines).encode("latin-1"))
     if isinstance(body, bytes):
-        writer.write(b"" if head else body)
+        writer.write(body)
     else:
         try:
             async for piece in body:

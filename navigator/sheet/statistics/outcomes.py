@@ -68,7 +68,6 @@ class Results:
     findings: tuple[FindingsMet, ...]
     landed: Landed
     repeats: Retest
-    exam_repeats: Retest
 
 
 def _read(reader: Reader, question: PageQuestion) -> Results:
@@ -81,7 +80,6 @@ def _read(reader: Reader, question: PageQuestion) -> Results:
         findings=findings_met(reader.finding_totals(since)),
         landed=landed(reader.fate_counts(since)),
         repeats=retest(reader.repeat_counts(since)),
-        exam_repeats=retest(reader.exam_pairs("again", since)),
     )
 
 
@@ -97,7 +95,6 @@ def _tables(found: Results) -> Sequence[Table]:
         *landed_table(found.landed),
         *_quality_tables(found.quality, found.self_reviews),
         *repeat_table(found.repeats),
-        *exam_repeat_table(found.exam_repeats),
         bars("TASKS BY STATE", states, "no task yet"),
     )
 
@@ -205,16 +202,6 @@ def _verdict_words(verdict: Verdict | None) -> str:
 
 def repeat_table(found: Retest) -> Iterable[Table]:
     """The same diff reviewed twice by one model under one prompt version."""
-    about = "the first two reviews by one model and prompt version"
-    return _retest_table("THE SAME DIFF REVIEWED TWICE", about, found)
-
-
-def exam_repeat_table(found: Retest) -> Iterable[Table]:
-    """Items of the exam that one model answered twice under one prompt version."""
-    return _retest_table("EXAM ITEMS ASKED TWICE", "two answers by one model and prompt version", found)
-
-
-def _retest_table(title: str, about: str, found: Retest) -> Iterable[Table]:
     if not found.agreed.n and not found.unread:
         return
     one = found.kappa
@@ -222,7 +209,8 @@ def _retest_table(title: str, about: str, found: Retest) -> Iterable[Table]:
     cells = (f"{one.value:.2f}", f"[{one.low:.2f}–{one.high:.2f}]", f"n {one.n:,}") if known else ()
     rows = (*share_rows((("same verdict", found.agreed),)), Row("Cohen's kappa", cells, note=one.reason))
     notes = (f"{found.unread:,} pairs could not be read",) if found.unread else ()
-    yield Table(title, SHARE_COLUMNS, rows, about=about, notes=notes)
+    about = "the first two reviews by one model and prompt version"
+    yield Table("THE SAME DIFF REVIEWED TWICE", SHARE_COLUMNS, rows, about=about, notes=notes)
 
 
 def _results_json(found: Results) -> dict[str, Any]:
@@ -234,7 +222,6 @@ def _results_json(found: Results) -> dict[str, Any]:
         "findings_met": [asdict(row) for row in found.findings],
         "landed": asdict(found.landed),
         "repeats": asdict(found.repeats),
-        "exam_repeats": asdict(found.exam_repeats),
     }
 
 

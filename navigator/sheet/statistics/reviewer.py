@@ -15,7 +15,6 @@ from navigator.figures.exam import (
     SizeScore,
     SourceScore,
     paired,
-    retest,
     worth_words,
 )
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
@@ -24,7 +23,6 @@ from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FE
 from navigator.model.states import PAST
 from navigator.model.text import plural
 from navigator.sheet.exam_worth import Independence, backtest_words, independence, read_backtest, scores
-from navigator.sheet.statistics.outcomes import exam_repeat_table
 from navigator.sheet.statistics.page import (
     SHARE_COLUMNS,
     Column,
@@ -129,7 +127,6 @@ def _score_tables(score: ExamScore) -> Sequence[Table]:
     version = f"{score.model}, {score.prompt_version}"
     cost = f"{score.tokens:,} tokens, {number(score.seconds)} s of the reviewer"
     unread = f", {score.unreviewed} could not be read" if score.unreviewed else ""
-    which = "first answers" if score.retest.agreed.n or score.retest.unread else "answers"
     verdict = Table(
         "WHAT IS ITS REVISE WORTH?",
         _COLUMNS,
@@ -152,13 +149,12 @@ def _score_tables(score: ExamScore) -> Sequence[Table]:
             ("verdict", f"{score.verdict}. {score.why}"),
             ("basis", score.basis),
         ),
-        notes=(f"{score.answers} {which}{unread}: {cost}",),
+        notes=(f"{score.answers} answers{unread}: {cost}",),
     )
     return (
         verdict,
         Table("BY SOURCE", _COLUMNS, _share_rows(map(_source, score.by_source)), about=version),
         Table("BY CHANGED LINES", _COLUMNS, _share_rows(_sizes(score.by_size)), about=version),
-        *exam_repeat_table(score.retest),
     )
 
 
@@ -228,7 +224,6 @@ _NOBODY = ExamScore(
     tokens=0,
     seconds=0.0,
     newest="",
-    retest=retest(()),
 )
 
 
@@ -265,12 +260,6 @@ def score_document(score: ExamScore, precedents: Paired | None = None) -> dict[s
         "verdict": score.verdict,
         "why": score.why,
         "sentence": worth_words(score),
-        "retest": {
-            "n": score.retest.agreed.n,
-            "agreed": _share(score.retest.agreed),
-            "kappa": asdict(score.retest.kappa),
-            "unread": score.retest.unread,
-        },
         "precedents": asdict(precedents) if precedents else None,
         "cost": {"tokens": score.tokens, "seconds": round(score.seconds, 1)},
     }

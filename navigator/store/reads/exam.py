@@ -46,11 +46,11 @@ class ReviewerTokens:
 
 
 _COUNTS = (
-    "SELECT c.id FROM exam_answers c WHERE (c.item_id, c.role, c.model, c.prompt_version, c.turn) = ({0}.item_id,"
-    " {0}.role, {0}.model, {0}.prompt_version, 0) AND NOT EXISTS (SELECT 1 FROM json_each(c.precedents) j JOIN"
+    "SELECT c.id FROM exam_answers c WHERE (c.item_id, c.role, c.model, c.prompt_version) = ({0}.item_id,"
+    " {0}.role, {0}.model, {0}.prompt_version) AND NOT EXISTS (SELECT 1 FROM json_each(c.precedents) j JOIN"
     " precedents p ON p.id = j.value WHERE p.ended <> '') ORDER BY c.precedents = '[]', c.id DESC LIMIT 1"
 )
-"""Of the first answers to an item the one that counts: with the precedents that hold now, if it was asked with any."""
+"""Of the answers to an item the one that counts: with the precedents that hold now, if it was asked with any."""
 
 
 class ExamReads(Queries):
@@ -93,12 +93,12 @@ class ExamReads(Queries):
 
     def exam_given(self, prompt_version: str) -> list[ExamAnswer]:
         """The answers under this version of the prompt, without their findings, oldest first."""
-        columns = "id, item_id, turn, verdict, precedents, role, model, at"
+        columns = "id, item_id, verdict, precedents, role, model, at"
         rows = f"SELECT {columns} FROM exam_answers WHERE prompt_version = ? ORDER BY id"
         return from_rows(ExamAnswer, self._all(rows, prompt_version))
 
     def exam_counts(self, since: str = "") -> list[ExamCount]:
-        """First answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
+        """Answers from a UTC time on, by model, version of the prompt, and all that they are scored by."""
         return from_rows(
             ExamCount,
             self._all(
@@ -113,22 +113,19 @@ class ExamReads(Queries):
         )
 
     def exam_pairs(self, which: str, since: str = "") -> list[ExamPair]:
-        """Pairs of answers, the second from a UTC time on: "again" (asked twice alike), "precedents" (without any, and with those
-        that hold now), "models" (the writer's and the reviewer's), the last also on "synthetic" cases."""
-        counts, models = (
-            f"a.id = ({_COUNTS.format('a')})",
-            f"b.role = 'generator' AND b.id = ({_COUNTS.format('b')})",
-        )
+        """Pairs of answers, the second from a UTC time on: "precedents" (without any, and with those that hold now) or "models"
+        (the writer's and the reviewer's), the last also on "synthetic" cases."""
+        counts = f"a.id = ({_COUNTS.format('a')})"
+        models = f"b.role = 'generator' AND b.id = ({_COUNTS.format('b')}) AND {counts}"
         where = {
-            "again": "a.turn = 1 AND b.role = a.role AND b.model = a.model AND b.precedents = a.precedents",
             "precedents": f"a.precedents <> '[]' AND b.role = a.role AND b.model = a.model AND b.precedents = '[]' AND {counts}",
-            "models": f"i.source <> 'synthetic' AND {models} AND {counts}",
-            "synthetic": f"i.source = 'synthetic' AND {models} AND {counts}",
+            "models": f"i.source <> 'synthetic' AND {models}",
+            "synthetic": f"i.source = 'synthetic' AND {models}",
         }[which]
         rows = (
             "SELECT a.model, a.prompt_version, i.faulty, b.verdict AS first, a.verdict AS second, count(*) AS n"
             " FROM exam_answers a JOIN exam_items i ON i.id = a.item_id JOIN exam_answers b ON b.item_id = i.id"
-            " AND b.prompt_version = a.prompt_version AND b.turn = 0"
+            " AND b.prompt_version = a.prompt_version"
             f" WHERE a.at >= ? AND a.role = 'reviewer' AND {where} GROUP BY 1, 2, 3, 4, 5"
         )
         return from_rows(ExamPair, self._all(rows, since))

@@ -69,13 +69,10 @@ class AdapterStrategy(SwapStrategy):
             raise SwapFailed(
                 f"{server.base_url} does not serve {server.model}.", hint=hint, failure="wrong_model"
             )
-        transport, vllm = Transport(server, Timeouts()), kind == "vllm"
-        url = f"{transport.api if vllm else transport.root}/load_lora_adapter"
         body = {"lora_name": server.model, "lora_path": path}
-        try:
-            status, said = await transport.ask(url, body, _LOAD_SECONDS)
-        finally:
-            await transport.aclose()
+        async with Transport(server, Timeouts()) as transport:
+            root = transport.api if kind == "vllm" else transport.root
+            status, said = await transport.ask(f"{root}/load_lora_adapter", body, _LOAD_SECONDS)
         refused = isinstance(said, dict) and said.get("success") is False
         if status == 200 and not refused:
             return

@@ -120,14 +120,11 @@ class ManagedStrategy(SwapStrategy):
         return self._software[address]
 
     async def _get(self, role: Role, path: str) -> tuple[int, Any]:
-        transport = Transport(self.server(role), Timeouts(connect=5.0))
-        try:
+        async with Transport(self.server(role), Timeouts(connect=5.0)) as transport:
             status, said = await transport.get(f"{transport.root}{path}", 5.0)
             if status in (401, 403):
                 raise transport.failure(status, "")
             return status, said
-        finally:
-            await transport.aclose()
 
 
 def is_from(software: Software, said: Any) -> bool:

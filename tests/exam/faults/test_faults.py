@@ -14,13 +14,10 @@ from tree_sitter import Language, Parser
 
 from navigator.exam.faults import (
     BRACES,
-    MARKDOWN,
     PYTHON,
     Fault,
     lines_of,
     masked,
-    misspellings,
-    misspelt,
     mutants,
 )
 from navigator.rehearsal.samples import sample_projects
@@ -79,9 +76,7 @@ export class Store<T> {
 }
 """
 
-MARKDOWN_TEXT = "# Title\n\nSee https://example.org/page for 12 of them.\nOne more line.\n"
-
-SOURCES = {"a.go": GO, "a.js": JAVASCRIPT, "a.ts": TYPESCRIPT, "a.md": MARKDOWN_TEXT}
+SOURCES = {"a.go": GO, "a.js": JAVASCRIPT, "a.ts": TYPESCRIPT}
 SOURCES |= {
     f"{project.name}/{path}": text.decode()
     for project in sample_projects()[:6]
@@ -113,8 +108,8 @@ def is_named_rightly(fault: Fault, sound: str) -> None:
 def test_a_fault_differs_from_its_line_on_and_parses(path: str, seed: int) -> None:
     text = SOURCES[path]
     where = range(len(lines_of(text)))
-    found = [*mutants(path, text, where, seed), *misspellings(path, text, where, seed)]
-    assert [*mutants(path, text, where, seed), *misspellings(path, text, where, seed)] == found
+    found = list(mutants(path, text, where, seed))
+    assert list(mutants(path, text, where, seed)) == found
     for fault in found[:12]:
         is_named_rightly(fault, text)
         assert fault.path == path
@@ -134,7 +129,7 @@ def test_a_fault_in_another_language_parses(path: str) -> None:
 
 def test_every_operator_finds_work_somewhere() -> None:
     kinds = {fault.kind for path in SOURCES for fault in every(path)}
-    wanted = {name for operators in (PYTHON, BRACES, MARKDOWN) for name, _ in operators}
+    wanted = {name for operators in (PYTHON, BRACES) for name, _ in operators}
     # What the rules of the rehearsal write, and no sample holds.
     assert wanted - kinds == {"guard-lost", "wrong-encoding", "narrowed"} - kinds
     rules = (
@@ -187,10 +182,3 @@ LINES = st.lists(st.sampled_from(["a = 1", "b = 2", "c = 3", "d = 4"]), max_size
 
 def test_a_language_without_operators_has_no_faults() -> None:
     assert list(mutants("a.rs", GO, range(20))) == []
-    assert list(misspellings("a.go", GO, range(20))) == []
-
-
-@given(st.from_regex(r"[a-z_]{5,12}", fullmatch=True))
-def test_a_misspelt_name_is_another_name(name: str) -> None:
-    assert misspelt(name) != name
-    assert misspelt(name).isidentifier()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.exam.backtest import neighbour, public_host
+from navigator.exam.backtest import neighbour
 from navigator.exam.blame import Blame, Blamed, brought_by, mechanical, repairs
 from navigator.exam.mining import Commit, Counted, read_history
 from tests.git.world import World, commit, fingerprint, git, make_repo
@@ -179,21 +179,6 @@ def test_the_neighbour_is_by_the_same_author_of_like_size_and_had_time_to_be_fou
     assert found is not None and found.sha == "near"
     alone = neighbour(bug, fix, [c for c in commits if c.sha not in ("near", "far")], {"guilty"})
     assert alone is not None and alone.sha == "other"
-
-
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("git@github.com:a/b.git", "github.com"),
-        ("https://user:secret@gitlab.com/a/b", "gitlab.com"),
-        ("https://github.com.evil.example/a", ""),
-        ("/srv/git/a.git", ""),
-        ("ssh://git@git.example.org/github.com/a", ""),
-    ],
-)
-def test_a_public_forge_is_named_by_its_host_alone(world: World, url: str, host: str) -> None:
-    git(world.repo, "remote", "add", "origin", url)
-    assert public_host(world.facts) == host
 
 
 def test_the_part_of_a_line_that_the_fix_changed_is_asked_about_not_the_line(world: World) -> None:

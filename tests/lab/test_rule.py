@@ -1,0 +1,164 @@
+"""Cascade's rule on windows of known rounds, and the decision in the unit of a server. Simulated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from navigator.cli.lab.measure import write_decision
+from navigator.cli.main import cli
+from navigator.lab.speculation.decide import decide
+from navigator.lab.speculation.engines import Answer, Counts
+from navigator.lab.speculation.launch import write_launch
+from navigator.lab.speculation.plan import read_plan
+from navigator.lab.speculation.rule import Rule, rules
+from navigator.lab.speculation.runs import Run, read_runs
+from navigator.model.errors import Conflict, UsageError
+from navigator.model.states import Role
+from navigator.setup.files import sealed, state_of
+from navigator.setup.host_probe import flags_of_unit
+from navigator.swap.remote.machine import HERE
+from tests.lab.test_decide import measured
+from tests.lab.test_measure import plan_file, run
+
+UNIT = """# by hand, no more
+[Service]
+ExecStart=/opt/python -m sglang.launch_server \\
+    --model-path /models/big \\
+    --port 30000 \\
+    --speculative-algorithm EAGLE \\
+    --speculative-num-steps 5
+KillMode=mixed
+"""
+
+
+def windows(costs: dict[int, float], kept: dict[int, float], tokens: int = 2000) -> list[Run]:
+    """One start: a round at length γ takes `costs[γ]` steps and yields 1 + `kept[γ]` tokens."""
+    found = []
+    for gamma, cost in costs.items():
+        each = 1 + kept[gamma]
+        piece = (16.0, 16.0 * kept[gamma] / each, 16.0 / each * cost * 0.01)
+        found.append(
+            Run(
+                line=1,
+                target="big",
+                draft="NEXTN" if gamma else "",
+                gamma=gamma,
+                speed=1.0,
+                block="0",
+                windows=(piece,) * (tokens // 16),
+            )
+        )
+    return found
+
+
+def one(costs: dict[int, float], kept: dict[int, float]) -> Rule:
+    (found,) = rules(windows(costs, kept))
+    return found
+
+
+def test_the_rule_settles_where_it_is_fastest() -> None:
+    found = one({0: 1, 1: 1.2, 3: 1.5, 7: 2.6}, {0: 0, 1: 0.7, 3: 1.6, 7: 1.9})
+    assert found.settled == 3
+    assert found.fixed == {
+        1: pytest.approx(1.2 / 1.7),
+        3: pytest.approx(1.5 / 2.6),
+        7: pytest.approx(2.6 / 2.9),
+    }
+    assert found.fixed[3] < found.controlled < 0.75
+
+
+def test_it_turns_speculation_off_where_that_loses_and_says_what_the_tests_cost() -> None:
+    found = one({0: 1, 1: 1.5, 3: 2.0}, {0: 0, 1: 0.1, 3: 0.1})
+    assert found.settled == 0
+    assert 1 < found.controlled <= 1.05  # as published
+    assert 0 < found.worst <= 0.05
+    assert found.sentence.startswith("Cascade's rule settles on no speculation for NEXTN")
+
+
+def test_without_windows_or_a_start_without_speculation_there_is_no_rule() -> None:
+    runs = windows({0: 1, 3: 1.5}, {0: 0, 3: 1})
+    assert rules([each.model_copy(update={"windows": ()}) for each in runs]) == []
+    assert rules([each for each in runs if each.speculated]) == []
+
+
+def test_windows_count_rounds_by_events_or_share_them_by_time() -> None:
+    events = Answer(40, 4.0, (), Counts(accepted=30), tuple((4 * n, 0.4 * n) for n in range(1, 11)))
+    assert events.windows() == [(16, 12, 1.6), (16, 12, 1.6), (8, 6, 0.8)]
+    # llama.cpp sends every token by itself, those of a round at one time.
+    tokens = Answer(40, 4.0, (), Counts(accepted=30), tuple((n, 0.4 * ((n + 3) // 4)) for n in range(1, 41)))
+    assert sum(accepted for _, accepted, _ in tokens.windows()) == pytest.approx(30, abs=0.1)
+    assert sum(seconds for *_, seconds in tokens.windows()) == pytest.approx(4.0)
+
+
+def test_measuring_ends_with_the_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "state"))
+    path = plan_file(tmp_path, options=', "alpha=0.7", "c=0.05", "v=1.2"', gammas="[1, 3]", blocks=2)
+    run(path, tmp_path / "runs.jsonl")
+    words = ["lab", "speculation", "measure", str(path), "--out", str(tmp_path / "runs.jsonl")]
+    done = CliRunner().invoke(cli, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    (rule,) = json.loads(done.stdout)["decision"]["rules"]
+    assert (rule["blocks"], rule["settled"], list(rule["fixed"])) == (2, 3, ["1", "3"])
+    assert "Cascade's rule settles on γ = 3" in " ".join(CliRunner().invoke(cli, words).output.split())
+    refused = CliRunner().invoke(cli, [*words, "--write"])
+    assert refused.exit_code == 1, refused.output  # two blocks decide nothing
+    assert all(
+        sum(piece[0] for piece in each.windows) == 255 for each in read_runs(tmp_path / "runs.jsonl").runs
+    )
+
+
+def decided(**changes: object) -> list[Run]:
+    own = {"engine": "sglang", "arguments": ("--speculative-algorithm", "NGRAM")}
+    return [each.model_copy(update=own | changes) for each in measured({4: 1.25})]
+
+
+def test_the_decision_is_written_into_the_unit_once_and_taken_out_again(tmp_path: Path) -> None:
+    unit, runs = tmp_path / "unit", decided()
+    unit.write_text(sealed(UNIT))
+    for _ in range(2):
+        write_launch(unit, HERE, decide(runs), runs, "/models/big")
+        text = unit.read_text()
+        assert state_of(unit) == "ours"
+        assert "KillMode=mixed" in text
+        assert flags_of_unit(text) == {
+            "--model-path": "/models/big",
+            "--port": "30000",
+            "--speculative-algorithm": "NGRAM",
+        }
+    lost = [each.model_copy(update={"speed": each.speed / 2}) if each.gamma else each for each in runs]
+    write_launch(unit, HERE, decide(lost), lost, "/models/big")
+    assert "--speculative" not in unit.read_text() and "--port 30000\nKillMode" in unit.read_text()
+
+
+def test_the_command_writes_it_into_the_installed_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("NAVIGATOR_CONFIG", raising=False)
+    unit = tmp_path / "systemd" / "user" / "navigator-generator.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text(sealed(UNIT))
+    path = plan_file(tmp_path, kind="sglang")
+    text = path.read_text().replace(
+        'target = "big"', 'target = { small = "/models/small", big = "/models/big" }'
+    )
+    path.write_text(text.replace('"{port}"]', '"{port}", "--model-path", "{target}"]'))
+    assert write_decision(decided(), Role.GENERATOR, read_plan(path)) == unit
+    assert flags_of_unit(unit.read_text())["--speculative-algorithm"] == "NGRAM"
+
+
+def test_what_was_not_measured_on_that_server_is_not_written(tmp_path: Path) -> None:
+    unit, runs = tmp_path / "unit", decided()
+    unit.write_text(sealed(UNIT))
+    with pytest.raises(UsageError, match="starts /models/big; /models/other was measured"):
+        write_launch(unit, HERE, decide(runs), runs, "/models/other")
+    for changes in ({"random_weights": True}, {"engine": "vllm"}):
+        with pytest.raises(UsageError, match="these runs are of others"):
+            write_launch(unit, HERE, decide(runs), decided(**changes), "/models/big")
+    with pytest.raises(Conflict, match="is not as"):
+        write_launch(tmp_path / "none", HERE, decide(runs), runs, "/models/big")
+    assert unit.read_text() == sealed(UNIT)
