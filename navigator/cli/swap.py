@@ -323,7 +323,8 @@ def _say_ended(outcome: str, seconds: float, reason: str) -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of swaps.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def log(limit: int, as_json: bool) -> None:
-    """List the newest swaps: phases in seconds, why one failed, and how much of the weights was in memory."""
+    """List the newest swaps: phases in seconds, why one failed, how much of the weights was in memory, and what was
+    done meanwhile."""
     with reading() as store:
         found, rehearsal = store.swaps(limit), store.rehearsal
     if as_json:
@@ -338,10 +339,11 @@ def log(limit: int, as_json: bool) -> None:
             _outcome_words(made),
             output.percent(made.warm_bytes / made.weight_bytes) if made.weight_bytes else "",
             "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip(),
+            "  ".join(f"{work} {seconds:.2f}" for work, seconds in made.filled_with.items()),
         )
         for made in found
     ]
-    columns = ("started (UTC)", "swap", "s", "outcome", "warm", "phases")
+    columns = ("started (UTC)", "swap", "s", "outcome", "warm", "phases", "meanwhile")
     output.emit(output.table(columns, rows, right=(2, 4)) if rows else "No swaps yet.")
 
 
