@@ -127,6 +127,12 @@ def bare_text(files: list[FileDiff]) -> str:
     return "\n".join(line.kind + line.text for file in files for hunk in file.hunks for line in hunk.lines)
 
 
+def opened(files: list[FileDiff], mode: Mode) -> DiffView:
+    view = DiffView(mode=mode)
+    view.show(files)
+    return view
+
+
 async def compare(lines: int, mode: Mode) -> None:
     files = sample(lines)
     text = bare_text(files)
@@ -134,7 +140,7 @@ async def compare(lines: int, mode: Mode) -> None:
     diff: list[tuple[float, float]] = []
     for _ in range(ROUNDS):
         bare.append(await measure(lambda: BareView(text)))
-        diff.append(await measure(lambda: DiffView(files, mode=mode)))
+        diff.append(await measure(lambda: opened(files, mode)))
     figures = [
         statistics.median(run[place] for run in runs) * 1000 for runs in (bare, diff) for place in (0, 1)
     ]

@@ -72,7 +72,8 @@ async def hold_diff(folder: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         while not app.snapshot.loaded:
             await pilot.pause(0.01)
-        view = DiffView(sample(LINES))
+        view = DiffView()
+        view.show(sample(LINES))
         await app.screen.mount(view)
         view.focus()
         for key in ("G", "g", "ctrl+d", "pagedown"):

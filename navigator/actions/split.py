@@ -127,6 +127,7 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         said = shown.review.verdict.value if shown.review is not None else "not reviewed"
         lines = (
             f"The checks run again on it and on the rest, which becomes a proposal too. {shown.id} was read as a whole ({said}).",
+            "With a note, or a comment on one of its lines, the rest is written again.",
             "Nothing is approved yet: it opens next; you approve it separately.",
         )
         title = f"Make a proposal of {', '.join(args.hunks)} of {shown.id}?"

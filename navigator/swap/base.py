@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar, Literal
 
 from navigator.client.body import Timeouts
@@ -97,17 +96,6 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerLog:
-    """Where a role's server writes its log: a file, or a unit of the user's or the system's systemd, on `host` if it is named."""
-
-    role: Role
-    path: Path | None = None
-    unit: str = ""
-    scope: str = ""
-    host: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Setup:
     """What a strategy is made from.
 
@@ -171,11 +159,6 @@ class SwapStrategy(ABC):
     @classmethod  # noqa: B027 - most strategies have nothing to check
     def check(cls, settings: Settings) -> None:
         """Raise `ConfigError` if the settings cannot work with this strategy; nothing is started or asked."""
-
-    @classmethod
-    def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
-        """The servers' logs that Navigator can read."""
-        return ()
 
     @property
     def outage(self) -> str:

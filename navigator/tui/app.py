@@ -7,14 +7,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual.app import SystemCommand
 from textual.binding import BindingType
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.dom import DOMNode
 from textual.events import Event, Key
 from textual.filter import LineFilter
@@ -22,10 +22,11 @@ from textual.message import Message
 from textual.screen import Screen
 
 from navigator.config.paths import StatePaths, config_path, state_dir
+from navigator.model.text import plural
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.keymap import KeyGate, Keymap, act_on_own_key, load_keymap
-from navigator.tui.keys.registry import Action, bindings_of, in_scope, title_of
+from navigator.tui.keys.keymap import KeyGate, Keymap, load_keymap
+from navigator.tui.keys.registry import TITLES, Action, bindings_of, in_scope
 from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
 from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
@@ -52,7 +53,7 @@ OVERLAYS: dict[str, str] = {
     "suggestions": "navigator.tui.answers.suggestions:SuggestionsScreen",
     "batch": "navigator.tui.review.batch:BatchDialog",
     "help": "navigator.tui.dialogs.help:HelpScreen",
-    "quit": "navigator.tui.dialogs.confirm:QuitDialog",
+    "confirm": "navigator.tui.dialogs.confirm:ConfirmDialog",
 }
 """Screens shown over another one, imported when first shown."""
 
@@ -65,57 +66,6 @@ def load(place: str) -> Callable[..., Any]:
 
 def _make_screen(place: str) -> Screen[Any]:
     return cast("Screen[Any]", load(place)())
-
-
-class ActionProvider(Provider):
-    """The command palette: every action of the screen below it, and the themes by name."""
-
-    async def discover(self) -> Hits:
-        """What is listed before anything is typed."""
-        for action in self._actions():
-            yield DiscoveryHit(
-                self._title(action), partial(self._run, action), text=action.label, help=action.help
-            )
-
-    async def search(self, query: str) -> Hits:
-        """Actions whose label or sentence matches."""
-        matcher = self.matcher(query)
-        for action in self._actions():
-            title = self._title(action)
-            score = max(matcher.match(title), matcher.match(action.help) * 0.8)
-            if score > 0:
-                yield Hit(
-                    score,
-                    matcher.highlight(title),
-                    partial(self._run, action),
-                    text=action.label,
-                    help=action.help,
-                )
-        for name in self.app.available_themes:
-            if not name.startswith("navigator-"):
-                continue
-            title = f"theme: {name.removeprefix('navigator-')}"
-            score = matcher.match(title)
-            if score > 0:
-                yield Hit(
-                    score,
-                    matcher.highlight(title),
-                    partial(setattr, self.app, "theme", name),
-                    help="Use this theme.",
-                )
-
-    def _actions(self) -> list[Action]:
-        scope = self.screen.SCOPE if isinstance(self.screen, NavScreen) else "deck"
-        return [action for action in in_scope(scope) if action.palette]
-
-    def _title(self, action: Action) -> str:
-        return f"{title_of(action.group).lower()}: {action.label}   {cast('BaseApp', self.app).keymap.shown(action.id)}"
-
-    async def _run(self, action: Action) -> None:
-        carrier: DOMNode = self.app if action.group in ("app", "go") else self.screen
-        if action.group in ("list", "diff") and self.screen.focused is not None:
-            carrier = self.screen.focused
-        await self.app.run_action(action.name, carrier)
 
 
 class NavigatorApp(BaseApp, inherit_bindings=False):
@@ -133,7 +83,6 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
     TITLE = "navigator"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS = {ActionProvider}  # noqa: RUF012 (Textual declares it so)
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: partial(_make_screen, place) for name, place in MODES.items()
     }
@@ -153,7 +102,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         self._inert = InertFilter()
         super().__init__(settings, paths, keymap or Keymap(), time_scale=time_scale, seed=seed)
         self._autostart = autostart
-        self._gate = KeyGate(self, self._act_on_key)
+        self._gate = KeyGate(self, super().on_event)
         self._history: list[str] = []
         for theme in THEMES:
             self.register_theme(theme)
@@ -168,13 +117,25 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         else:
             await super().on_event(event)
 
-    async def _act_on_key(self, key: Key) -> None:
-        if not (self.keymap.keys and await act_on_own_key(self, self.keymap.keys, key)):
-            await super().on_event(key)
-
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and last the one that lets no control character through."""
         return [*super().get_line_filters(), self._inert]
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the command palette offers: every action of the screen below it, and the themes by name."""
+        for action in in_scope(screen.SCOPE if isinstance(screen, NavScreen) else "deck"):
+            if action.palette:
+                title = f"{TITLES[action.group].lower()}: {action.label}   {self.keymap.shown(action.id)}"
+                yield SystemCommand(title, action.help, partial(self._act, screen, action))
+        for theme in THEMES:
+            title = f"theme: {theme.name.removeprefix('navigator-')}"
+            yield SystemCommand(title, "Use this theme.", partial(setattr, self, "theme", theme.name), False)
+
+    async def _act(self, screen: Screen[Any], action: Action) -> None:
+        carrier: DOMNode = self if action.group in ("app", "go") else screen
+        if action.group in ("list", "diff") and screen.focused is not None:
+            carrier = screen.focused
+        await self.run_action(action.name, carrier)
 
     # Life
 
@@ -275,13 +236,20 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
         self.toast(f"Press {self.keymap.shown('app.leave')} to quit.")
 
     def action_leave(self) -> None:
-        """Leave; while a conductor runs, ask whether it keeps running."""
-        if not self.link.here:
-            self.exit()
-            return
-        dialog = load(OVERLAYS["quit"])
-        if type(self.screen) is not dialog:
-            self.push_screen(dialog())
+        """Leave; while a conductor runs, say first that it keeps running."""
+        self.run_worker(self._leave(), group="go", exclusive=True)
+
+    async def _leave(self) -> None:
+        if self.link.here:
+            queued = len(self.snapshot.work)
+            unfinished = f"{plural(queued, 'task')} not finished" if queued else "nothing to do"
+            stop = f"{self.keymap.shown('fleet.stop')} on the fleet stops it."
+            lines = (f"The conductor has {unfinished}. It keeps running; {stop}",)
+            if not await self.push_screen_wait(
+                load(OVERLAYS["confirm"])("Quit Navigator?", lines, yes="quit")
+            ):
+                return
+        self.exit()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A conductor is started only while none runs."""

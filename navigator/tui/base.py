@@ -139,7 +139,7 @@ class BaseApp(App[None], inherit_bindings=False):
         """New work waits while the terminal has no focus: ring, and notify terminals that support it."""
         if self._driver is not None:
             text = f"Navigator: {waiting} waiting for you"
-            self._driver.write(terminal.notification_sequence(text, tmux=terminal.inside_tmux()))
+            self._driver.write(terminal.notification_sequence(text))
 
     # Starting the conductor. Opening the screens alone loads no model.
 
@@ -171,10 +171,10 @@ class BaseApp(App[None], inherit_bindings=False):
             self.notify(said, severity=severity, markup=False, timeout=seconds)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy text by OSC 52, through tmux too; refuse what terminals would drop."""
+        """Copy text by OSC 52; refuse what terminals would drop."""
         text = safe_text(text)  # what models wrote stays inert where it is pasted, too
         self._clipboard = text
-        sequence = terminal.clipboard_sequence(text, tmux=terminal.inside_tmux())
+        sequence = terminal.clipboard_sequence(text)
         if sequence is None:
             self.toast("Too long for the terminal's clipboard; not copied.", "warning")
         elif self._driver is not None:

@@ -18,41 +18,9 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.json_text import table
 from navigator.model.text import is_unsafe, safe_line
 from navigator.process.runner import foreground
-
-_PLUS = frozenset(
-    {
-        "vi",
-        "vim",
-        "nvim",
-        "view",
-        "gvim",
-        "nano",
-        "pico",
-        "micro",
-        "emacs",
-        "emacsclient",
-        "kak",
-        "joe",
-        "ne",
-        "mg",
-        "jed",
-    }
-)
-"""Editors that take `+LINE FILE`."""
-_COLON = frozenset({"hx", "helix", "subl", "zed", "zeditor"})
-"""Editors that take `FILE:LINE`."""
-_GOTO = frozenset({"code", "codium", "code-insiders", "cursor"})
-"""Editors that take `--goto FILE:LINE`."""
-_WINDOWED = {
-    **dict.fromkeys(_GOTO, "--wait"),
-    "subl": "--wait",
-    "zed": "--wait",
-    "zeditor": "--wait",
-    "gvim": "--nofork",
-}
-"""What makes an editor with a window of its own stay until the file is closed."""
 
 
 def editor_words(environment: Mapping[str, str] | None = None) -> list[str]:
@@ -78,18 +46,11 @@ def editor_words(environment: Mapping[str, str] | None = None) -> list[str]:
 
 def editor_command(words: Sequence[str], file: Path, line: int | None = None) -> list[str]:
     """The whole command that opens `file`, at `line` where the editor is known to take one."""
-    name = PurePosixPath(words[0]).name
-    wait = _WINDOWED.get(name)
+    known = table(__package__, "editors.toml").get(PurePosixPath(words[0]).name, {})
+    wait = known.get("wait")
     command = [*words, *([wait] if wait is not None and wait not in words else [])]
-    if not line:
-        return [*command, str(file)]
-    if name in _PLUS:
-        return [*command, f"+{line}", str(file)]
-    if name in _COLON:
-        return [*command, f"{file}:{line}"]
-    if name in _GOTO:
-        return [*command, "--goto", f"{file}:{line}"]
-    return [*command, str(file)]
+    form = known.get("line", "{file}") if line else "{file}"
+    return [*command, *(word.format(file=file, line=line) for word in form.split())]
 
 
 @contextmanager
@@ -154,34 +115,15 @@ COPY_LIMIT = 74_994
 """Bytes of base64 in one OSC 52 that terminals take; longer ones are dropped by some without a word."""
 
 
-def clipboard_sequence(text: str, *, tmux: bool) -> str | None:
-    """OSC 52 that puts `text` on the clipboard, or None where it is too long.
-
-    Inside tmux the sequence is sent twice: as it is, for tmux itself (`set-clipboard on`), and wrapped, for the terminal
-    around it (`allow-passthrough on`).
-    """
+def clipboard_sequence(text: str) -> str | None:
+    """OSC 52 that puts `text` on the clipboard, or None where it is too long."""
     data = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
-    if len(data) > COPY_LIMIT:
-        return None
-    sequence = f"\x1b]52;c;{data}\x07"
-    return sequence + through_tmux(sequence) if tmux else sequence
+    return f"\x1b]52;c;{data}\x07" if len(data) <= COPY_LIMIT else None
 
 
-def notification_sequence(text: str, *, tmux: bool) -> str:
+def notification_sequence(text: str) -> str:
     """A bell, and OSC 9 with `text` for terminals that show it as a notification."""
-    sequence = f"\x1b]9;{safe_line(text)[:200]}\x07"
-    return "\x07" + (through_tmux(sequence) if tmux else sequence)
-
-
-def through_tmux(sequence: str) -> str:
-    """`sequence` in tmux's passthrough envelope."""
-    doubled = sequence.replace("\x1b", "\x1b\x1b")
-    return f"\x1bPtmux;{doubled}\x1b\\"
-
-
-def inside_tmux() -> bool:
-    """Whether this terminal is a tmux pane."""
-    return bool(os.environ.get("TMUX"))
+    return f"\x07\x1b]9;{safe_line(text)[:200]}\x07"
 
 
 class InertFilter(LineFilter):

@@ -38,13 +38,7 @@ class FirstRunScreen(NavScreen):
 
     SCOPE = "first_run"
     TITLE = "welcome"
-    DEFAULT_CSS = """
-    FirstRunScreen > Vertical { padding: 2 4; align-horizontal: left; }
-    FirstRunScreen Static { width: 100%; max-width: 96; height: auto; margin-bottom: 1; }
-    FirstRunScreen.-narrow > Vertical { padding: 1 2; }
-    FirstRunScreen #what { margin-bottom: 2; }
-    FirstRunScreen #settings { color: $muted; margin-top: 1; }
-    """
+    CSS_PATH = "welcome.tcss"
 
     def compose_body(self) -> ComposeResult:
         """What Navigator is, the servers, what to do next."""
@@ -128,12 +122,7 @@ class AddProjectsScreen(NavScreen):
 
     SCOPE = "add_projects"
     TITLE = "add projects"
-    DEFAULT_CSS = """
-    AddProjectsScreen #folder { border: none; height: 1; padding: 0 1; margin: 1 2 0 2; background: $panel; }
-    AddProjectsScreen #folder:focus { border: none; }
-    AddProjectsScreen #said { height: 1; margin: 1 2; color: $muted; }
-    AddProjectsScreen RowList { height: 1fr; margin: 0 1; }
-    """
+    CSS_PATH = "welcome.tcss"
 
     def __init__(self, folder: Path | None = None) -> None:
         super().__init__()

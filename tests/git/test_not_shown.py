@@ -172,7 +172,7 @@ def test_what_all_tasks_share_is_the_same_for_all_of_them(shop: World) -> None:
 
 
 def test_lines_of_excerpts_are_the_files_own(shop: World) -> None:
-    found = shown(shop, shop.facts.head_commit, "change part_3 and part_9", budget=2500)
+    found = shown(shop, shop.facts.head_commit, "change part_3 and part_9", budget=1200)
     assert found.excerpts
     source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
     for piece in found.excerpts:

@@ -6,11 +6,17 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
+import pytest
 from textual.pilot import Pilot
 
 from navigator.tui.app import NavigatorApp
 from navigator.tui.diff.view import DiffView
 from navigator.tui.diff.walk import row_of_key
+
+looks = pytest.mark.parametrize(
+    ("theme", "size"), [("navigator-dark", (80, 24)), ("navigator-light", (200, 60))], ids=["small", "large"]
+)
+"""What each screen is pictured in: every size and theme once."""
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], *, what: str = "it") -> None:

@@ -27,8 +27,8 @@ from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
-from tests.tui.test_snapshots import SIZES, Snap, settled, still  # noqa: F401 (a fixture)
+from tests.tui.driving import loaded, looks, until
+from tests.tui.test_snapshots import Snap, settled, still  # noqa: F401 (a fixture)
 
 Opened = tuple[Pilot[Any], NavigatorApp, Any]
 
@@ -175,20 +175,6 @@ async def test_nothing_of_a_report_reaches_the_terminal_as_more_than_text(opened
         assert not any(segment.style and segment.style.link for strip in strips for segment in strip)
 
 
-async def test_a_report_scrolls_by_the_keys_of_a_list(opened: Any) -> None:
-    async with opened(size=(80, 24)) as (pilot, _, screen):
-        page = screen.query_one(Page)
-        await until(pilot, lambda: page.max_scroll_y > 5)
-        await pilot.press("j", "j")
-        await until(pilot, lambda: page.scroll_offset.y == 2)
-        await pilot.press("G")
-        await until(pilot, lambda: page.scroll_offset.y == page.max_scroll_y)
-        await pilot.press("ctrl+u", "k")
-        await until(pilot, lambda: 0 < page.scroll_offset.y < page.max_scroll_y)
-        await pilot.press("g")
-        await until(pilot, lambda: page.scroll_offset.y == 0)
-
-
 async def test_a_report_goes_back_with_a_note(opened: Any, answered: StatePaths) -> None:
     async with opened() as (pilot, app, screen):
         await pilot.press("b")
@@ -307,24 +293,23 @@ async def test_the_details_are_those_of_the_row_under_the_cursor(opened: Any) ->
         assert screen.rows.cursor == 2
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("name", ["report", "suggestions", "deck"])
+@looks
+@pytest.mark.parametrize("name", ["report", "suggestions"])
 def test_pictures(
     snap_compare: Snap,
     make_app: AppMaker,
     answered: StatePaths,
     tmp_path: Path,
     size: tuple[int, int],
+    theme: str,
     name: str,
 ) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
-        keys = {"report": ["G", "k", "enter"], "suggestions": ["G", "k", "k", "enter"], "deck": ["G", "k"]}[
-            name
-        ]
+        app.theme = theme
+        keys = {"report": ["G", "k", "enter"], "suggestions": ["G", "k", "k", "enter"]}[name]
         await pilot.press(*keys)
-        if name != "deck":
-            await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and app.screen.answer is not None)
+        await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and app.screen.answer is not None)
         if name == "suggestions":
             await pilot.press("j", "space", "k")
         await pilot.pause()

@@ -23,6 +23,7 @@ from navigator.tui.messages import DecideAll
 from navigator.tui.review import batch
 from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
+from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 from tests.journey.support import Desk, git, without_identity
@@ -43,8 +44,14 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
 
 
-async def asked(at: Driver, key: str = "A") -> BatchDialog:
-    await at.press(key)
+def ask(at: Driver, *ids: str, kind: DecisionKind = DecisionKind.APPROVE) -> None:
+    """The dialog about everything that waits, or about these."""
+    cards = [card for card in at.app.snapshot.inbox if card.proposal and (not ids or card.proposal in ids)]
+    at.screen.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
+
+
+async def asked(at: Driver, *ids: str, kind: DecisionKind = DecisionKind.APPROVE) -> BatchDialog:
+    ask(at, *ids, kind=kind)
     dialog: BatchDialog = await at.dialog(BatchDialog)
     await at.until(lambda: dialog._stage == "asking", "the dialog's list")
     return dialog
@@ -137,16 +144,6 @@ async def test_y_takes_no_other_reason_away(reviewing: Reviewing) -> None:
         assert dialog.taken == []
 
 
-async def test_selected_ones_only(reviewing: Reviewing) -> None:
-    async with opened(reviewing, "P3") as at:
-        await at.press("m")
-        await at.until(lambda: at.proposal("P3").seen)
-        await at.press("v")
-        dialog = await asked(at)
-        assert [candidate.id for candidate in dialog.taken] == ["P3"]
-        assert dialog.left_out == []
-
-
 async def test_what_changed_since_it_was_on_the_screen_is_left_out(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
@@ -176,22 +173,19 @@ async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: R
         assert at.read().task(at.proposal("P3").task_id).state is TaskState.STALE
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_why_one_did_not_land_is_said_in_full(reviewing: Reviewing, size: tuple[int, int]) -> None:
-    async with opened(reviewing, size=size) as at:
+async def test_why_one_did_not_land_is_said_in_full(reviewing: Reviewing) -> None:
+    async with opened(reviewing, size=(80, 24)) as at:
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
         (reviewing.repository / "README.md").write_text("Another text altogether.\n")
         git(reviewing.repository, "commit", "--quiet", "-am", "Meanwhile")
         dialog = await asked(at)
         await at.press("enter")
         await done(at, dialog)
-        rows = [row for row in dialog._result_rows() if row.key.partition("/")[0] == "P3"]
-        listed = dialog.query_one("#rows", RowList)
-        drawn = ["".join(text for text, _ in listed._draw(row, listed.size.width - 2)) for row in rows]
-        assert len(rows) > 1 and not any("…" in line for line in drawn)
-        said = " ".join(" ".join(drawn).split())
-        assert " ".join(dialog._outcomes["P3"].text.split()) in said
-        assert listed.size.height >= len(dialog._result_rows())
+        page = dialog.query_one(Page)
+        drawn = ["".join(text for text, _ in line) for line in page.lines]
+        assert len(drawn) > 2 and not any("…" in line for line in drawn)
+        assert " ".join(dialog._outcomes["P3"].text.split()) in " ".join(" ".join(drawn).split())
+        await at.until(lambda: page.size.height >= len(page.lines), "room for all of it")
 
 
 async def test_hooks_are_named(reviewing: Reviewing) -> None:
@@ -230,7 +224,7 @@ async def test_a_question_mark_lists_the_keys_of_the_dialog(reviewing: Reviewing
         assert "? help" in words(dialog)
         await at.press("question_mark")
         await at.until(lambda: isinstance(at.app.screen, HelpScreen), "the help")
-        assert at.app.screen.query_one("#keys", RowList).rows[0].heading == "APPROVING OR REJECTING A BATCH"
+        assert at.app.screen.query_one(Page).lines[0] == [("APPROVING OR REJECTING A BATCH", "heading")]
         await at.press("escape")
         await at.until(lambda: at.app.screen is dialog, "the dialog")
 
@@ -254,7 +248,7 @@ async def test_overlaps_say_what_to_do(reviewing: Reviewing, monkeypatch: pytest
 
 async def test_rejecting_a_batch(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
-        dialog = await asked(at, "R")
+        dialog = await asked(at, kind=DecisionKind.REJECT)
         assert reasons(dialog) == dict.fromkeys(("P2", "P3", "P4", "P5"), "not seen")
         await at.press("+", "+", "+")
         assert len(dialog.taken) == 3
@@ -268,7 +262,7 @@ async def test_accept_keys_are_dead_at_first(reviewing: Reviewing, monkeypatch: 
     monkeypatch.setattr(Dialog, "GRACE", 3600.0)
     async with opened(reviewing) as at:
         await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
-        await at.press("A")
+        ask(at)
         await at.until(lambda: isinstance(at.app.screen, BatchDialog) and at.app.screen._stage == "asking")
         await at.press("enter", "+", "m")
         dialog = at.app.screen
@@ -292,8 +286,7 @@ async def test_the_conductor_is_asked_where_one_works(
             monkeypatch.setattr("navigator.actions.alone.act_alone", None)  # whatever is done here would fail
             await at.press("m")
             await at.until(lambda: at.proposal("P3").seen, "the mark")
-            await at.press("v")
-            dialog = await asked(at)
+            dialog = await asked(at, "P3")
             await at.press("enter")
             await done(at, dialog)
             assert at.proposal("P3").state is ProposalState.LANDED

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from navigator.actions.alone import locked_dependencies
 from navigator.config.paths import StatePaths
-from navigator.journey.check_dispatch import check
 from navigator.model.models import Proposal
 from navigator.model.states import ProposalState, TaskState
 from navigator.sheet.marks import Facts
@@ -18,9 +15,8 @@ from navigator.sheet.waiting import row_head
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
 from navigator.tui.deck.rows import flags_of
-from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.review.screen import ReviewScreen
-from navigator.tui.review.split import SplitDialog
 from navigator.tui.widgets.screen import Dialog
 from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened, plain
@@ -50,8 +46,7 @@ def whole_text(at: Driver) -> str:
     return "\n".join(diff._painter.strip(row, 0, 1).text for row in rows)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-@pytest.mark.parametrize("mode", ["unified", "split"])
+@pytest.mark.parametrize(("size", "mode"), [((80, 24), "unified"), ((200, 60), "split")])
 async def test_space_marks_the_hunk_under_the_cursor(
     reviewing: Reviewing, size: tuple[int, int], mode: str
 ) -> None:
@@ -95,7 +90,7 @@ async def test_what_is_chosen_stays_while_the_developer_leafs_about(reviewing: R
         assert at.told("of the whole change")
         await at.press("equals_sign")
         await at.until(lambda: at.screen.diff.chosen == {"H1"}, "the marks again")
-        await at.press("f", "backslash", "w")
+        await at.press("backslash", "w")
         assert at.screen.diff.chosen == {"H1"}
 
 
@@ -112,7 +107,7 @@ async def test_hunks_of_an_earlier_round_and_of_a_single_hunk_are_not_chosen(rev
 
 async def asked(at: Driver) -> Any:
     await at.press("a")
-    return await at.dialog(SplitDialog)
+    return await at.dialog(NoteDialog)
 
 
 def said(dialog: Any) -> str:
@@ -122,21 +117,22 @@ def said(dialog: Any) -> str:
 async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "right_square_bracket", "space", "j", "j", "c")
+        await at.dialog(NoteDialog)
         await at.type("too clever")
         await at.press("ctrl+s")
         await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 1, "the comment")
         await at.press("left_square_bracket", "left_square_bracket", "j", "j", "c")
+        await at.dialog(NoteDialog)
         await at.type("by int")
         await at.press("ctrl+s")
         await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 2, "the other comment")
         dialog = await asked(at)
         words = said(dialog)
-        assert "Make H2 of P2 a separate proposal?" in words
+        assert "Make a proposal of H2 of P2?" in words
         assert "Nothing is approved yet: it opens next; you approve it separately." in words
-        assert "H2  billing/totals.py" in words
-        assert "The rest (H1) becomes a proposal too; with a note and 1 comment it is written again." in words
-        assert "The checks run again on both. P2 was reviewed as a whole (REVISE)." in words
-        assert "ctrl+s make it" in words and "enter new line" in words
+        assert "With a note, or a comment on one of its lines, the rest is written again." in words
+        assert "P2 was read as a whole (REVISE)." in words
+        assert "ctrl+s split" in words and "enter new line" in words
         await at.type("plainer")
         await at.press("ctrl+s")
         await at.until(lambda: at.screen.shown_id not in ("P2", ""), "the part")
@@ -170,36 +166,17 @@ async def test_all_hunks_chosen_are_the_whole_proposal(reviewing: Reviewing) -> 
         assert not [one for one in at.read().proposals() if one.parent]
 
 
-async def test_the_rest_can_be_dropped_and_the_question_left(reviewing: Reviewing) -> None:
+async def test_leaving_the_question_decides_nothing(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "space")
-        dialog = await asked(at)
+        await asked(at)
         await at.type("a thought")
-        await at.press("f2")
-        assert "✗ The rest (H2) is dropped: T1 ends as rejected." in said(dialog)
-        assert "keep the rest" in said(dialog)
         await at.press("escape")
         await at.until(lambda: at.app.screen is at.screen, "Review again")
-        assert at.screen.diff.chosen == {"H1"}, "leaving decides nothing"
+        assert at.screen.diff.chosen == {"H1"}
         assert at.proposal("P2").state is ProposalState.OPEN
         dialog = await asked(at)
         assert "a thought" in dialog.query_one("WritingArea").text, "the draft"
-        assert "written again" in said(dialog), "asked again, nothing is dropped"
-        await at.press("f2", "ctrl+s")
-        await at.until(lambda: at.proposal("P2").state is ProposalState.DECIDED, "the decision")
-        await at.drawn(part_of(at, "P2").id)
-        assert at.read().task(reviewing.task).state is TaskState.REJECTED
-        assert at.screen.hunks._chosen == {}
-
-
-async def test_keys_are_dead_for_a_moment(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Dialog, "GRACE", 3600.0)
-    async with opened(reviewing) as at:
-        await at.press("right_square_bracket", "space", "a")
-        await at.until(lambda: isinstance(at.app.screen, SplitDialog), "the question")
-        await at.press("ctrl+s")
-        assert isinstance(at.app.screen, SplitDialog)
-        assert at.proposal("P2").state is ProposalState.OPEN
 
 
 async def test_another_tree_than_the_one_on_the_screen_is_refused(reviewing: Reviewing) -> None:
@@ -209,33 +186,9 @@ async def test_another_tree_than_the_one_on_the_screen_is_refused(reviewing: Rev
         assert shown is not None
         stale = shown.model_copy(update={"tree": "f" * 40})
         at.screen.hunks._chosen["P2", stale.tree] = frozenset({"H1"})
-        at.screen.run_worker(at.screen._split(at.screen.context, stale, frozenset({"H1"})))  # type: ignore[arg-type]
-        await at.dialog(SplitDialog)
-        await at.press("ctrl+s")
+        at.screen.run_worker(at.screen._split(stale, frozenset({"H1"})))
         await at.until(lambda: at.told("changed since you looked"), "the refusal")
         assert at.proposal("P2").state is ProposalState.OPEN
-
-
-async def test_a_part_whose_checks_still_run_opens_when_they_are_done(
-    reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As under a conductor: the answer comes at once, the checks later."""
-    monkeypatch.setattr("navigator.actions.split.check_now", lambda *_: asyncio.sleep(0))
-    async with opened(reviewing) as at:
-        await at.press("right_square_bracket", "space")
-        await asked(at)
-        await at.press("ctrl+s")
-        await at.until(lambda: at.told("its checks have not run yet"), "the word")
-        part = part_of(at, "P2")
-        await at.pilot.pause(0.3)
-        assert at.screen.shown_id == "P2"
-
-        def done() -> None:
-            with locked_dependencies(reviewing.paths) as world:
-                asyncio.run(check(world, part.task_id))
-
-        await asyncio.to_thread(done)
-        await at.drawn(part.id)
 
 
 async def test_the_deck_says_what_is_a_part(reviewing: Reviewing) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from navigator.config.paths import StatePaths, config_path
+from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.model.states import Complexity, TaskKind
 from navigator.store.database import open_reader, open_writer
@@ -161,9 +161,9 @@ async def test_one_task_for_several_projects_with_the_files_each_has(paths: Stat
         await at.type("readme")
         await at.until(lambda: list(dialog.rows.rows) == ["README.md"])
         await at.press("tab")
-        dialog.query_one("PickInput").value = ""  # type: ignore[attr-defined]
-        await at.type("btotals")
-        await at.until(lambda: dialog.rows.current == "billing/totals.py", "the fuzzy match")
+        dialog.query_one("Input").value = ""  # type: ignore[attr-defined]
+        await at.type("b totals")
+        await at.until(lambda: dialog.rows.current == "billing/totals.py", "the match")
         await at.press("tab", "enter")
         await at.back()
         await at.press("ctrl+s")
@@ -229,8 +229,8 @@ async def test_enter_takes_what_was_typed_though_the_search_is_not_done(paths: S
     async with composing(paths, "billing") as at:
         await at.change("for", "enter")
         dialog = await at.picking()
-        dialog.query_one("PickInput").value = "quill"  # type: ignore[attr-defined]
-        dialog.take()
+        dialog.query_one("Input").value = "quill"  # type: ignore[attr-defined]
+        dialog.action_take()
         await at.back()
         assert at.screen.sheet.projects == ("quill",)
 
@@ -277,24 +277,6 @@ async def test_a_repository_that_is_gone_is_said(paths: StatePaths, tmp_path: Pa
     (tmp_path / "quill").rename(tmp_path / "moved")
     async with composing(paths, "quill") as at:
         await at.until(lambda: "quill: " in at.words, "the warning")
-
-
-async def test_templates_are_built_in_and_the_developers_own(paths: StatePaths) -> None:
-    folder = config_path().parent / "templates"
-    folder.mkdir(parents=True)
-    (folder / "release notes.md").write_text("kind: docs\ncomplexity: simple\n\nWrite the notes for \n")
-    (folder / "broken.md").write_text("kind: nonsense\n\nx\n")
-    async with composing(paths, "quill") as at:
-        await at.type("1.2")
-        await at.press("ctrl+t")
-        dialog = await at.picking()
-        assert "fix a bug" in dialog._names
-        assert at.told("broken.md")
-        await at.type("release")
-        await at.until(lambda: dialog.rows.current == "release notes")
-        await at.press("enter")
-        await at.until(lambda: at.screen.editor.text == "Write the notes for \n\n1.2", "the template")
-        assert (at.screen.sheet.kind, at.screen.sheet.complexity) == (TaskKind.DOCS, Complexity.SIMPLE)
 
 
 async def test_the_text_can_be_written_in_an_editor(

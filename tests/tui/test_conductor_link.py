@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -20,7 +20,7 @@ from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.conductor_link import ConductorLink, in_brief
-from navigator.tui.dialogs.confirm import QuitDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
 from tests.tui.driving import loaded, until
@@ -228,16 +228,19 @@ def test_a_short_hint_is_said_whole() -> None:
     assert in_brief("no sentence") == ("no sentence", "")
 
 
-async def test_to_stop_a_conductor_that_is_gone_leaves_the_screens(empty_state: StatePaths) -> None:
-    """The key pressed once more, a moment after the conductor ended."""
+async def test_leaving_says_that_the_conductor_keeps_running(empty_state: StatePaths) -> None:
     desk = Desk(empty_state)
     await desk.server.start()
     app = NavigatorApp(Settings(), empty_state, autostart=False)
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.link.here)
         await pilot.press("q")
-        await until(pilot, lambda: isinstance(app.screen, QuitDialog) and app.screen.ready)
-        await desk.server.close()
-        await until(pilot, lambda: not app.link.here)
-        await pilot.press("X")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
+        assert "It keeps running" in cast("ConfirmDialog", app.screen)._lines[0]
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, ConfirmDialog))
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
+        await pilot.press("enter")
         await until(pilot, lambda: app._exit)
+    await desk.server.close()

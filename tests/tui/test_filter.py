@@ -36,14 +36,12 @@ def test_blanks_make_room_before_text_does() -> None:
     assert "".join(segment.text for segment in made) == "a<U+200B>b" + " " * 4 + "end"
 
 
-def test_the_clipboard_is_bounded_and_wrapped() -> None:
-    assert terminal.clipboard_sequence("hi", tmux=False) == "\x1b]52;c;aGk=\x07"
-    wrapped = terminal.clipboard_sequence("hi", tmux=True)
-    assert wrapped == "\x1b]52;c;aGk=\x07\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\"
-    assert terminal.clipboard_sequence("x" * 60_000, tmux=False) is None
+def test_the_clipboard_is_bounded() -> None:
+    assert terminal.clipboard_sequence("hi") == "\x1b]52;c;aGk=\x07"
+    assert terminal.clipboard_sequence("x" * 60_000) is None
 
 
 def test_a_notification_carries_no_escape_of_its_text() -> None:
-    sequence = terminal.notification_sequence("7 wait\x1b]0;x\x07", tmux=False)
+    sequence = terminal.notification_sequence("7 wait\x1b]0;x\x07")
     assert sequence.count("\x1b") == 1
     assert sequence.count("\x07") == 2

@@ -43,7 +43,6 @@ def test_a_day_is_sorted_into_its_lists(state: StatePaths) -> None:
     assert snapshot.resident == "generator"
     loader = next(row for row in snapshot.projects if row.name == "dune-loader")
     assert (loader.queued, loader.work, loader.waiting) == (0, 1, 2)
-    assert loader.rate is not None and (loader.rate.n, loader.rate.revise) == (26, 7)
     revise = next(card for card in snapshot.inbox if card.verdict is Verdict.REVISE)
     assert (revise.blocking, revise.findings, [item[:2] for item in revise.confirm]) == (
         1,
@@ -54,7 +53,7 @@ def test_a_day_is_sorted_into_its_lists(state: StatePaths) -> None:
     assert len(overlapping) == 2
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_step_by_step_is_the_same_as_all_at_once(state: StatePaths, seed: int) -> None:
     dice = random.Random(seed)
     writer = open_writer(state.database)
@@ -72,11 +71,8 @@ def test_step_by_step_is_the_same_as_all_at_once(state: StatePaths, seed: int) -
     told = looked(follower)
     writer.close()
     fresh = looked(Follower(open_reader(state.database)))
-    assert replace(told, figured=Figured()) == replace(fresh, figured=Figured(), projects=told.projects)
-    assert [(row.name, row.queued, row.work, row.waiting) for row in told.projects] == [
-        (row.name, row.queued, row.work, row.waiting) for row in fresh.projects
-    ]
-    assert told.figured.rates == fresh.figured.rates
+    assert replace(told, figured=Figured()) == replace(fresh, figured=Figured())
+    assert told.figured.tips == fresh.figured.tips
 
 
 def step(store: Store, maker: type[world.Maker], dice: random.Random, clock: world.Clock) -> None:

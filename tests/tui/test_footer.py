@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.widgets._toast import Toast
@@ -18,6 +17,7 @@ from navigator.tui.fleet.screen import FleetScreen
 from navigator.tui.keys.registry import ACTIONS, in_scope
 from navigator.tui.statistics.screen import StatsScreen
 from navigator.tui.welcome import FirstRunScreen
+from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import KeyBar
 from navigator.tui.widgets.strip import StatusStrip
@@ -65,7 +65,7 @@ async def test_the_fleet_offers_what_a_conductor_can_do_where_one_is(
         await pilot.press("F")
         await until(pilot, lambda: isinstance(app.screen, FleetScreen))
         alone = line_of(app)
-        assert "ctrl+n start" in alone and "n log" in alone and "esc back" in alone
+        assert "ctrl+n start" in alone and "esc back" in alone
         assert "s swap" not in alone and "X stop" not in alone and "F fleet" not in alone
         here = LiveStatus(conductor="here", status={"resident": "generator"})
         monkeypatch.setattr(ConductorLink, "live", property(lambda link: here))
@@ -160,8 +160,7 @@ async def test_no_sentence_of_the_help_is_cut(make_app: AppMaker, size: tuple[in
         await loaded(pilot)
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        listed: Any = app.screen.query_one("#keys")
-        drawn = ["".join(text for text, _ in listed._draw(row, size[0] - 3)) for row in listed.rows]
+        drawn = ["".join(text for text, _ in line) for line in app.screen.query_one(Page).lines]
         assert not [line for line in drawn if "…" in line]
         words = " ".join(" ".join(drawn).split())
         if size[0] < 100:

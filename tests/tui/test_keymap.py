@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 import pytest
-from textual.widgets import Input
 
-from navigator.tui.compose.screen import ComposeScreen
 from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.dialogs.help import HelpScreen
 from navigator.tui.keys.keymap import Keymap, load_keymap
-from navigator.tui.messages import ComposeFor
 from navigator.tui.theme import THEMES
-from navigator.tui.welcome import AddProjectsScreen
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
@@ -80,36 +75,6 @@ async def test_a_moved_key_works_and_its_old_place_is_free(tmp_path: Path, make_
         assert not isinstance(app.screen, HelpScreen)
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-
-
-@pytest.mark.parametrize("key", ["f5", "ctrl+e", "ctrl+w", "f6"])
-async def test_an_own_key_comes_before_the_editor_s(tmp_path: Path, make_app: AppMaker, key: str) -> None:
-    app = make_app(keymap=written(tmp_path, f'[keys]\n"app.next_theme" = "{key}"\n'))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await loaded(pilot)
-        app.go("compose", ComposeFor(("billing",)))
-        await until(pilot, lambda: isinstance(app.screen, ComposeScreen) and bool(app.screen._restored))
-        screen = cast("ComposeScreen", app.screen)
-        before = app.theme
-        await pilot.press("x", key)
-        await until(pilot, lambda: app.theme != before, what="another theme")
-        await pilot.press("y")
-        assert screen.editor.text.endswith("xy")
-
-
-async def test_own_keys_work_beside_a_field_and_characters_are_typed(
-    tmp_path: Path, make_app: AppMaker
-) -> None:
-    lines = '"deck.add" = "f8"\n"app.next_theme" = "ctrl+e"\n"deck.mark_seen" = "%"\n'
-    app = make_app(keymap=written(tmp_path, f"[keys]\n{lines}"))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await loaded(pilot)
-        await pilot.press("slash")
-        await until(pilot, lambda: isinstance(app.focused, Input))
-        field = cast("Input", app.focused)
-        await pilot.press("x", "ctrl+e", "%", "f8")
-        await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
-        assert app.theme != THEMES[0].name and field.value == "x%"
 
 
 async def test_an_own_key_stays_below_a_dialog(tmp_path: Path, make_app: AppMaker) -> None:

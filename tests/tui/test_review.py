@@ -21,12 +21,11 @@ from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
 from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
 from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.keys.keymap import Keymap
 from navigator.tui.messages import OpenProposal
 from navigator.tui.review.context import finding_notes
 from navigator.tui.review.details import DetailsDialog
 from navigator.tui.review.screen import ReviewScreen
-from navigator.tui.widgets.panels import SearchBar, WritingArea, WritingPanel
+from navigator.tui.widgets.panels import SearchBar, WritingArea
 from navigator.tui.widgets.screen import Dialog, KeyBar
 from tests.journey.support import git
 from tests.tui.driving import go_to_finding, loaded, until
@@ -231,15 +230,24 @@ async def test_n_and_p_walk_the_inbox(reviewing: Reviewing) -> None:
         await at.drawn("P3")
 
 
-async def test_hidden_lines_come_from_the_tree(reviewing: Reviewing) -> None:
+async def test_more_context_and_less_again(reviewing: Reviewing) -> None:
+    def lines() -> list[str]:
+        return [line.text for hunk in view.files[0].hunks for line in hunk.lines]
+
     async with opened(reviewing) as at:
         view = at.screen.diff
-        before = len(view.files[0].hunks[1].lines)
-        await at.press("right_square_bracket", "right_square_bracket")
-        view.action_expand_context()
-        await at.until(lambda: len(view.files[0].hunks[1].lines) > before, "more lines")
-        lines = [line.text for line in view.files[0].hunks[1].lines]
-        assert "def first(lines):" in lines
+        await at.press("right_square_bracket", "space", "right_square_bracket")
+        assert view.chosen == {"H1"} and "def first(lines):" not in lines()
+        line = view.files[0].hunks[1].lines[0].new
+        await at.press("enter")
+        await at.until(lambda: "def first(lines):" in lines(), "more lines")
+        assert view.location.line == line
+        assert view.chosen == frozenset(), "labels of another diff"
+        await at.press("a")
+        assert at.told("without more context")
+        await at.press("left_square_bracket", "enter")
+        await at.until(lambda: "def first(lines):" not in lines(), "fewer lines")
+        assert view.chosen == {"H1"}
 
 
 async def test_search_goes_round(reviewing: Reviewing) -> None:
@@ -261,19 +269,13 @@ async def test_search_goes_round(reviewing: Reviewing) -> None:
         assert at.screen.diff.has_focus
 
 
-async def test_details_and_full_screen(reviewing: Reviewing) -> None:
+async def test_details_and_back(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press("i")
         dialog = await at.dialog(DetailsDialog)
         said = dict(dialog._sections)
         assert said["check tests"] == "passed in 12.4 s\n214 passed"
-        await at.press("i")
-        await at.press("f")
-        assert not at.screen.query_one("#head").display
-        await at.press("escape")
-        assert at.screen.query_one("#head").display
-        assert at.app.current_mode == "review"
-        await at.press("escape")
+        await at.press("i", "escape")
         await at.until(lambda: at.app.current_mode == "deck", "the deck")
 
 
@@ -312,7 +314,10 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         view = at.screen.diff
         assert view.move_to("billing/totals.py", "new", 24)
         await at.press("c")
-        assert at.screen.query_one(WritingPanel).is_open
+        dialog = await at.dialog(NoteDialog)
+        assert dialog._question == "billing/totals.py:24" and dialog._lines[0].strip().startswith(
+            "return sum("
+        )
         await at.type("and what of empty")
         await at.press("ctrl+s")
         await at.until(lambda: bool(at.read().comments()), "the comment in the store")
@@ -323,6 +328,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         await at.until(lambda: "c1" in view.expanded)
         assert go_to_finding(view, "c1")
         await at.press("c")
+        await at.dialog(NoteDialog)
         await at.type(" lists")
         await at.press("ctrl+s")
         await at.until(lambda: [c["text"] for c in at.read().comments()] == ["and what of empty lists"])
@@ -330,6 +336,7 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
         # The line changed in the next round, so the comment stands on its file; one on a line that is still there follows it.
         assert view.move_to("billing/totals.py", "new", 23)
         await at.press("c")
+        await at.dialog(NoteDialog)
         await at.type("slow")
         await at.press("ctrl+s")
         await at.until(lambda: len(at.read().comments()) == 2)
@@ -339,7 +346,9 @@ async def test_a_comment_is_kept_changed_removed_and_carried_over(reviewing: Rev
 
         await at.show(reviewing.first)
         assert go_to_finding(at.screen.diff, "c3")
-        await at.press("c", "ctrl+u", "ctrl+s")
+        await at.press("c")
+        await at.dialog(NoteDialog)
+        await at.press("ctrl+u", "ctrl+s")
         await at.until(lambda: len(at.read().comments()) == 1, "an emptied comment is taken back")
 
 
@@ -350,10 +359,10 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
         await at.type("half a thou")
         await at.press("escape")
         await at.until(lambda: list(at.read().drafts().values()) == ["half a thou"], "the draft")
-        await at.until(lambda: any(c.author == "you, unfinished" for c in at.screen.diff._comments))
-        at.screen.diff.move_to("billing/totals.py", "new", 29)
+        await at.until(lambda: at.app.screen is at.screen, "Review again")
+        await at.until(lambda: bool(at.screen.context and at.screen.context.drafts), "the draft, read again")
         await at.press("c")
-        assert at.screen.query_one(WritingArea).text == "half a thou"
+        assert (await at.dialog(NoteDialog)).query_one(WritingArea).text == "half a thou"
         await at.type("ght")
     # The terminal is closed in the middle of the word.
     reader = Reader(open_reader(reviewing.paths.database))
@@ -361,7 +370,7 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         at.screen.diff.move_to("billing/totals.py", "new", 29)
         await at.press("c")
-        assert at.screen.query_one(WritingArea).text == "half a thought"
+        assert (await at.dialog(NoteDialog)).query_one(WritingArea).text == "half a thought"
 
 
 # Deciding
@@ -471,6 +480,7 @@ async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Rev
         await at.until(lambda: at.app.screen is at.screen)
         at.screen.diff.move_to("billing/totals.py", "new", 29)
         await at.press("c")
+        await at.dialog(NoteDialog)
         await at.type("use Decimal")
         await at.press("ctrl+s")
         await at.until(lambda: at.screen.context is not None and bool(at.screen.context.unsent))
@@ -575,14 +585,3 @@ async def test_e_opens_a_copy_to_read_at_the_line(
         assert "quantize(CENT)" in (tmp_path / "seen").read_text()
         assert (tmp_path / "words").read_text().startswith("+29 ")
         assert (tmp_path / "mode").read_text().startswith("-r--------")
-
-
-async def test_keys_can_be_moved(reviewing: Reviewing) -> None:
-    keymap = Keymap({"review.full": ("ctrl+o",), "diff.next_hunk": ("ctrl+n",)})
-    async with opened(reviewing, keymap=keymap) as at:
-        await at.press("f")
-        assert not at.screen.has_class("-full")
-        await at.press("ctrl+o")
-        assert at.screen.has_class("-full")
-        await at.press("ctrl+n")
-        assert at.screen.diff.location.hunk == "H1"

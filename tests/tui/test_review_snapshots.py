@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
+from navigator.model.states import DecisionKind
 from navigator.tui.app import NavigatorApp
 from navigator.tui.compose.screen import ComposeScreen
 from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.messages import ComposeFor, OpenProposal
+from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
 from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import Dialog
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, looks, until
 from tests.tui.reviewing import Reviewing
 
-SIZES = [(80, 24), (200, 60)]
-THEMES = ["navigator-dark", "navigator-light"]
 Script = Callable[[Pilot[Any]], Awaitable[None]]
 
 
@@ -92,7 +91,9 @@ async def taking(pilot: Pilot[Any]) -> None:
 
 async def comment(pilot: Pilot[Any]) -> None:
     await review(pilot)
-    await pilot.press("c", *"also", "space", *"net")
+    await pilot.press("c")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Dialog) and pilot.app.screen.ready)
+    await pilot.press(*"also", "space", *"net")
     await painted(pilot)
 
 
@@ -105,8 +106,9 @@ async def policy(pilot: Pilot[Any]) -> None:
 
 async def batch(pilot: Pilot[Any]) -> None:
     await to_review(pilot)
-    await pilot.press("A")
-    app = pilot.app
+    app = cast("NavigatorApp", pilot.app)
+    cards = [card for card in app.snapshot.inbox if card.proposal]
+    app.screen.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree) for card in cards]))
     await until(
         pilot,
         lambda: isinstance(app.screen, BatchDialog) and app.screen.ready and app.screen._stage == "asking",
@@ -133,8 +135,7 @@ async def files(pilot: Pilot[Any]) -> None:
     await painted(pilot)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("theme", THEMES)
+@looks
 @pytest.mark.parametrize("script", [review, batch, compose], ids=lambda script: script.__name__)
 def test_screens(
     snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script, theme: str, size: tuple[int, int]
@@ -144,15 +145,12 @@ def test_screens(
 
 @pytest.mark.parametrize("script", [review_split, comment, policy, files], ids=lambda script: script.__name__)
 def test_states(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
-    assert snap_compare(made(reviewing, THEMES[0]), terminal_size=(100, 30), run_before=script)
+    assert snap_compare(made(reviewing, "navigator-dark"), terminal_size=(100, 30), run_before=script)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("script", [chosen, chosen_split, taking], ids=lambda script: script.__name__)
-def test_choosing(
-    snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script, size: tuple[int, int]
-) -> None:
-    assert snap_compare(made(reviewing, THEMES[0]), terminal_size=size, run_before=script)
+def test_choosing(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
+    assert snap_compare(made(reviewing, "navigator-dark"), terminal_size=(120, 36), run_before=script)
 
 
 def made(reviewing: Reviewing, theme: str) -> NavigatorApp:

@@ -15,19 +15,14 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
-from navigator.tui.dialogs.confirm import QuitDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.widgets import strip as strip_text
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, looks, until
 
 CONFIG = Path("/home/dev/.config/navigator/config.toml")
-SIZES = [(80, 24), (200, 60)]
-THEMES = ["navigator-dark", "navigator-light"]
 Before = Callable[[Pilot[Any]], Awaitable[None]]
 Snap = Callable[..., bool]
-
-sized = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-themed = pytest.mark.parametrize("theme", THEMES)
 
 
 def settings(tmp_path: Path) -> Settings:
@@ -37,7 +32,7 @@ def settings(tmp_path: Path) -> Settings:
 
 async def settled(pilot: Pilot[Any]) -> NavigatorApp:
     app = await loaded(pilot)
-    await until(pilot, lambda: bool(app.snapshot.figured.rates or not app.snapshot.projects))
+    await until(pilot, lambda: bool(app.snapshot.figured.finish or not app.snapshot.projects))
     return app
 
 
@@ -56,6 +51,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     from navigator.tui.data.conductor_link import ConductorLink
 
     monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
+    monkeypatch.setattr(ConductorLink, "here", ConductorLink.here)
     for module in ("welcome", "dialogs.help"):
         monkeypatch.setattr(f"navigator.tui.{module}.config_path", lambda: CONFIG)
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
@@ -67,8 +63,7 @@ def shown(app: NavigatorApp, selector: str) -> str:
     return "".join(str(cast("Any", widget).render()) for widget in app.screen.query(selector))
 
 
-@sized
-@themed
+@looks
 def test_deck(
     snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
@@ -82,12 +77,13 @@ def test_deck(
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
 
 
-@sized
+@looks
 def test_deck_during_a_swap(
-    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int]
+    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
+        app.theme = theme
         now = strip_text.time.monotonic()
         ended = (("drain", 0.4), ("stop", 2.1), ("start", 6.0))
         working(app, SwapProgress("generator", "reviewer", now - 27, "load", now - 18.5, ended))
@@ -120,8 +116,7 @@ def test_deck_in_the_other_themes(snap_compare: Snap, make_app: AppMaker, tmp_pa
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 34), run_before=before)
 
 
-@sized
-@themed
+@looks
 def test_help(
     snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
@@ -134,8 +129,7 @@ def test_help(
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
 
 
-@sized
-@themed
+@looks
 def test_first_run(
     snap_compare: Snap,
     make_app: AppMaker,
@@ -162,8 +156,7 @@ def test_first_run(
     assert snap_compare(make_app(empty_state), terminal_size=size, run_before=before)
 
 
-@sized
-def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int]) -> None:
+def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
         await pilot.press("G", "k", "enter")
@@ -171,14 +164,15 @@ def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: 
         await pilot.press("i")
         await until(pilot, lambda: getattr(app.screen, "_held", None) is not None)
 
-    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 36), run_before=before)
 
 
 def test_leaving(snap_compare: Snap, make_app: AppMaker, tmp_path: Path) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         app = await settled(pilot)
         working(app)
-        app.push_screen(QuitDialog())
-        await until(pilot, lambda: isinstance(app.screen, QuitDialog))
+        type(app.link).here = property(lambda self: True)  # type: ignore[assignment,method-assign]
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
 
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(80, 24), run_before=before)

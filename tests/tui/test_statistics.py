@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
 
 from navigator.config.paths import StatePaths
 from navigator.figures.intervals import wilson
@@ -24,15 +22,14 @@ from navigator.sheet.statistics.page import PageQuestion, RatePlot, Table, utc_t
 from navigator.sheet.statistics.pages import PAGES
 from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
 from navigator.sheet.statistics.revise_rate import Rates, how_sure
-from navigator.tui.dialogs.pick import FileDialog, PickDialog
 from navigator.tui.statistics import draw as plot
 from navigator.tui.statistics.draw import page_lines, table_lines
-from navigator.tui.statistics.screen import PageTabs, StatsScreen, _around
+from navigator.tui.statistics.screen import StatsScreen
 from navigator.tui.widgets.cells import length
-from navigator.tui.widgets.page import Line, Page
+from navigator.tui.widgets.page import Line, Page, PieceLines
 from tests.sheet import nights
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, until
+from tests.tui.driving import loaded, looks, until
 
 RATE = REVISE_RATE
 
@@ -288,30 +285,11 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
         for _ in PAGES:
             await pilot.press("n")
             name = screen._shown.name
-            assert "7 days" in screen.query_one(PageTabs).render().plain
+            assert "7 days" in screen.query_one(PieceLines).render().plain
             assert shown(screen) != whole[name], name
         assert "landed" in screen.counted["outcomes"].outcomes.states
         now, then = (counted["writing"]["edits"].clean_first for counted in (screen.counted, before))
         assert now.n < then.n
-
-
-async def test_two_groups_are_compared_above_the_rate(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(120, 40)) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: "reviewer" in screen.counted, what="the rate")
-        groups = [row.group for row in screen.counted["reviewer"]["revise-rate"].grouped.rows]
-        await pilot.press("equals_sign")
-        await until(pilot, lambda: isinstance(pilot.app.screen, PickDialog), what="the dialog")
-        dialog = cast("PickDialog", pilot.app.screen)
-        await until(pilot, lambda: len(dialog.rows.rows) >= 2, what="the groups")
-        first, second = dialog.rows.rows[:2]
-        assert {first, second} <= set(groups)
-        await pilot.press("tab", "tab", "enter")
-        await until(pilot, lambda: "Newcombe" in shown(screen), what="the comparison")
-        text = shown(screen)
-        assert text.index("Newcombe") < text.index("BY WEEK")
-        await pilot.press("equals_sign")
-        await until(pilot, lambda: "Newcombe" not in shown(screen), what="its end")
 
 
 async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:
@@ -324,57 +302,6 @@ async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:
         assert page.scroll_offset.y == page.max_scroll_y > 1
         await pilot.press("g")
         assert page.scroll_offset.y == 0
-
-
-@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".json", ".txt", ".html"])
-async def test_a_page_is_written_to_a_file(
-    make_app: AppMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    async with make_app().run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
-        await pilot.press("n", "W")
-        await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog), what="the dialog")
-        dialog = cast("FileDialog", pilot.app.screen)
-        field = dialog.query_one(Input)
-        assert field.value == "navigator-reviewer.csv"
-        file = tmp_path / f"some{ending}"
-        field.value = file.name
-        await until(pilot, lambda: dialog.ready, what="the end of the grace")
-        await pilot.press("enter")
-        await until(pilot, file.is_file, what="the file")
-    text = file.read_text(encoding="utf-8")
-    marks = {
-        ".csv": "reviewer,group=fix,revise_rate.rate,0.26",
-        ".jsonl": '"subject": "group=fix"',
-        ".json": '"group": "fix"',
-        ".txt": "BY KIND",
-        ".html": "<!doctype html>",
-    }
-    assert marks[ending] in text
-
-
-async def test_a_file_that_exists_is_not_written_again(
-    make_app: AppMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    kept = tmp_path / "navigator-summary.csv"
-    kept.write_text("mine")
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
-        await pilot.press("W")
-        await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog), what="the dialog")
-        dialog = cast("FileDialog", pilot.app.screen)
-        await until(pilot, lambda: dialog.ready, what="the end of the grace")
-        await pilot.press("enter")
-        problem = dialog.query_one(".problem", Static)
-        await until(pilot, lambda: problem.has_class("-shown"), what="the refusal")
-        assert "exists" in str(problem.render())
-        dialog.query_one(Input).value = "no-ending"
-        await pilot.press("enter")
-        await until(pilot, lambda: "must end with" in str(problem.render()), what="the endings")
-        await pilot.press("escape")
-    assert kept.read_text() == "mine" and [one.name for one in tmp_path.glob("no-ending*")] == []
 
 
 async def test_a_page_is_copied_as_text(make_app: AppMaker) -> None:
@@ -390,7 +317,7 @@ async def test_a_page_appears_when_it_has_something_to_say(
     async with make_app(empty_state).run_test(size=(120, 36)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.pages == [PAGES[0]], what="the pages without a word gone")
-        line = screen.query_one(PageTabs).render().plain
+        line = screen.query_one(PieceLines).render().plain
         assert "Summary" in line and "Cost" not in line
         await pilot.press("n")
         assert screen._shown is PAGES[0]
@@ -416,28 +343,6 @@ async def test_a_hostile_night_stays_text(make_app: AppMaker, empty_state: State
         assert not any(is_unsafe(line) for line in lines)
 
 
-async def test_the_marked_tab_is_always_in_sight(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        for page in PAGES:
-            line = screen.query_one(PageTabs).render().plain
-            assert f"▸ {page.title}" in line and line.endswith("all time") and len(line) <= 78
-            await pilot.press("n")
-
-
-@given(st.lists(st.integers(3, 16), min_size=1, max_size=14), st.data(), st.integers(30, 120))
-def test_tabs_around_the_marked_one_fit(widths: list[int], data: st.DataObject, room: int) -> None:
-    marked = data.draw(st.integers(0, len(widths) - 1))
-    first, last = _around(widths, marked, room)
-    assert 0 <= first <= marked < last <= len(widths)
-    shown = widths[first:last]
-    signs = 0 if len(shown) == len(widths) else 6
-    assert sum(shown) + 2 * (len(shown) - 1) + signs <= room
-    if signs:
-        for more in ([last] if last < len(widths) else []) + ([first - 1] if first else []):
-            assert sum(shown) + 2 * (len(shown) - 1) + signs + widths[more] + 2 > room
-
-
 async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePaths) -> None:
     app = make_app(empty_state)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -450,13 +355,9 @@ async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePath
         assert "Nothing is counted yet." in shown(cast("StatsScreen", app.screen_stack[0]))
 
 
-SIZES = [(80, 24), (200, 60)]
-
-
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("theme", ["navigator-dark", "navigator-light"])
+@looks
 def test_pictures(
-    make_app: AppMaker, snap_compare: Callable[..., bool], size: tuple[int, int], theme: str
+    make_app: AppMaker, snap_compare: Callable[..., bool], theme: str, size: tuple[int, int]
 ) -> None:
     app = make_app()
     app.theme = theme

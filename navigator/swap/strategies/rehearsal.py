@@ -21,14 +21,13 @@ from navigator.client.body import Timeouts
 from navigator.client.client import ModelClient
 from navigator.client.errors import Unreachable
 from navigator.client.status import ServerLook, look_at
-from navigator.config.paths import StatePaths
 from navigator.config.settings import ServerSettings, Settings
 from navigator.model.json_text import read_json
 from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.process.runner import Process, start
 from navigator.swap import processes
-from navigator.swap.base import ROLES, PhaseLog, ServerLog, Setup, Sighting, SwapStrategy
+from navigator.swap.base import PhaseLog, Setup, Sighting, SwapStrategy
 from navigator.swap.failures import SwapFailed, until
 from navigator.swap.processes import ProcessRecord
 
@@ -117,11 +116,6 @@ class RehearsalStrategy(SwapStrategy):
         """Another seed or scale, or another version of the program, is another server."""
         words = "\0".join((navigator.__version__, *self._command, *self._options))
         return hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-    @classmethod
-    def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
-        """The processes' error output."""
-        return tuple(ServerLog(role, paths.rehearsal / f"server-{role.value}.err") for role in ROLES)
 
     def server(self, role: Role) -> ServerSettings:
         """The stand-in that plays `role`: it needs no key, and gets none.

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from navigator.client.status import ServerLook
-from navigator.config.paths import StatePaths, resource_dir
+from navigator.config.paths import resource_dir
 from navigator.config.settings import Settings
 from navigator.model.errors import ConfigError, MissingPart, NavigatorError
 from navigator.model.states import Role
@@ -27,7 +27,6 @@ from navigator.swap.base import (
     Check,
     PhaseLog,
     Report,
-    ServerLog,
     Sighting,
     SwapOutcome,
     SwapResult,
@@ -131,16 +130,6 @@ class SystemdStrategy(SwapStrategy):
         """Tunnels end on the loopback of both machines."""
         if settings.swap.systemd.host:
             forwards(settings)
-
-    @classmethod
-    def logs(cls, settings: Settings, paths: StatePaths) -> tuple[ServerLog, ...]:
-        """The units' journals."""
-        own = settings.swap.systemd
-        units = (own.generator_unit, own.reviewer_unit)
-        return tuple(
-            ServerLog(role, unit=unit, scope=own.scope, host=own.host)
-            for role, unit in zip(ROLES, units, strict=True)
-        )
 
     @property
     def outage(self) -> str:

@@ -35,9 +35,7 @@ R = TypeVar("R", bound=Model)
 class AnswerScreen(NavScreen):
     """Over any screen; esc leaves it. A subclass shows the answer in `show_answer`."""
 
-    DEFAULT_CSS = """
-    AnswerScreen #head { background: $surface; padding: 0 1; }
-    """
+    CSS_PATH = "answers.tcss"
 
     def __init__(self, identifier: str) -> None:
         super().__init__()

@@ -30,18 +30,6 @@ class SuggestionsScreen(AnswerScreen):
     SCOPE = "suggestions"
     TITLE = "suggestions"
     AUTO_FOCUS = "#suggestions"
-    DEFAULT_CSS = """
-    SuggestionsScreen #both { height: 1fr; layout: vertical; }
-    SuggestionsScreen #suggestions { height: 2fr; }
-    SuggestionsScreen #details { height: 3fr; border-top: solid $panel; }
-    SuggestionsScreen #details:focus { border-top: solid $accent; }
-    SuggestionsScreen.-roomy, SuggestionsScreen.-wide {
-        #both { layout: horizontal; }
-        #suggestions { width: 1fr; height: 1fr; }
-        #details { width: 1fr; height: 1fr; border-top: none; border-left: solid $panel; padding: 0 2; }
-        #details:focus { border-top: none; border-left: solid $accent; }
-    }
-    """
 
     def compose_body(self) -> ComposeResult:
         """The head; the list; the suggestion under the cursor."""

@@ -43,11 +43,7 @@ class TaskScreen(NavScreen):
 
     SCOPE = "task"
     TITLE = "task"
-    DEFAULT_CSS = """
-    TaskScreen VerticalScroll { padding: 1 2; scrollbar-size-vertical: 1; }
-    TaskScreen Static { height: auto; margin-bottom: 1; }
-    TaskScreen .muted { color: $muted; }
-    """
+    CSS_PATH = "answers.tcss"
 
     def __init__(self, identifier: str) -> None:
         super().__init__()
@@ -168,9 +164,6 @@ class ReportScreen(AnswerScreen):
     SCOPE = "report"
     TITLE = "report"
     AUTO_FOCUS = "#report"
-    DEFAULT_CSS = """
-    ReportScreen Page { height: 1fr; padding: 1 2; }
-    """
 
     def compose_body(self) -> ComposeResult:
         """Who asked what and who answered; the report."""

@@ -14,21 +14,17 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from navigator.actions.task_add import AddTasks
-from navigator.config.paths import config_path
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_line
 from navigator.tui.base import begin
 from navigator.tui.compose.sheet import (
-    BUILT_IN,
     DRAFT_KEY,
-    TEMPLATES,
     VARIANTS,
     BaseFiles,
     Sheet,
     look_at,
-    read_templates,
     shortened,
 )
 from navigator.tui.data.deck_snapshot import DeckSnapshot
@@ -254,11 +250,6 @@ class ComposeScreen(NavScreen):
         """A field is changed where the cursor is in the form."""
         return action.id != "compose.change" or self.fields.has_focus
 
-    def label_of(self, action: Action) -> str:
-        """Where tab leads."""
-        back = action.id == "compose.next_pane" and self.fields.has_focus
-        return "text" if back else super().label_of(action)
-
     def action_next_pane(self) -> None:
         """To the form, or to the text."""
         (self.editor if self.fields.has_focus else self.fields).focus()
@@ -352,37 +343,6 @@ class ComposeScreen(NavScreen):
         if chosen is not None:
             after = tuple(named[name].task if name in named else name for name in chosen)
             self._change(replace(self._sheet, after=after))
-
-    @work(group="pick")
-    async def action_template(self) -> None:
-        """Insert a template above the text."""
-        own, problems = await asyncio.to_thread(read_templates, config_path().parent / TEMPLATES)
-        for problem in problems:
-            self.app.toast(problem, "warning")
-        templates = {template.name: template for template in (*BUILT_IN, *own)}
-        about = {template.name: "your own" for template in own}
-        chosen = await self.app.push_screen_wait(
-            PickDialog(
-                "Which template?",
-                list(templates),
-                many=False,
-                about=lambda name: about.get(name, ""),
-            )
-        )
-        if not chosen:
-            return
-        template = templates[chosen[0]]
-        held = self.editor.text.strip()
-        self.editor.put(f"{template.text}\n{held}" if held else template.text)
-        first = template.text.partition("\n")[0]
-        self.editor.move_cursor((0, len(first)))
-        self._change(
-            replace(
-                self._sheet,
-                kind=template.kind or self._sheet.kind,
-                complexity=template.complexity or self._sheet.complexity,
-            )
-        )
 
     def action_editor(self) -> None:
         """Write in $VISUAL or $EDITOR, and take what was saved."""

@@ -1,4 +1,4 @@
-"""The task being written as it is kept between starts, the templates it may begin from, and the files of its projects."""
+"""The task being written as it is kept between starts, and the files of its projects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from navigator.actions.task_add import AddTasksArgs, NewTask
@@ -14,13 +13,8 @@ from navigator.model.errors import NavigatorError
 from navigator.model.json_text import read_json
 from navigator.model.models import Project
 from navigator.model.states import Complexity, TaskKind
-from navigator.model.text import safe_line
 
 DRAFT_KEY = "compose:task"
-TEMPLATES = "templates"
-"""The folder beside the settings file: one `NAME.md` or `NAME.txt` per template."""
-
-_LARGEST = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,103 +79,6 @@ class Sheet:
                 for project in self.projects
             )
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A text to start a task from. `kind` and `complexity` are None where it leaves them as they are."""
-
-    name: str
-    text: str
-    kind: TaskKind | None = None
-    complexity: Complexity | None = None
-
-
-BUILT_IN: tuple[Template, ...] = (
-    Template(
-        "fix a bug",
-        "Fix: \n\nWhat happens: \nWhat should happen: \nHow to see it: \n\nAdd a test that fails without the fix.\n",
-        TaskKind.FIX,
-    ),
-    Template(
-        "add a feature",
-        "Add \n\nIt is done when:\n- \n- \n\nLeave alone: \n",
-        TaskKind.IMPLEMENT,
-    ),
-    Template(
-        "tests for a module",
-        "Test \n\nCover the normal case, the edges (empty, one, many, wrong type) and each error it can raise.\n"
-        "Do not change the code under test.\n",
-        TaskKind.TEST,
-        Complexity.SIMPLE,
-    ),
-    Template(
-        "refactor",
-        "Refactor \n\nBehaviour and public names stay as they are; the tests there are must pass unchanged.\nWhy: \n",
-        TaskKind.REFACTOR,
-    ),
-    Template(
-        "document",
-        "Document \n\nSay what it takes, what it gives, which errors it raises. Change no code.\n",
-        TaskKind.DOCS,
-        Complexity.SIMPLE,
-    ),
-    Template(
-        "scan for work",
-        "What in this project is worth a task of its own?\n\n"
-        "Look for what fails, what nothing tests, and what whoever runs it would miss. Leave taste aside.\n",
-        TaskKind.SCAN,
-    ),
-    Template(
-        "explain the design",
-        "How does \n\nWhich parts it has, what each needs and gives, and where a change would have to begin.\n",
-        TaskKind.ARCHITECTURE,
-        Complexity.COMPLEX,
-    ),
-    Template(
-        "look for weaknesses",
-        "Which input from outside reaches \n\nFor each: where it enters, what it could do, what stops it.\n",
-        TaskKind.SECURITY,
-        Complexity.COMPLEX,
-    ),
-)
-
-
-def read_templates(folder: Path) -> tuple[list[Template], list[str]]:
-    """The user's own templates, and one sentence for each that cannot be used. Reads files: call it in a thread.
-
-    The first lines of a file may say `kind: fix` and `complexity: simple`; a blank line ends them.
-    """
-    made: list[Template] = []
-    problems: list[str] = []
-    try:
-        files = sorted(path for path in folder.iterdir() if path.suffix in (".md", ".txt"))
-    except OSError:
-        return made, problems
-    for path in files:
-        try:
-            if path.stat().st_size > _LARGEST:
-                raise ValueError("it is too long for a task")
-            made.append(_template(path.stem, path.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            problems.append(f"The template {safe_line(path.name)} cannot be used: {error}.")
-    return made, problems
-
-
-def _template(name: str, text: str) -> Template:
-    lines = text.split("\n")
-    values: dict[str, str] = {}
-    while lines and (found := lines[0].partition(":"))[0].strip() in ("kind", "complexity") and found[1]:
-        values[found[0].strip()] = found[2].strip()
-        lines.pop(0)
-    if values and lines and not lines[0].strip():
-        lines.pop(0)
-    return Template(
-        name,
-        "\n".join(lines),
-        TaskKind(values["kind"]) if "kind" in values else None,
-        Complexity(values["complexity"]) if "complexity" in values else None,
-    )
 
 
 def shortened(paths: Sequence[str], most: int = 3) -> str:

@@ -9,30 +9,22 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from navigator.model.states import ENDED_TASK_STATES, Needs, TaskState
-from navigator.schedule.forecast import PUBLISHED, Figures
 from navigator.sheet.marks import Facts, overlapping, places_of
 from navigator.sheet.waiting import card_facts, risk_order
 
 if TYPE_CHECKING:
-    from navigator.figures.rates import RateRow
     from navigator.model.models import Project, Swap
-    from navigator.schedule.remaining import Remaining
     from navigator.store.reads.cards import Card
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
-    """A project and how many of its tasks are where.
-
-    `seconds`: until all of its tasks are expected to wait for the developer; None where nothing is to do, or nothing is known.
-    """
+    """A project and how many of its tasks are where."""
 
     project: Project
     queued: int = 0
     work: int = 0
     waiting: int = 0
-    rate: RateRow | None = None
-    seconds: float | None = None
 
     @property
     def name(self) -> str:
@@ -42,22 +34,20 @@ class ProjectRow:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """When all that is queued is expected to wait for the developer: `expected`, as counted at a monotonic second."""
+    """When all that is queued is expected to wait for the developer: `seconds`, as counted at a monotonic second."""
 
-    expected: Remaining
+    seconds: float
     counted_at: float
 
     def left(self, now: float) -> float:
         """Seconds to go; never negative."""
-        return max(0.0, self.expected.seconds - (now - self.counted_at))
+        return max(0.0, self.seconds - (now - self.counted_at))
 
 
 @dataclass(frozen=True, slots=True)
 class Figured:
-    """What is counted rarely, because counting it reads everything: rates, measured figures, where the bases are."""
+    """What is counted rarely, because counting it reads everything: when all is done, where the bases are."""
 
-    rates: Mapping[str, RateRow] = field(default_factory=dict)
-    figures: Figures = PUBLISHED
     finish: Finish | None = None
     tips: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
@@ -147,7 +137,6 @@ class LiveStatus:
     """What the conductor tells while it works. `conductor` is "absent", "starting" or "here"."""
 
     conductor: str = "absent"
-    rehearsal: bool = False
     problem: str = ""
     tasks: Mapping[str, TaskProgress] = field(default_factory=dict)
     swap: SwapProgress | None = None
@@ -196,7 +185,8 @@ def make_snapshot(
         seq=seq,
         loaded=True,
         projects=tuple(
-            _project_row(project, counts, figured) for project in sorted(projects, key=attrgetter("name"))
+            ProjectRow(project, *(counts[project.id, where] for where in ("queued", "work", "waiting")))
+            for project in sorted(projects, key=attrgetter("name"))
         ),
         inbox=tuple(inbox),
         work=tuple(work),
@@ -207,17 +197,6 @@ def make_snapshot(
         resident_at=resident_at,
         figured=figured,
         rehearsal=rehearsal,
-    )
-
-
-def _project_row(project: Project, counts: Counter[tuple[int, str]], figured: Figured) -> ProjectRow:
-    return ProjectRow(
-        project,
-        counts[project.id, "queued"],
-        counts[project.id, "work"],
-        counts[project.id, "waiting"],
-        figured.rates.get(project.name),
-        figured.finish.expected.by_project.get(project.id) if figured.finish else None,
     )
 
 

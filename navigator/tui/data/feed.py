@@ -10,7 +10,7 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,9 +21,7 @@ from navigator.tui import clock
 from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, Finish, make_snapshot
 
 if TYPE_CHECKING:
-    from navigator.config.settings import Settings
     from navigator.model.models import Project, Swap
-    from navigator.schedule.forecast import Figures as ForecastFigures
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
@@ -37,7 +35,7 @@ _MOST_EVENTS = 2000
 """With more events than this since the last look, everything is read again."""
 
 _FIGURES_PAUSE = 3.0
-"""Seconds between counting rates at least; ten times as long as counting took, where that is longer."""
+"""Seconds between countings at least; ten times as long as counting took, where that is longer."""
 
 
 class Follower:
@@ -117,7 +115,7 @@ class Follower:
             self._figures_stale = True
 
     def _count(self) -> bool:
-        """Count rates and figures again if they are stale and it is time; says whether it did."""
+        """Count again if the figures are stale and it is time; says whether it did."""
         began = time.monotonic()
         if not self._figures_stale or began < self._figures_due:
             return False
@@ -129,33 +127,24 @@ class Follower:
 
 
 def count_figures(reader: Reader) -> Figured:
-    """The revise rates by project, the figures that forecasts are made from, and where the bases are now."""
-    from navigator.config.settings import load_settings
-    from navigator.figures.rates import revise_rate
+    """When all that is queued is expected to be done, and where the bases are now."""
     from navigator.sheet.base import tips
+
+    return Figured(_finish(reader), tips(reader))
+
+
+def _finish(reader: Reader) -> Finish | None:
+    """None where nothing is queued, or nothing is known of a rehearsal's times."""
+    from navigator.config.settings import load_settings
+    from navigator.sheet.finish import NEEDED, time_to_finish
     from navigator.sheet.measured import measured_figures
 
-    tables = revise_rate(reader.verdict_counts("project"))
     settings = load_settings()
     figures, names = measured_figures(reader, settings.swap)
-    return Figured(
-        {row.group: row for row in tables.rows},
-        figures,
-        _finish(reader, settings, figures, names),
-        tips(reader),
-    )
-
-
-def _finish(
-    reader: Reader, settings: Settings, figures: ForecastFigures, names: Sequence[str]
-) -> Finish | None:
-    """When all that is queued is expected to be done; None where nothing is, or nothing is known of a rehearsal's times."""
-    from navigator.sheet.finish import NEEDED, time_to_finish
-
     if reader.rehearsal and not set(names) >= NEEDED:
         return None
     expected = time_to_finish(reader, settings, figures)
-    return None if expected is None else Finish(expected, time.monotonic())
+    return None if expected is None else Finish(expected.seconds, time.monotonic())
 
 
 class DataFeed:

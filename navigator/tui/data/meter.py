@@ -37,9 +37,6 @@ class Meter:
 class SwapBar:
     """How far a swap is. `expected` and `left` are seconds; `source` is "measured" or "published"."""
 
-    origin: str
-    to: str
-    phase: str
     seconds: float
     expected: float
     share: float
@@ -81,15 +78,7 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
     seconds = now - progress.begun
     if measured is None or measured.seconds is None:
         expected = _PUBLISHED_SWAPS.get(progress.to, PUBLISHED.swap_in)
-        return SwapBar(
-            progress.origin,
-            progress.to,
-            progress.phase,
-            seconds,
-            expected,
-            min(0.95, seconds / expected),
-            "published",
-        )
+        return SwapBar(seconds, expected, min(0.95, seconds / expected), "published")
     expected = measured.seconds.median
     usual = {name: summary.median for name, summary in measured.phases.items()}
     total = sum(usual.values()) or 1.0
@@ -98,9 +87,7 @@ def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapB
     if progress.phase and progress.phase not in ended:
         own = usual.get(progress.phase, 0.0)
         passed += min(0.95 * own, now - progress.phase_begun)
-    return SwapBar(
-        progress.origin, progress.to, progress.phase, seconds, expected, min(1.0, passed / total), "measured"
-    )
+    return SwapBar(seconds, expected, min(1.0, passed / total), "measured")
 
 
 def meanwhile(snapshot: DeckSnapshot, live: LiveStatus) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from navigator.figures.intervals import percent_of
 from navigator.model.states import Needs, TaskState, Verdict
 from navigator.sheet.effort import about, by_effort, card_seconds
 from navigator.sheet.marks import Facts, Kind, careful_paths, labels, marks
@@ -27,7 +26,6 @@ from navigator.tui.widgets.cells import (
     right,
     thousands,
 )
-from navigator.tui.widgets.strip import coarse
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -53,76 +51,41 @@ ENDED = {
 }
 
 _VERDICT = 13
-_SHORT_RATE = 15
-_LONG_RATE = 20
 _COUNTS = (("queued", 7), ("work", 6), ("wait", 6))
 
 NARROW = 86
 """Cells below which a list of tasks says less."""
 
 
-def project_heading(width: int, count: int | None, order: str) -> list[Piece]:
+def project_heading(width: int, count: int | None) -> list[Piece]:
     """The line above the projects, as wide as a row with its gutter."""
     name = _name_room(width - 2)
-    by = f" by {order}" if order != "name" else ""
     columns = "".join(right(word, room) for word, room in _COUNTS)
     counted = "" if count is None else f" {count}"
     return [
-        (fit(f"  PROJECTS{counted}{by}", name + 2), "heading"),
+        (fit(f"  PROJECTS{counted}", name + 2), "heading"),
         (columns, "muted"),
-        (fit("   revise rate", _rate_room(width - 2)), "muted"),
-        (right("done in", _finish_room(width - 2)), "muted"),
     ]
 
 
 def draw_project(row: ProjectRow, width: int) -> list[Piece]:
-    """A project, its counts, its revise rate with the interval, and when it is done where there is room."""
+    """A project and its counts."""
     busy = row.waiting or row.work
     return [
         (fit(row.name, _name_room(width)), "" if busy or row.queued else "muted"),
         (_count_cell(row.queued, 7), "" if row.queued else "faint"),
         (_count_cell(row.work, 6), "" if row.work else "faint"),
         (_count_cell(row.waiting, 6), "strong" if row.waiting else "faint"),
-        (
-            fit(rate_text(row, long=_rate_room(width) == _LONG_RATE), _rate_room(width)),
-            "muted" if row.rate else "faint",
-        ),
-        (right(finish_text(row), _finish_room(width)), ""),
     ]
 
 
-def finish_text(row: ProjectRow) -> str:
-    """`~4 min`: until all of a project's tasks wait for the developer."""
-    return "" if row.seconds is None else f"~{duration(coarse(row.seconds))}"
-
-
-def _finish_room(width: int) -> int:
-    """Cells of the time to finish: only where everything else has room."""
-    return 9 if width >= 68 else 0
-
-
-def _rate_room(width: int) -> int:
-    """Cells of the revise rate; none where the pane is narrow, since titles need the room more."""
-    return _LONG_RATE if width >= 59 else _SHORT_RATE if width >= 48 else 0
-
-
 def _name_room(width: int) -> int:
-    """Cells of the name. Where no rate is shown, one blank cell keeps the counts off the border."""
-    return max(8, width - 19 - (_rate_room(width) or 1) - _finish_room(width))
+    """Cells of the name; one blank cell keeps the counts off the border."""
+    return max(8, width - 20)
 
 
 def _count_cell(number: int, width: int) -> str:
     return right(thousands(number) if number else "–", width)
-
-
-def rate_text(row: ProjectRow, *, long: bool) -> str:
-    """` 38% [21–58] n24` in columns; a dash where nothing was reviewed."""
-    rate = row.rate
-    if rate is None or rate.rate is None:
-        return right("–", 6)
-    percent = f"{percent_of(rate.rate)}%"
-    interval = f"[{percent_of(rate.low)}–{percent_of(rate.high)}]"
-    return f"{right(percent, 6)} {interval:<8}" + (f"{right(f'n{rate.n}', 4)} " if long else "")
 
 
 def card_heading(title: str, count: int | None, note: str, width: int, elsewhere: str = "") -> list[Piece]:
@@ -330,16 +293,6 @@ CARD_ORDERS: dict[str, Callable[[Sequence[Card]], list[Card]]] = {
     "size": lambda cards: sorted(cards, key=lambda card: card.added + card.removed),
 }
 """Orders of the inbox, the usual one first; a snapshot holds it oldest first."""
-
-PROJECT_ORDERS: dict[str, Callable[[Sequence[ProjectRow]], list[ProjectRow]]] = {
-    "name": list,
-    "waiting": lambda rows: sorted(rows, key=lambda row: (-row.waiting, -row.work, -row.queued)),
-    "work": lambda rows: sorted(rows, key=lambda row: (-(row.work + row.queued), -row.waiting)),
-    "revise rate": lambda rows: sorted(
-        rows, key=lambda row: -(row.rate.rate or 0.0) if row.rate and row.rate.rate is not None else 1.0
-    ),
-}
-"""Orders of the projects; a snapshot holds them by name."""
 
 
 def in_order(cards: Sequence[Card], order: str, groups: dict[str, list[Card]]) -> list[Card]:

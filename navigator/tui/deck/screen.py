@@ -17,7 +17,7 @@ from navigator.sheet.variants import best_first
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
-from navigator.tui.deck.rows import CARD_ORDERS, PROJECT_ORDERS, Query, following, in_order, parse_query
+from navigator.tui.deck.rows import CARD_ORDERS, Query, following, in_order, parse_query
 from navigator.tui.keys.registry import Action
 from navigator.tui.messages import DecideAll, OpenProposal, OpenTask
 from navigator.tui.widgets.cells import Piece
@@ -62,7 +62,6 @@ class DeckScreen(NavScreen):
         super().__init__(classes="show-inbox")
         self._query = Query()
         self._snapshot = DeckSnapshot()
-        self._project_order = "name"
         self._card_order = next(iter(CARD_ORDERS))
         self._greeted = False
         self._variants: dict[str, list[Card]] = {}
@@ -94,8 +93,7 @@ class DeckScreen(NavScreen):
         )
 
     def on_mount(self) -> None:
-        """Restore the chosen orders."""
-        self._project_order = self.app.prefs.get("deck.projects", "name")
+        """Restore the chosen order."""
         self._card_order = self.app.prefs.get("deck.inbox", self._card_order)
 
     # What is shown
@@ -168,10 +166,7 @@ class DeckScreen(NavScreen):
         self._variants = best_first(snapshot.inbox)
         self._best = frozenset(group[0].task for group in self._variants.values())
         self.pane("inbox").set_rows(in_order(inbox, self._card_order, self._variants))
-        projects = (
-            [row for row in snapshot.projects if query.admits_project(row)] if query else snapshot.projects
-        )
-        self.pane("projects").set_rows(PROJECT_ORDERS.get(self._project_order, list)(projects))
+        self.pane("projects").set_rows([row for row in snapshot.projects if query.admits_project(row)])
         self.pane("work").set_rows(self._admitted(snapshot.work))
         self.pane("ended").set_rows(self._admitted(snapshot.ended))
         heights = pane_heights(
@@ -190,9 +185,7 @@ class DeckScreen(NavScreen):
         self.call_after_refresh(self._fill)
 
     def _project_heading(self, width: int) -> list[Piece]:
-        return draw.project_heading(
-            width, self._counted(len(self.pane("projects").rows)), self._project_order
-        )
+        return draw.project_heading(width, self._counted(len(self.pane("projects").rows)))
 
     def _counted(self, rows: int) -> int | None:
         """How many there are; None before the store was read."""
@@ -351,19 +344,7 @@ class DeckScreen(NavScreen):
         if cards:
             self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
         else:
-            self.app.toast(self._why_no_batch(), "warning")
-
-    def _why_no_batch(self) -> str:
-        """What the inbox holds when no proposal in it can be decided on."""
-        cards = self.pane("inbox").selected_rows or self.pane("inbox").rows
-        reports = sum(not card.proposal or card.existing for card in cards)
-        landing = sum(card.state is TaskState.APPROVED for card in cards)
-        parts = [
-            f"{reports} to read" if reports else "",
-            f"{landing} approved, not landed" if landing else "",
-        ]
-        held = ", ".join(filter(None, parts))
-        return "No proposal here waits for a decision" + (f": {held}." if held else ".")
+            self.app.toast("No proposal here waits for a decision.", "warning")
 
     def action_swap(self) -> None:
         """Load the reviewer without waiting for the batch to fill."""
@@ -444,13 +425,9 @@ class DeckScreen(NavScreen):
         self._focus("inbox")
 
     def action_sort(self) -> None:
-        """The focused list in its next order."""
-        if self.focused_pane == "projects":
-            self._project_order = following(PROJECT_ORDERS, self._project_order)
-            self.app.prefs.set("deck.projects", self._project_order)
-        else:
-            self._card_order = following(CARD_ORDERS, self._card_order)
-            self.app.prefs.set("deck.inbox", self._card_order)
+        """What waits in its next order."""
+        self._card_order = following(CARD_ORDERS, self._card_order)
+        self.app.prefs.set("deck.inbox", self._card_order)
         self._fill()
 
     def back(self) -> bool:

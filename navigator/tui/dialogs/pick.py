@@ -2,97 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
-from textual import getters, on, work
+from textual import getters
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.fuzzy import FuzzySearch
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from navigator.model.text import safe_text
 from navigator.tui.base import BaseApp
 from navigator.tui.keys.registry import bindings_of
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.page import PieceLines
 from navigator.tui.widgets.rows import RowList
-from navigator.tui.widgets.screen import Dialog
 
 MOST = 500
 """Names shown at most; another letter narrows them down."""
-_MOST_SCORED = 20_000
 
 
 def best(query: str, names: Sequence[str]) -> list[str]:
-    """The names that hold the letters of each word of `query` in order, best first; case does not matter.
-
-    Names that hold the words as they are come first; the others are only scored, which is slow, while there is room.
-    """
+    """The names that hold each word of `query`, the shortest first; case does not matter."""
     words = query.lower().split()
-    if not words:
-        return list(names[:MOST])
-    exact = [name for name in names if all(word in name.lower() for word in words)]
-    whole = set(exact)
-    others = [name for name in names if name not in whole] if len(exact) < MOST else []
-    return [*_ranked(words, exact), *_ranked(words, others)][:MOST]
-
-
-def _ranked(words: Sequence[str], names: Sequence[str]) -> list[str]:
-    search = FuzzySearch()
-    found: list[tuple[float, int, str]] = []
-    for place, name in enumerate(names[:_MOST_SCORED]):
-        scores = [search.match(word, name)[0] for word in words]
-        if all(scores):
-            found.append((-sum(scores), place, name))
-    return [name for _, _, name in sorted(found)]
-
-
-class PickInput(Input):
-    """One line; the keys that choose belong to the dialog."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of("pick")
-
-    def action_take(self) -> None:
-        """To the dialog."""
-        self._dialog.take()
-
-    def action_mark(self) -> None:
-        """To the dialog."""
-        self._dialog.mark()
-
-    def action_select_all(self) -> None:
-        """To the dialog."""
-        self._dialog.mark_all()
-
-    def action_down(self) -> None:
-        """Down."""
-        self._dialog.rows.action_down()
-
-    def action_up(self) -> None:
-        """Up."""
-        self._dialog.rows.action_up()
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self._dialog.rows.action_page_down()
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._dialog.rows.action_page_up()
-
-    def action_cancel(self) -> None:
-        """Cancel."""
-        self._dialog.dismiss(None)
-
-    @property
-    def _dialog(self) -> PickDialog:
-        return cast("PickDialog", self.screen)
+    found = [name for name in names if all(word in name.lower() for word in words)]
+    return (sorted(found, key=len) if words else found)[:MOST]
 
 
 class PickDialog(ModalScreen["tuple[str, ...] | None"]):
@@ -108,19 +43,9 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
     """
 
     app = getters.app(BaseApp)
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("pick", priority=True)
 
-    DEFAULT_CSS = """
-    PickDialog { align: center middle; background: $background 60%; }
-    PickDialog > Vertical {
-        width: 84; max-width: 94%; height: 24; max-height: 90%;
-        padding: 1 2; background: $surface; border-left: outer $accent;
-    }
-    PickDialog Static { height: 1; }
-    PickDialog Input { height: 1; border: none; padding: 0; background: $panel; margin-bottom: 1; }
-    PickDialog Input:focus { border: none; }
-    PickDialog RowList { height: 1fr; background: $surface; }
-    PickDialog PieceLines { padding: 0; margin-top: 1; }
-    """
+    CSS_PATH = "dialogs.tcss"
 
     def __init__(
         self,
@@ -137,7 +62,6 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self._names = names
         self._marked = set(chosen)
         self._touched = False
-        self._searched = ""
         self._many = many
         self._about = about
         self._empty = empty
@@ -146,7 +70,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         """Title, filter, list, keys."""
         with Vertical():
             yield Static(Content(self._title).stylize("bold"))
-            yield PickInput(placeholder="type to search")
+            yield Input(placeholder="type to search")
             yield RowList[str](lambda name: name, self._draw, empty=[self._empty], id="names")
             yield PieceLines()
 
@@ -159,7 +83,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
             self.query_one(Vertical).styles.height = min(24, len(ordered) + 8)
         self.rows.set_rows(best("", ordered))
         self.query_one(PieceLines).show(self._keys)
-        self.query_one(PickInput).focus()
+        self.query_one(Input).focus()
 
     @property
     def rows(self) -> RowList[str]:
@@ -182,18 +106,15 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         count = f"{len(self._marked)} marked" if self._many and self._marked else ""
         return [[*line, (count, "muted")]]
 
-    @work(exclusive=True)
-    async def on_input_changed(self, event: Input.Changed) -> None:
-        """Search, in a thread: a tree may have a hundred thousand paths."""
-        self._show_found(event.value, await asyncio.to_thread(best, event.value, self._names))
+    def on_input_changed(self) -> None:
+        """Search."""
+        found = best(self.query_one(Input).value, self._names)
+        if found != self.rows.rows:
+            self.rows.empty = (self._empty if not self._names else "No match.",)
+            self.rows.set_rows(found)
+            self.rows.action_first()
 
-    def _show_found(self, query: str, found: Sequence[str]) -> None:
-        self._searched = query
-        self.rows.empty = (self._empty if not self._names else "No match.",)
-        self.rows.set_rows(found)
-        self.rows.action_first()
-
-    def mark(self) -> None:
+    def action_mark(self) -> None:
         """Mark or unmark the row under the cursor, and move down."""
         name = self.rows.current
         if not self._many or name is None:
@@ -204,7 +125,7 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self.rows.refresh()
         self.query_one(PieceLines).refresh()
 
-    def mark_all(self) -> None:
+    def action_select_all(self) -> None:
         """Mark every row that is shown, or none where all are."""
         if not self._many:
             return
@@ -214,17 +135,15 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         self.rows.refresh()
         self.query_one(PieceLines).refresh()
 
-    def take(self) -> None:
+    def action_take(self) -> None:
         """Choose what is marked; the row under the cursor where nothing is, or where a single earlier choice is unchanged.
 
         A row that was searched for is added to several unchanged earlier choices.
         """
-        query = self.query_one(PickInput).value
-        if query != self._searched:  # typed in one go with the key that chooses
-            self._show_found(query, best(query, self._names))
+        self.on_input_changed()  # what was typed in one go with the key that chooses
         name = self.rows.current
         replaces = name is not None and not self._touched and len(self._marked) == 1
-        if name is not None and not self._touched and self._marked and query:
+        if name is not None and not self._touched and self._marked and self.query_one(Input).value:
             self._marked.add(name)
         if self._many and self._marked and not replaces:
             self.dismiss(tuple(known for known in self._names if known in self._marked))
@@ -233,118 +152,29 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
         else:
             self.dismiss(None)
 
+    def action_cancel(self) -> None:
+        """Choose nothing."""
+        self.dismiss(None)
+
+    def action_down(self) -> None:
+        """Down."""
+        self.rows.action_down()
+
+    def action_up(self) -> None:
+        """Up."""
+        self.rows.action_up()
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self.rows.action_page_down()
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self.rows.action_page_up()
+
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """A double click chooses the row."""
         if not self._many:
-            self.take()
+            self.action_take()
         else:
-            self.mark()
-
-
-# One line of text: where to write a file, and whatever else is answered in a line.
-
-
-class LineDialog(Dialog):
-    """Ends with what was typed, or with None.
-
-    Args:
-        question: one line.
-        lines: what to know before answering.
-        text: what to begin with.
-        yes: what enter does, in a word.
-        problem: why a text is refused; "" where it is not.
-    """
-
-    DEFAULT_CSS = """
-    LineDialog > Vertical {
-        width: 76; max-width: 94%; height: auto; max-height: 94%;
-        padding: 1 2; background: $surface; border-left: outer $accent;
-    }
-    LineDialog Static { width: 1fr; height: auto; }
-    LineDialog .lines { color: $muted; margin-top: 1; }
-    LineDialog Input { height: 1; border: none; padding: 0 1; background: $panel; margin: 1 0; }
-    LineDialog Input:focus { border: none; }
-    LineDialog .answer { color: $faint; }
-    LineDialog .answer.-ready { color: $foreground; }
-    LineDialog .problem { color: $error; display: none; }
-    LineDialog .problem.-shown { display: block; }
-    """
-
-    def __init__(
-        self, question: str, lines: Sequence[str], *, text: str, yes: str, problem: Callable[[str], str]
-    ) -> None:
-        super().__init__()
-        self._question = question
-        self._lines = lines
-        self._text = text
-        self._yes = yes
-        self._problem = problem
-
-    def compose(self) -> ComposeResult:
-        """Question, lines, the text, answers."""
-        keys = self.app.keymap
-        with Vertical():
-            yield Static(Content(safe_text(self._question)).stylize("bold"))
-            yield Static(Content(safe_text("\n".join(self._lines))), classes="lines")
-            yield Input(self._text, select_on_focus=False)
-            yield Static("", classes="problem")
-            answers = f"enter {self._yes}     {keys.shown('dialog.cancel')} cancel"
-            yield Static(Content(answers), classes="answer")
-
-    def on_mount(self) -> None:
-        """Type at once."""
-        self.query_one(Input).focus()
-
-    def armed(self) -> None:
-        """Show that keys answer now."""
-        self.query_one(".answer").add_class("-ready")
-
-    @on(Input.Submitted)
-    def _entered(self) -> None:
-        self.action_confirm()
-
-    def accept(self) -> None:
-        """The text, unless it is refused."""
-        text = self.query_one(Input).value.strip()
-        if problem := self._problem(text):
-            shown = self.query_one(".problem", Static)
-            shown.update(Content(safe_text(problem)))
-            shown.add_class("-shown")
-            return
-        self.dismiss(self.answer(text))
-
-    def answer(self, text: str) -> Any:
-        """What the dialog ends with."""
-        return text
-
-
-class FileDialog(LineDialog):
-    """Ends with the path of a file that does not exist yet, or with None.
-
-    Args:
-        question: one line.
-        lines: what to know before answering.
-        name: the path to begin with.
-        endings: those that are allowed, each with its dot.
-    """
-
-    def __init__(self, question: str, lines: Sequence[str], *, name: str, endings: Sequence[str]) -> None:
-        super().__init__(question, lines, text=name, yes="write", problem=self._refused)
-        self._endings = endings
-
-    def answer(self, text: str) -> Path:
-        """The path."""
-        return Path(text).expanduser()
-
-    def _refused(self, text: str) -> str:
-        path = self.answer(text)
-        if path.suffix not in self._endings:
-            return f"The name must end with one of {', '.join(self._endings)}."
-        try:
-            if path.is_symlink() or path.exists():
-                return f"{path} exists. Choose another name."
-            if not path.absolute().parent.is_dir():
-                return f"There is no folder {path.absolute().parent}."
-        except OSError as error:
-            return f"{path} cannot be written: {error.strerror}."
-        return ""
+            self.action_mark()

@@ -7,10 +7,10 @@ character with the zero-width characters that follow it), so that a wide charact
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 from rich.cells import cell_len, get_character_cell_size
 
@@ -18,6 +18,7 @@ from navigator.model.models import Finding
 from navigator.model.states import FindingKind, Severity
 from navigator.model.text import safe_text
 from navigator.tui.diff.model import Annotation, FindingNote, LineComment
+from navigator.tui.widgets.cells import ELLIPSIS, Piece, clip, cropped, length
 
 TAB = 4
 """Columns between tab stops."""
@@ -27,15 +28,6 @@ LONG = 4096
 number of characters, at half the width where some may be wide."""
 
 _VARIATION_SELECTOR = "\ufe0f"
-
-
-class Window(NamedTuple):
-    """A cut of a displayed line: characters `start` to `stop`, after `lead` blank cells; `cells` counts both."""
-
-    start: int
-    stop: int
-    lead: int
-    cells: int
 
 
 def display(text: str, upto: int | None = None) -> str:
@@ -87,13 +79,6 @@ def _expand_tabs(text: str) -> str:
     return "".join(parts)
 
 
-def cells(text: str) -> int:
-    """How many cells the raw line `text` takes once displayed."""
-    if text.isascii() and text.isprintable():
-        return len(text)
-    return cell_len(display(text))
-
-
 def rows_needed(text: str, width: int) -> int:
     """How many rows the raw line `text` takes when wrapped at `width` cells; at least one."""
     if text.isascii() and text.isprintable():
@@ -125,22 +110,6 @@ def _edges(text: str) -> tuple[array[int], array[int]]:
     starts.append(len(text))
     columns.append(column)
     return starts, columns
-
-
-def window(text: str, first: int, width: int) -> Window:
-    """The part of the displayed line `text` that shows in `width` cells from cell `first` on."""
-    if text.isascii():
-        start = min(first, len(text))
-        stop = min(first + width, len(text))
-        return Window(start, stop, 0, stop - start)
-    starts, columns = _edges(text)
-    left = bisect_left(columns, first)
-    right = bisect_right(columns, first + width) - 1
-    if left >= len(columns) or right < left:
-        # Nothing starts inside: past the end, or one wide character around a window one cell wide.
-        return Window(len(text), len(text), 0, 0)
-    lead = min(columns[left] - first, width)
-    return Window(starts[left], starts[right], lead, columns[right] - first)
 
 
 def wrap(text: str, width: int) -> tuple[int, ...]:
@@ -200,25 +169,13 @@ def _wrap_paragraph(text: str, width: int) -> list[str]:
     return rows
 
 
-def fit(text: str, width: int) -> str:
-    """A displayed text cut to `width` cells, with an ellipsis where something is missing."""
+def fit_left(text: str, width: int) -> str:
+    """A displayed text cut to `width` cells that keeps its end: what matters in a path is its last part."""
     if cell_len(text) <= width:
         return text
-    if width <= 0:
-        return ""
-    cut = window(text, 0, width - 1)
-    return text[cut.start : cut.stop] + "…"
-
-
-def fit_left(text: str, width: int) -> str:
-    """Like `fit`, but keeps the end: what matters in a path is its last part."""
-    size = cell_len(text)
-    if size <= width:
-        return text
-    if width <= 0:
-        return ""
-    cut = window(text, size - (width - 1), width - 1)
-    return "…" + text[cut.start :]
+    while text and (over := cell_len(text) - width + 1) > 0:
+        text = text[max(1, over // 2) :]
+    return ELLIPSIS + text if width > 0 else ""
 
 
 # Findings and comments as rows of prose: a bar, what kind of remark, the words, who said it.
@@ -230,14 +187,8 @@ SEVERITY_GLYPHS = {Severity.BLOCKER: "◆", Severity.MAJOR: "●", Severity.MINO
 """Shape carries the weight where colour is missing; the word always follows."""
 
 
-class Piece(NamedTuple):
-    """Words and the name of the style that the painter gives them."""
-
-    text: str
-    style: str
-
-
-BoxLine = tuple[Piece, ...]
+BoxLine = Sequence[Piece]
+"""Words, each with the name of the style that the painter gives them."""
 
 
 def box_lines(annotation: Annotation, width: int, *, collapsed: bool, elsewhere: bool) -> list[BoxLine]:
@@ -257,18 +208,18 @@ def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool)
         room = width - cell_len(label) - 4
         return [
             (
-                Piece("▸ ", "muted"),
-                Piece(label, severity),
-                Piece("  ", "body"),
-                Piece(fit(first, room), "muted"),
+                ("▸ ", "muted"),
+                (label, severity),
+                ("  ", "body"),
+                (clip(first, room), "muted"),
             )
         ]
     about = f" · {finding.criterion.value}" + (" · missing" if finding.kind is FindingKind.MISSING else "")
     if not finding.anchored:
         about += f" · {finding.why_unanchored}"
-    lines = [_headline((Piece(label, severity), Piece(about, "muted")), _who(note), width)]
+    lines = [_headline(((label, severity), (about, "muted")), _who(note), width)]
     if elsewhere and (place := _place_words(finding)):
-        lines.append((Piece(fit(place, width), "muted"),))
+        lines.append(((clip(place, width), "muted"),))
     lines += _prose(finding.message, "body", width)
     if finding.quote and (elsewhere or finding.kind is FindingKind.MISSING):
         lines += _labelled(
@@ -286,41 +237,29 @@ def _comment(comment: LineComment, width: int, *, collapsed: bool, elsewhere: bo
     if collapsed:
         first = display(" ".join(comment.text.split()))
         room = width - cell_len(author) - 4
-        return [(Piece("▸ ", "muted"), Piece(f"{author}: ", "author"), Piece(fit(first, room), "muted"))]
+        return [(("▸ ", "muted"), (f"{author}: ", "author"), (clip(first, room), "muted"))]
     lines: list[BoxLine] = []
     if elsewhere and comment.line is not None:
-        place = fit(display(f"{comment.path}:{comment.line}"), width)
-        lines.append((Piece(place, "muted"),))
+        place = clip(display(f"{comment.path}:{comment.line}"), width)
+        lines.append(((place, "muted"),))
     state_room = len(comment.state) + 2
     words = wrap_words(comment.text, max(8, width - cell_len(author) - 2 - state_room))
-    head = (Piece(f"{author}: ", "author"), Piece(words[0], "body"))
+    head = ((f"{author}: ", "author"), (words[0], "body"))
     lines.append(_headline(head, comment.state, width))
-    indent = Piece(" " * (cell_len(author) + 2), "body")
-    lines += [(indent, Piece(word, "body")) for word in words[1:]]
+    indent = (" " * (cell_len(author) + 2), "body")
+    lines += [(indent, (word, "body")) for word in words[1:]]
     return lines
 
 
 def _headline(left: tuple[Piece, ...], right: str, width: int) -> BoxLine:
     """`left`, and `right` at the far end where there is room for both; `left` is cut before it is lost."""
-    used = sum(cell_len(piece.text) for piece in left)
+    used = length(left)
     if not right:
-        return _fit_width(left, width)
+        return cropped(left, width)
     gap = width - used - cell_len(right)
     if gap >= 2:
-        return (*left, Piece(" " * gap, "body"), Piece(right, "muted"))
-    return _fit_width((*left, Piece(f" · {right}", "muted")), width)
-
-
-def _fit_width(pieces: tuple[Piece, ...], width: int) -> BoxLine:
-    room = width
-    kept: list[Piece] = []
-    for text, style in pieces:
-        if room <= 0:
-            break
-        text = fit(text, room)
-        kept.append(Piece(text, style))
-        room -= cell_len(text)
-    return tuple(kept)
+        return (*left, (" " * gap, "body"), (right, "muted"))
+    return cropped((*left, (f" · {right}", "muted")), width)
 
 
 def _who(note: FindingNote) -> str:
@@ -341,7 +280,7 @@ def _place_words(finding: Finding) -> str:
 
 
 def _prose(text: str, style: str, width: int) -> list[BoxLine]:
-    return [(Piece(row, style),) for row in wrap_words(text, width)]
+    return [((row, style),) for row in wrap_words(text, width)]
 
 
 def _labelled(label: str, text: str, style: str, width: int) -> list[BoxLine]:
@@ -351,6 +290,5 @@ def _labelled(label: str, text: str, style: str, width: int) -> list[BoxLine]:
         return _prose(label + text, style, width)
     rows = wrap_words(text, width - indent)
     return [
-        (Piece(label if index == 0 else " " * indent, "muted"), Piece(row, style))
-        for index, row in enumerate(rows)
+        ((label if index == 0 else " " * indent, "muted"), (row, style)) for index, row in enumerate(rows)
     ]

@@ -1,11 +1,12 @@
 """Syntax of the lines on screen, as spans that name a group ("keyword", "string" …); the palette gives them colours.
 
-Runs in a worker thread, a chunk of a hunk at a time. The language comes from the file name alone: guessing it from the
+Made after the paint, a chunk of a hunk at a time. The language comes from the file name alone: guessing it from the
 content loads every lexer there is.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -19,10 +20,12 @@ from pygments.util import ClassNotFound
 from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.cells import display
 
-CHUNK = 200
-"""Diff lines per job."""
+log = logging.getLogger(__name__)
 
-LEAD = 100
+CHUNK = 60
+"""Diff lines lexed at a time: some twenty milliseconds."""
+
+LEAD = 60
 """Diff lines lexed before a chunk, so that a string or comment opened above is still one."""
 
 MAX_CHARACTERS = 500
@@ -121,10 +124,7 @@ def _lex(lexer: Lexer, lines: Sequence[DiffLine], indices: Iterable[int]) -> dic
     return found
 
 
-# Which chunks of a diff have their syntax, and which are waiting for the worker thread.
-
-JOBS_AT_ONCE = 4
-"""Chunks lexed in one go: enough for a tall screen, few enough that what is on screen now comes soon."""
+# Which chunks of a diff have their syntax, and which are wanted.
 
 
 class ChunkKey(NamedTuple):
@@ -135,65 +135,33 @@ class ChunkKey(NamedTuple):
     chunk: int
 
 
-class HighlightJob(NamedTuple):
-    """What the worker needs, all of it immutable."""
-
-    key: ChunkKey
-    path: str
-    lines: Sequence[DiffLine]
-
-
-Result = Mapping[ChunkKey, Mapping[int, Spans]]
-
-
-def lex(jobs: Sequence[HighlightJob]) -> Result:
-    """Run in a worker thread: the spans of every job, by chunk and line."""
-    return {job.key: highlight_chunk(job.path, job.lines, job.key.chunk) for job in jobs}
-
-
 class SyntaxStore:
-    """Spans by chunk. `generation` changes with the diff, so that late answers to old questions are dropped."""
+    """Spans by chunk: what is drawn is wanted, and lexed after the paint."""
 
     def __init__(self) -> None:
-        self.generation = 0
         self._known: dict[ChunkKey, Mapping[int, Spans]] = {}
         self._wanted: dict[ChunkKey, None] = {}
-        self._taken: list[ChunkKey] = []
 
     def clear(self) -> None:
         """Forget everything: there is another diff."""
-        self.generation += 1
         self._known.clear()
         self._wanted.clear()
-        self._taken = []
 
     def spans(self, file: int, hunk: int, line: int) -> Spans | None:
         """The spans of a line; None, and the chunk is wanted, when they are not known yet."""
         key = ChunkKey(file, hunk, line // CHUNK)
-        known = self._known.get(key)
-        if known is None:
-            # Most recent last: what was asked for last is on screen.
-            self._wanted.pop(key, None)
-            self._wanted[key] = None
-            return None
-        return known.get(line, ())
+        if key in self._known:
+            return self._known[key].get(line, ())
+        self._wanted[key] = None
+        return None
 
-    def take_jobs(self, files: Sequence[FileDiff]) -> list[HighlightJob]:
-        """The chunks to lex next, newest first. The rest is dropped: it is asked for again if it is still on screen."""
-        keys = list(reversed(self._wanted))[:JOBS_AT_ONCE]
+    def lex_wanted(self, files: Sequence[FileDiff]) -> None:
+        """Lex what was drawn since the last call. A lexer that fails costs the colours of its lines, not the screen."""
+        for key in self._wanted:
+            file = files[key.file]
+            try:
+                self._known[key] = highlight_chunk(file.path, file.hunks[key.hunk].lines, key.chunk)
+            except Exception as error:  # noqa: BLE001 (a lexer may raise anything)
+                log.warning("no syntax colours for some lines of %s: %r", file.path, error)
+                self._known[key] = {}
         self._wanted.clear()
-        self._taken = keys
-        return [
-            HighlightJob(key, files[key.file].path, files[key.file].hunks[key.hunk].lines) for key in keys
-        ]
-
-    def add(self, generation: int, result: Result) -> bool:
-        """Keep a result; False when it is about an earlier diff."""
-        if generation != self.generation:
-            return False
-        self._known.update(result)
-        return True
-
-    def give_up(self) -> None:
-        """The chunks taken last cannot be lexed: they stay without colours."""
-        self._known.update((key, {}) for key in self._taken)

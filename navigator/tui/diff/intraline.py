@@ -1,26 +1,21 @@
 """What changed within a line: words of a removed line against words of the added line that replaces it.
 
-Bounded on purpose: long lines, long runs and lines with little in common get no emphasis, so that the cost of a line
+Bounded on purpose: long lines and lines with little in common get no emphasis, so that the cost of a line
 on screen never depends on what a model wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
 from navigator.model import patterns
-from navigator.model.diff import DiffLine
 
 MAX_CHARACTERS = 600
 """Lines longer than this are not compared word by word."""
 
 MAX_PRODUCT = 10_000
 """Words of one line times words of the other, between what they begin and end with alike: above, all of it changed."""
-
-MAX_RUN = 60
-"""Runs of removed or added lines longer than this are not paired."""
 
 MIN_LIKENESS = 0.45
 """Share of characters that both lines must have in common; below, the whole line is new and emphasis would be noise."""
@@ -89,32 +84,3 @@ def _add(ranges: list[Range], start: int, stop: int, text: str) -> None:
         ranges[-1] = (ranges[-1][0], stop)
         return
     ranges.append((start, stop))
-
-
-def partner(lines: Sequence[DiffLine], index: int) -> int | None:
-    """The line that `lines[index]` replaces or is replaced by: the same place in the other run of its change.
-
-    Runs of unequal length pair from the top, as the side-by-side view does.
-    """
-    kind = lines[index].kind
-    if kind == " ":
-        return None
-    first = index
-    while first and index - first <= MAX_RUN and lines[first - 1].kind == kind:
-        first -= 1
-    if index - first > MAX_RUN:
-        return None
-    place = index - first
-    if kind == "+":
-        start = first
-        while start and first - start <= MAX_RUN and lines[start - 1].kind == "-":
-            start -= 1
-        other = start + place
-        return other if other < first and first - start <= MAX_RUN else None
-    end = first
-    while end < len(lines) and end - first <= MAX_RUN and lines[end].kind == "-":
-        end += 1
-    other = end + place
-    if end - first > MAX_RUN or other >= len(lines):
-        return None
-    return other if all(line.kind == "+" for line in lines[end : other + 1]) else None

@@ -1,28 +1,19 @@
 """The flat list of rows that a diff becomes, and how they stack.
 
-A row is what the cursor can be on; it may take several screen lines (a finding, a wrapped line). Rows are not kept one
-by one but as runs: consecutive lines of a hunk are one run, told by its first line and its length. So the cost of opening
-a diff goes with the number of its changes, not of its lines; a change of width only measures again.
+A row is what the cursor can be on; it may take several screen lines (a finding, a wrapped line).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
-from itertools import accumulate, groupby
-from operator import attrgetter
-from typing import NamedTuple, overload
+from itertools import accumulate, zip_longest
+from typing import NamedTuple
 
-from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff.cells import rows_needed
 from navigator.tui.diff.model import Mode, Placement
-
-CONTEXT = 3
-"""Context lines git puts around a change: fewer after the last change means that the file ends there."""
-
-_KIND = attrgetter("kind")
 
 
 class RowKind(IntEnum):
@@ -33,15 +24,14 @@ class RowKind(IntEnum):
     LINE = 2
     PAIR = 3
     BOX = 4
-    GAP = 5
-    TEXT = 6
+    TEXT = 5
 
 
 class DiffRow(NamedTuple):
     """One row. `file` and `hunk` are indices, -1 where there is none.
 
     `a` and `b` depend on the kind. LINE: a is the line in the hunk. PAIR: a is the line on the left, b on the right, -1
-    where that half is empty. BOX: a is the annotation. GAP: the lines after the last hunk, not shown.
+    where that half is empty. BOX: a is the annotation.
     """
 
     kind: RowKind
@@ -51,192 +41,89 @@ class DiffRow(NamedTuple):
     b: int = -1
 
 
-class RowRun(NamedTuple):
-    """`size` rows of one kind, one after the other: in each next row, `a` and `b` are one more where they are not -1."""
-
-    kind: RowKind
-    file: int
-    hunk: int = -1
-    a: int = -1
-    b: int = -1
-    size: int = 1
-
-    def row(self, place: int) -> DiffRow:
-        """Row number `place` of the run."""
-        a = self.a + place if self.a >= 0 else -1
-        b = self.b + place if self.b >= 0 else -1
-        return DiffRow(self.kind, self.file, self.hunk, a, b)
-
-    def part(self, first: int, last: int) -> RowRun:
-        """Rows `first` up to `last` as a run."""
-        return RowRun(*self.row(first), last - first)
-
-
-class Rows(Sequence[DiffRow]):
-    """Runs as the flat list they represent."""
-
-    def __init__(self, runs: Sequence[RowRun]) -> None:
-        self.runs = runs
-        self.firsts = list(accumulate((run.size for run in runs), initial=0))
-        self._length = self.firsts.pop()
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> DiffRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[DiffRow]: ...
-    def __getitem__(self, index: int | slice) -> DiffRow | list[DiffRow]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(self._length))]
-        if not -self._length <= index < self._length:
-            raise IndexError(index)
-        index %= self._length
-        at = self.run_of(index)
-        return self.runs[at].row(index - self.firsts[at])
-
-    def __iter__(self) -> Iterator[DiffRow]:
-        return (run.row(place) for run in self.runs for place in range(run.size))
-
-    def run_of(self, index: int) -> int:
-        """Which run row `index` is in."""
-        return bisect_right(self.firsts, index) - 1
-
-
-def pair_runs(f: int, h: int, lines: Sequence[DiffLine]) -> list[RowRun]:
+def pair_rows(f: int, h: int, lines: Sequence[DiffLine]) -> Iterator[DiffRow]:
     """Lines side by side: context with itself, and in each change the removed with the added, in order."""
-    runs: list[RowRun] = []
-    add, pair = runs.append, RowKind.PAIR
-    # As `RowRun(…)`, at a third of its price: a long diff has a run or three for every change.
-    new = tuple.__new__
-    at = removed = 0
+    removed: list[int] = []
+    added: list[int] = []
 
-    def change(start: int, added: int) -> None:
-        middle, both = start + removed, min(removed, added)
-        alone = ((start + both, -1, removed - both), (-1, middle + both, added - both))
-        for a, b, size in ((start, middle, both), *alone):
-            if size:
-                add(new(RowRun, (pair, f, h, a, b, size)))
+    def change() -> Iterator[DiffRow]:
+        for a, b in zip_longest(removed, added, fillvalue=-1):
+            yield DiffRow(RowKind.PAIR, f, h, a, b)
+        removed.clear()
+        added.clear()
 
-    for kind, same in groupby(lines, _KIND):
-        count = len(list(same))
-        if removed or kind == "+":
+    for index, line in enumerate(lines):
+        if line.kind == "+":
+            added.append(index)
+            continue
+        if line.kind == " " or added:
             # An addition before a removal, which git never writes, is a change of its own: order within a side is kept.
-            change(at - removed, count if kind == "+" else 0)
-            removed = 0
-        if kind == "-":
-            removed = count
-        elif kind == " ":
-            add(new(RowRun, (pair, f, h, at, at, count)))
-        at += count
-    if removed:
-        change(at - removed, 0)
-    return runs
+            yield from change()
+        if line.kind == "-":
+            removed.append(index)
+        else:
+            yield DiffRow(RowKind.PAIR, f, h, index, index)
+    yield from change()
+
+
+def partners(lines: Sequence[DiffLine]) -> dict[int, int]:
+    """Each line of a hunk that another one replaces or is replaced by, as they stand side by side: both ways."""
+    pairs = [(row.a, row.b) for row in pair_rows(0, 0, lines) if row.a != row.b and min(row.a, row.b) >= 0]
+    return dict(pairs) | {b: a for a, b in pairs}
 
 
 def hidden_above(file: FileDiff, hunk: int) -> int:
     """How many unchanged lines lie between this hunk and the one above it, or the start of the file."""
     this = file.hunks[hunk]
-    if hunk == 0:
-        return max(0, first_line(this.new_start, this.new_count) - 1)
-    above = file.hunks[hunk - 1]
-    return max(
-        0,
-        first_line(this.new_start, this.new_count)
-        - first_line(above.new_start, above.new_count)
-        - above.new_count,
-    )
+    end = 1
+    if hunk:
+        above = file.hunks[hunk - 1]
+        end = _span_start(above.new_start, above.new_count) + above.new_count
+    return max(0, _span_start(this.new_start, this.new_count) - end)
 
 
-def first_line(start: int, count: int) -> int:
+def _span_start(start: int, count: int) -> int:
     """The first line of a span as git writes it; an empty span's start names the line before it."""
     return start if count else start + 1
 
 
-def may_continue(file: FileDiff) -> bool:
-    """Whether unchanged lines may follow the last hunk: git showed all the context it was asked for."""
-    if not file.hunks or file.status in "AD":
-        return False
-    lines = file.hunks[-1].lines
-    tail = lines[-CONTEXT:]
-    return len(tail) == CONTEXT and all(line.kind == " " for line in tail) and not lines[-1].no_newline
-
-
-def build_rows(
-    files: Sequence[FileDiff],
-    placement: Placement,
-    mode: Mode,
-    folded: Collection[int] = (),
-    ended: Collection[int] = (),
-) -> Rows:
-    """Every row of the view, in order.
-
-    `folded` are the files shown as their header alone; `ended` those known to have no lines after their last hunk.
-    """
-    runs = [RowRun(RowKind.BOX, -1, -1, index) for index in placement.top]
+def build_rows(files: Sequence[FileDiff], placement: Placement, mode: Mode) -> list[DiffRow]:
+    """Every row of the view, in order."""
+    rows = [DiffRow(RowKind.BOX, -1, -1, index) for index in placement.top]
     notes: dict[tuple[int, int], dict[int, list[int]]] = {}
     for ref, boxes in placement.lines.items():
         notes.setdefault((ref.file, ref.hunk), {})[ref.line] = boxes
     for f, file in enumerate(files):
-        runs.append(RowRun(RowKind.FILE, f))
-        runs.extend(RowRun(RowKind.BOX, f, -1, index) for index in placement.files.get(f, ()))
-        if f in folded:
-            continue
+        rows.append(DiffRow(RowKind.FILE, f))
+        rows += [DiffRow(RowKind.BOX, f, -1, index) for index in placement.files.get(f, ())]
         if not file.hunks:
-            runs.append(RowRun(RowKind.TEXT, f))
-            continue
+            rows.append(DiffRow(RowKind.TEXT, f))
         for h, hunk in enumerate(file.hunks):
-            runs.append(RowRun(RowKind.HUNK, f, h))
-            runs.extend(RowRun(RowKind.BOX, f, h, index) for index in placement.hunks.get((f, h), ()))
-            lines = _hunk_runs(f, h, hunk, mode)
-            here = notes.get((f, h))
-            runs.extend(lines if here is None else _with_boxes(lines, here))
-        if f not in ended and may_continue(file):
-            runs.append(RowRun(RowKind.GAP, f, len(file.hunks) - 1))
-    return Rows(runs)
-
-
-def _hunk_runs(f: int, h: int, hunk: Hunk, mode: Mode) -> list[RowRun]:
-    if mode == "split":
-        return pair_runs(f, h, hunk.lines)
-    return [RowRun(RowKind.LINE, f, h, 0, -1, len(hunk.lines))] if hunk.lines else []
-
-
-def _with_boxes(lines: Sequence[RowRun], notes: Mapping[int, Sequence[int]]) -> list[RowRun]:
-    """Runs cut after every line that has notes, with the boxes put in."""
-    runs: list[RowRun] = []
-    for run in lines:
-        starts = [start for start in dict.fromkeys((run.a, run.b)) if start >= 0]
-        noted = sorted({line - start for start in starts for line in notes if 0 <= line - start < run.size})
-        done = 0
-        for place in noted:
-            runs.append(run.part(done, place + 1))
-            done = place + 1
-            for start in starts:
-                boxes = notes.get(start + place, ())
-                runs.extend(RowRun(RowKind.BOX, run.file, run.hunk, box) for box in boxes)
-        if done < run.size:
-            runs.append(run.part(done, run.size))
-    return runs
+            rows.append(DiffRow(RowKind.HUNK, f, h))
+            rows += [DiffRow(RowKind.BOX, f, h, index) for index in placement.hunks.get((f, h), ())]
+            here = notes.get((f, h), {})
+            lines: Iterator[DiffRow] = (DiffRow(RowKind.LINE, f, h, a) for a in range(len(hunk.lines)))
+            for row in pair_rows(f, h, hunk.lines) if mode == "split" else lines:
+                rows.append(row)
+                for line in dict.fromkeys((row.a, row.b)) if here else ():
+                    rows += [DiffRow(RowKind.BOX, f, h, index) for index in here.get(line, ())]
+    return rows
 
 
 class Layout:
     """Rows with their heights: screen line ↔ row, and the places that navigation jumps to."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Sequence[DiffRow]) -> None:
         self.rows = rows
-        self.total = 0
-        self.file_rows: list[int] = []
-        self.hunk_rows: list[int] = []
-        self.box_rows: list[int] = []
-        jumps = {RowKind.FILE: self.file_rows, RowKind.HUNK: self.hunk_rows, RowKind.BOX: self.box_rows}
-        for first, run in zip(rows.firsts, rows.runs, strict=True):
-            if (jump := jumps.get(run.kind)) is not None:
-                jump.append(first)
-        # Where runs start on the screen; and rows, once lines wrap and a run no longer says where its rows are.
-        self._run_tops: list[int] = []
-        self._row_tops: list[int] | None = None
+        self.file_rows = [index for index, row in enumerate(rows) if row.kind == RowKind.FILE]
+        self.hunk_rows = [index for index, row in enumerate(rows) if row.kind == RowKind.HUNK]
+        self.box_rows = [index for index, row in enumerate(rows) if row.kind == RowKind.BOX]
+        self._tops = [0]
+
+    @property
+    def total(self) -> int:
+        """Screen lines of all rows."""
+        return self._tops[-1]
 
     def measure(
         self,
@@ -245,113 +132,33 @@ class Layout:
         box_height: Callable[[DiffRow], int],
     ) -> None:
         """Stack the rows. `widths` are the cells for text on the left and right (equal when unified), None: no wrap."""
-        if widths is None:
-            heights = [run.size for run in self.rows.runs]
-            place_of: Callable[[int], int] = self.rows.run_of
-        else:
-            heights = self._wrapped(files, widths)
-            place_of = int
-        opening = self.rows[0].kind if self.rows else None
-        for index in self.file_rows[1:] if opening == RowKind.FILE else self.file_rows:
-            heights[place_of(index)] = 2
+        heights = [1] * len(self.rows) if widths is None else _wrapped(self.rows, files, widths)
+        for index in self.file_rows:
+            heights[index] = 2 if index else 1
         for index in self.box_rows:
-            heights[place_of(index)] = box_height(self.rows[index])
-        tops = list(accumulate(heights, initial=0))
-        self.total = tops.pop()
-        if widths is None:
-            self._run_tops, self._row_tops = tops, None
-        else:
-            self._run_tops, self._row_tops = [], tops
-
-    def _wrapped(self, files: Sequence[FileDiff], widths: tuple[int, int]) -> list[int]:
-        left, right = widths
-        heights: list[int] = []
-        for run in self.rows.runs:
-            if run.kind not in (RowKind.LINE, RowKind.PAIR):
-                heights.append(1)
-                continue
-            lines = files[run.file].hunks[run.hunk].lines
-            # A unified line is measured as the right half of a row, whose width is all there is.
-            sides = [(run.a, right)] if run.kind == RowKind.LINE else [(run.a, left), (run.b, right)]
-            columns = [
-                [rows_needed(line.text, width) for line in lines[start : start + run.size]]
-                for start, width in sides
-                if start >= 0
-            ]
-            heights.extend(columns[0] if len(columns) == 1 else map(max, *columns))
-        return heights
+            heights[index] = box_height(self.rows[index])
+        self._tops = list(accumulate(heights, initial=0))
 
     def at(self, y: int) -> tuple[int, int]:
         """The row on screen line `y` (from 0 at the top of the content), and which of its lines that is."""
-        if self._row_tops is not None:
-            index = bisect_right(self._row_tops, y) - 1
-            return index, y - self._row_tops[index]
-        run = bisect_right(self._run_tops, y) - 1
-        down = y - self._run_tops[run]
-        first = self.rows.firsts[run]
-        return (first, down) if self.rows.runs[run].size == 1 else (first + down, 0)
+        index = bisect_right(self._tops, y) - 1
+        return index, y - self._tops[index]
 
     def top(self, index: int) -> int:
         """The screen line that row `index` starts on; the end of all for an index past the last."""
-        if index >= len(self.rows):
-            return self.total
-        if self._row_tops is not None:
-            return self._row_tops[index]
-        run = self.rows.run_of(index)
-        return self._run_tops[run] + index - self.rows.firsts[run]
+        return self._tops[min(index, len(self.rows))]
 
     def height(self, index: int) -> int:
         """How many screen lines a row takes."""
         return self.top(index + 1) - self.top(index)
 
 
-def with_lines_above(file: FileDiff, hunk: int, lines: Sequence[str]) -> FileDiff:
-    """`file` with unchanged `lines`, in file order, put right above hunk number `hunk`.
-
-    More lines than are hidden there are cut from the top: hunks never overlap.
-    """
-    this = file.hunks[hunk]
-    room = hidden_above(file, hunk)
-    kept = list(lines)[max(0, len(lines) - room) :]
-    old = first_line(this.old_start, this.old_count) - len(kept)
-    new = first_line(this.new_start, this.new_count) - len(kept)
-    more = tuple(DiffLine(" ", text, old + index, new + index) for index, text in enumerate(kept))
-    return _with_hunk(
-        file,
-        hunk,
-        replace(
-            this,
-            old_start=old,
-            new_start=new,
-            old_count=this.old_count + len(kept),
-            new_count=this.new_count + len(kept),
-            lines=more + this.lines,
-        ),
-    )
-
-
-def with_lines_below(file: FileDiff, lines: Sequence[str], *, no_newline: bool = False) -> FileDiff:
-    """`file` with unchanged `lines`, in file order, put below its last hunk.
-
-    `no_newline`: the last of them ends the file without a newline.
-    """
-    last = len(file.hunks) - 1
-    this = file.hunks[last]
-    old = first_line(this.old_start, this.old_count) + this.old_count
-    new = first_line(this.new_start, this.new_count) + this.new_count
-    ends = len(lines) - 1 if no_newline else -1
-    more = tuple(
-        DiffLine(" ", text, old + index, new + index, no_newline=index == ends)
-        for index, text in enumerate(lines)
-    )
-    extended = replace(
-        this,
-        old_count=this.old_count + len(more),
-        new_count=this.new_count + len(more),
-        lines=this.lines + more,
-    )
-    return _with_hunk(file, last, extended)
-
-
-def _with_hunk(file: FileDiff, index: int, hunk: Hunk) -> FileDiff:
-    return replace(file, hunks=(*file.hunks[:index], hunk, *file.hunks[index + 1 :]))
+def _wrapped(rows: Sequence[DiffRow], files: Sequence[FileDiff], widths: tuple[int, int]) -> list[int]:
+    """Heights of the rows whose lines wrap; a unified line is measured as the right half, whose width is all there is."""
+    heights = []
+    for row in rows:
+        sides = [(row.a, widths[0]), (row.b, widths[1])] if row.kind == RowKind.PAIR else []
+        sides += [(row.a, widths[1])] if row.kind == RowKind.LINE else []
+        lines = files[row.file].hunks[row.hunk].lines if sides else ()
+        heights.append(max((rows_needed(lines[a].text, width) for a, width in sides if a >= 0), default=1))
+    return heights

@@ -14,12 +14,13 @@ from textual.strip import Strip
 
 from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, choices
-from navigator.tui.diff.cells import BoxLine, box_lines, display, display_enough, fit, fit_left, window, wrap
+from navigator.tui.diff.cells import BoxLine, box_lines, display, display_enough, fit_left, wrap
 from navigator.tui.diff.highlight import Spans
-from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words, partner
-from navigator.tui.diff.layout import DiffRow, RowKind, hidden_above
+from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words
+from navigator.tui.diff.layout import DiffRow, RowKind, hidden_above, partners
 from navigator.tui.diff.model import Annotation, Mode
 from navigator.tui.theme import DiffPalette
+from navigator.tui.widgets.cells import clip
 
 SIGNS = {" ": " ", "+": "+", "-": "−"}
 """The sign column. The minus is the typographic one, as wide as the plus."""
@@ -48,25 +49,28 @@ class Cursor(Enum):
 
 @dataclass(slots=True)
 class Scene:
-    """What there is to draw. `elsewhere` and `collapsed` are indices of annotations, `folded` of files.
-
-    `notes_in` counts the annotations inside each file, for the header of a folded one. `chosen` are labels of hunks.
-    """
+    """What there is to draw. `elsewhere` and `collapsed` are indices of annotations; `chosen` are labels of hunks."""
 
     files: Sequence[FileDiff]
     annotations: Sequence[Annotation] = ()
     elsewhere: Collection[int] = ()
     collapsed: Collection[int] = ()
-    folded: Collection[int] = ()
-    notes_in: dict[int, int] = field(default_factory=dict)
     chosen: Collection[str] = frozenset()
     _counts: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _partners: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
 
     def counts(self, file: int) -> tuple[int, int]:
         """Lines added and removed in a file, counted once: its header is drawn at every step."""
         if file not in self._counts:
             self._counts[file] = (self.files[file].added, self.files[file].removed)
         return self._counts[file]
+
+    def partner(self, row: DiffRow, index: int) -> int | None:
+        """The line of the row's hunk that line `index` replaces or is replaced by."""
+        key = (row.file, row.hunk)
+        if key not in self._partners:
+            self._partners[key] = partners(self.files[row.file].hunks[row.hunk].lines)
+        return self._partners[key].get(index)
 
     def chosen_in(self, file: int) -> tuple[int, int]:
         """How many of a file's parts are chosen, of how many."""
@@ -75,7 +79,7 @@ class Scene:
 
     def is_chosen(self, row: DiffRow) -> bool:
         """Whether the row belongs to a chosen hunk, or to a file without lines that is chosen."""
-        if not self.chosen or row.file < 0 or row.kind in (RowKind.FILE, RowKind.GAP):
+        if not self.chosen or row.file < 0 or row.kind == RowKind.FILE:
             return False
         labels = choices(self.files[row.file], row.file + 1)
         return labels[max(0, row.hunk)] in self.chosen if row.hunk >= 0 or len(labels) == 1 else False
@@ -96,14 +100,12 @@ class Painter:
         mode: Mode = "unified",
         width: int = 80,
         wrap: bool = False,
-        offset: int = 0,
     ) -> None:
         self.scene = scene
         self.palette = palette
         self.mode = mode
         self.width = max(1, width)
         self.wrap = wrap
-        self.offset = 0 if wrap else offset
         self.digits = _digits(scene.files)
         self.both_numbers = mode == "unified" and width >= NARROW
         self.gutter = self.digits + 4 + (self.digits + 1 if self.both_numbers else 0)
@@ -142,11 +144,8 @@ class Painter:
                 segments = self._file(row, cursor) if sub == height - 1 else []
             case RowKind.HUNK:
                 segments = self._hunk(row, cursor)
-            case RowKind.GAP:
-                segments = self._aside("⋯", "lines below are not shown", cursor)
             case RowKind.TEXT:
-                chosen = f"{CHOSEN}  " if self._in_choice else ""
-                segments = self._aside(" ", chosen + _without_lines(self.scene.files[row.file]), cursor)
+                segments = self._without_lines(row, cursor)
         return Strip(segments).adjust_cell_length(self.width, self.palette.base)
 
     # Headers
@@ -154,7 +153,6 @@ class Painter:
     def _file(self, row: DiffRow, cursor: Cursor) -> list[Segment]:
         file = self.scene.files[row.file]
         style, muted = self.palette.file, self.palette.file_muted
-        folded = row.file in self.scene.folded
         added, removed = self.scene.counts(row.file)
         counts: list[tuple[str, Style]] = []
         if added or removed:
@@ -167,14 +165,11 @@ class Painter:
         marked, of = self.scene.chosen_in(row.file) if self.scene.chosen else (0, 0)
         if marked:
             what = "  ".join(filter(None, (CHOSEN if of == 1 else f"{CHOSEN} {marked} of {of}", what)))
-        notes = self.scene.notes_in.get(row.file, 0)
-        if notes and folded:
-            what = "  ".join(filter(None, (what, f"{notes} note{'s' if notes > 1 else ''}")))
         right = sum(cell_len(text) for text, _ in counts) + len(tail)
         room = self.width - 3 - right - 1
         path = fit_left(display(file.path).strip(), max(room, 8))
-        what = fit(what, room - cell_len(path) - 2)
-        segments = [self._bar(cursor, style), Segment("▸ " if folded else "  ", muted), Segment(path, style)]
+        what = clip(what, room - cell_len(path) - 2)
+        segments = [self._bar(cursor, style), Segment("  ", muted), Segment(path, style)]
         segments.append(Segment(f"  {what}" if what else "", muted))
         used = sum(cell_len(segment.text) for segment in segments)
         segments.append(Segment(" " * max(1, self.width - used - right), style))
@@ -194,8 +189,8 @@ class Painter:
             if self._in_choice
             else f"line {hunk.new_start or hunk.old_start}"
         )
-        label = fit(label, room)
-        section = fit(display(hunk.section).strip(), room - cell_len(label) - cell_len(more) - 4)
+        label = clip(label, room)
+        section = clip(display(hunk.section).strip(), room - cell_len(label) - cell_len(more) - 4)
         segments = [
             self._bar(cursor, base),
             Segment(self._centred("⋯" if hidden else ""), base + _ink(self.palette.faint)),
@@ -210,12 +205,15 @@ class Painter:
             segments.append(Segment(" " * gap + more + " ", base + _ink(self.palette.faint)))
         return self._filled(segments, base)
 
-    def _aside(self, glyph: str, text: str, cursor: Cursor) -> list[Segment]:
+    def _without_lines(self, row: DiffRow, cursor: Cursor) -> list[Segment]:
         base = self._line_style(" ", cursor)
-        ink = base + _ink(self.palette.faint)
-        segments = [self._bar(cursor, base), Segment(self._centred(glyph), ink)]
-        segments.append(Segment(fit(text, self.width - self.gutter), base + _ink(self.palette.muted)))
-        return self._filled(segments, base)
+        binary = self.scene.files[row.file].binary
+        said = "binary file, not shown" if binary else "no line changed"
+        text = clip(f"{CHOSEN}  {said}" if self._in_choice else said, self.width - self.gutter)
+        ink = base + _ink(self.palette.muted)
+        return self._filled(
+            [self._bar(cursor, base), Segment(self._centred(" "), ink), Segment(text, ink)], base
+        )
 
     def _centred(self, glyph: str) -> str:
         """A glyph among the numbers, filling the gutter after the bar."""
@@ -269,38 +267,30 @@ class Painter:
         if self.wrap:
             text, complete = display(line.text), True
         else:
-            text, complete = display_enough(line.text, self.offset + width)
+            text, complete = display_enough(line.text, width)
         faint = base + _ink(self.palette.faint if line.kind == " " else self.palette.muted)
         sign = base + (
             _ink(self.palette.added if line.kind == "+" else self.palette.removed)
             if line.kind != " "
             else base
         )
-        first, last = 0, len(text)
-        continued = False
-        if self.wrap:
-            breaks = (*wrap(text, width), len(text))
-            if sub >= len(breaks) - 1:
-                return [Segment(" " * (len(numbers) + 3 + width), base)]
-            first, last = breaks[sub], breaks[sub + 1]
-            lead, used = 0, cell_len(text[first:last])
-            if used > width:
-                # One character wider than the whole column.
-                first, used = last, 0
-        else:
-            visible = window(text, self.offset, width)
-            first, last, lead, used = visible
-            continued = not complete or last < len(text)
+        breaks = (*wrap(text, width), len(text))
+        if sub >= len(breaks) - 1:
+            return [Segment(" " * (len(numbers) + 3 + width), base)]
+        first, last = breaks[sub], breaks[sub + 1]
+        used = cell_len(text[first:last])
+        if used > width:
+            # One character wider than the whole column.
+            first, used = last, 0
+        continued = not self.wrap and (not complete or last < len(text))
         if sub:
             segments = [Segment(f"{'↳':>{len(numbers)}}   ", faint)]
         else:
             segments = [Segment(f"{numbers} ", faint), Segment(f"{SIGNS[line.kind]} ", sign)]
-        if lead:
-            segments.append(Segment(" " * lead, base))
         segments += _paint(text, first, last, base, self._layers(row, index, text, (first, last), syntax))
         room = width - used
         if line.no_newline and complete and last == len(text) and room > 3:
-            note = fit(f" ⊘ {NO_NEWLINE}", room)
+            note = clip(f" ⊘ {NO_NEWLINE}", room)
             segments.append(Segment(note, base + _ink(self.palette.muted)))
             room -= cell_len(note)
         if room:
@@ -331,7 +321,7 @@ class Painter:
 
     def _changed(self, row: DiffRow, index: int) -> Sequence[tuple[int, int]]:
         lines = self.scene.files[row.file].hunks[row.hunk].lines
-        other = partner(lines, index)
+        other = self.scene.partner(row, index)
         if other is None:
             return ()
         added = lines[index].kind == "+"
@@ -470,9 +460,3 @@ def _what_happened(file: FileDiff) -> str:
     if file.old_mode and file.new_mode and file.old_mode != file.new_mode:
         words.append(f"mode {display(file.old_mode)} → {display(file.new_mode)}")
     return "  ".join(words)
-
-
-def _without_lines(file: FileDiff) -> str:
-    if file.binary:
-        return "binary file, not shown"
-    return "no line changed"

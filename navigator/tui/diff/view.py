@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
+from textual.message import Message
 
 from navigator.model.diff import FileDiff, choices
-from navigator.tui.diff import messages
-from navigator.tui.diff.layout import (
-    DiffRow,
-    RowKind,
-    build_rows,
-    first_line,
-    hidden_above,
-    with_lines_above,
-    with_lines_below,
-)
+from navigator.tui.diff.layout import RowKind, build_rows
 from navigator.tui.diff.model import (
     Annotation,
     FindingNote,
@@ -32,9 +24,6 @@ from navigator.tui.diff.model import (
 from navigator.tui.diff.paint import Scene
 from navigator.tui.diff.walk import DiffWalker, row_of_line
 from navigator.tui.keys.registry import bindings_of
-
-CONTEXT_STEP = 20
-"""Unchanged lines asked for at a time."""
 
 
 class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
@@ -55,28 +44,29 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("diff")
 
-    ContextRequested = messages.ContextRequested
-    ChoiceAsked = messages.ChoiceAsked
+    class ChoiceAsked(Message):
+        """The user wants to choose some hunks, or no longer: `labels` as `navigator.model.diff.choices` gives them.
 
-    def __init__(
-        self,
-        files: Sequence[FileDiff] = (),
-        findings: Sequence[FindingNote] = (),
-        comments: Sequence[LineComment] = (),
-        *,
-        mode: Mode = "unified",
-        wrap: bool = False,
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(mode=mode, wrap=wrap, name=name, id=id, classes=classes)
-        self._files = list(files)
-        self._findings = tuple(findings)
-        self._comments = tuple(comments)
+        Answer with `DiffView.set_chosen`.
+        """
+
+        def __init__(self, labels: tuple[str, ...]) -> None:
+            super().__init__()
+            self.labels = labels
+
+    class ContextAsked(Message):
+        """The user wants to see more unchanged lines around the hunks, or fewer. The cursor is on the hunk of that line."""
+
+        def __init__(self, path: str, line: int | None) -> None:
+            super().__init__()
+            self.path = path
+            self.line = line
+
+    def __init__(self, *, mode: Mode = "unified", wrap: bool = False, id: str | None = None) -> None:
+        super().__init__(mode=mode, wrap=wrap, id=id)
+        self._findings: tuple[FindingNote, ...] = ()
+        self._comments: tuple[LineComment, ...] = ()
         self._collapsed: set[str] = set()
-        self._folded: set[str] = set()
-        self._ended: set[str] = set()
         self._chosen: frozenset[str] = frozenset()
 
     # What is shown
@@ -91,12 +81,9 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._files = list(files)
         self._findings = tuple(findings)
         self._comments = tuple(comments)
-        for state in (self._collapsed, self._folded, self._ended):
-            state.clear()
+        self._collapsed.clear()
         self._chosen = frozenset()
         self._syntax.clear()
-        self._widest = None
-        self._offset = 0
         self._cursor = 0
         self._side = "new"
         if self._painter is None:
@@ -106,62 +93,18 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
 
     def set_findings(self, findings: Sequence[FindingNote]) -> None:
         """Other findings on the same diff; the cursor stays where it is."""
-
-        def change() -> None:
-            self._findings = tuple(findings)
-
-        self._keeping_place(change)
+        self._findings = tuple(findings)
+        self._keep_place()
 
     def set_comments(self, comments: Sequence[LineComment]) -> None:
         """Other comments on the same diff; the cursor stays where it is."""
-
-        def change() -> None:
-            self._comments = tuple(comments)
-
-        self._keeping_place(change)
-
-    def insert_context(
-        self,
-        path: str,
-        hunk: str,
-        lines: Sequence[str],
-        where: messages.Where = "above",
-        *,
-        ended: bool = False,
-        no_newline: bool = False,
-    ) -> bool:
-        """Answer `ContextRequested`: put unchanged `lines` above `hunk`, or below the last hunk of the file.
-
-        `ended`: the file has no more lines below; `no_newline`: and it ends without one. Returns False, and changes
-        nothing, when the diff has no such hunk.
-        """
-        index = find_file(self._files, path)
-        labels = [] if index is None else [candidate.label for candidate in self._files[index].hunks]
-        if index is None or hunk not in labels:
-            return False
-        file = self._files[index]
-        if where == "above":
-            changed = with_lines_above(file, labels.index(hunk), lines)
-        else:
-            changed = with_lines_below(file, lines, no_newline=no_newline)
-
-        def change() -> None:
-            self._files[index] = changed
-            if ended:
-                self._ended.add(file.path)
-            self._syntax.clear()
-            self._widest = None
-
-        self._keeping_place(change)
-        return True
+        self._comments = tuple(comments)
+        self._keep_place()
 
     def set_expanded(self, key: str, expanded: bool) -> None:
         """Open or close one finding or comment."""
-
-        def change() -> None:
-            (self._collapsed.discard if expanded else self._collapsed.add)(key)
-
-        self._keeping_place(change)
+        (self._collapsed.discard if expanded else self._collapsed.add)(key)
+        self._keep_place()
 
     def set_chosen(self, labels: Collection[str]) -> None:
         """Mark these hunks as chosen, and no others."""
@@ -177,7 +120,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
 
     @property
     def files(self) -> Sequence[FileDiff]:
-        """The diff as it is shown, with the context that was added."""
+        """The diff as it is shown."""
         return tuple(self._files)
 
     @property
@@ -202,23 +145,15 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         files = list(self._files)
         annotations = self.annotations
         placement = place(files, annotations)
-        folded = {index for index, file in enumerate(files) if file.path in self._folded}
-        ended = {index for index, file in enumerate(files) if file.path in self._ended}
-        notes_in: dict[int, int] = {}
-        for where, boxes in (*placement.lines.items(), *placement.hunks.items()):
-            notes_in[where[0]] = notes_in.get(where[0], 0) + len(boxes)
         collapsed = {
             index for index, annotation in enumerate(annotations) if annotation.key in self._collapsed
         }
-        scene = Scene(
-            files, annotations, placement.elsewhere, collapsed, folded, notes_in, chosen=self._chosen
-        )
-        self._set_scene(scene, build_rows(files, placement, self.mode, folded, ended))
+        scene = Scene(files, annotations, placement.elsewhere, collapsed, chosen=self._chosen)
+        self._set_scene(scene, build_rows(files, placement, self.mode))
 
-    def _keeping_place(self, change: Callable[[], None]) -> None:
-        """Make a change and new rows; what was on the screen stays where it was, and the cursor on what it was on."""
+    def _keep_place(self) -> None:
+        """Make new rows; what was on the screen stays where it was, and the cursor on what it was on."""
         if self._painter is None:
-            change()
             return
         cursor = self._mark(self._cursor)
         seen = self._on_screen(self._cursor)
@@ -226,7 +161,6 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         held = self._cursor if seen or not self._layout.total else self._layout.at(round(self.scroll_y))[0]
         hold = self._mark(held)
         down = self._layout.top(held) - round(self.scroll_y)
-        change()
         self._rebuild()
         self._cursor = self._find(cursor)
         self._scroll_now(self._layout.top(self._find(hold)) - down)
@@ -244,21 +178,18 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._reveal()
 
     def watch_mode(self) -> None:
-        self._keeping_place(lambda: None)
+        self._keep_place()
 
     def watch_wrap(self) -> None:
-        self._offset = 0
-        self._keeping_place(lambda: None)
+        self._keep_place()
 
     # Going to a place
 
     def move_to(self, path: str, side: Side = "new", line: int | None = None) -> bool:
-        """Put the cursor on a line, or on a file's header; False when the diff does not show it. Unfolds the file."""
+        """Put the cursor on a line, or on a file's header; False when the diff does not show it."""
         index = find_file(self._files, path)
         if index is None:
             return False
-        if self._files[index].path in self._folded:
-            self._fold(self._files[index].path, False)
         if line is None:
             self._move(self._layout.file_rows[index])
             return True
@@ -283,36 +214,25 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
     def action_toggle_findings(self) -> None:
         """Close every finding and comment, or open them all when they are closed."""
         keys = {annotation.key for annotation in self.annotations}
-        opened = keys - self._collapsed
-
-        def change() -> None:
-            self._collapsed = keys if opened else set()
-
-        self._keeping_place(change)
+        self._collapsed = keys if keys - self._collapsed else set()
+        self._keep_place()
 
     def action_activate(self) -> None:
-        """Open or close the finding or file under the cursor; on hidden lines, ask for them."""
+        """Open or close the finding under the cursor; on a hunk's header, ask for more context."""
         row = self._row
         if row is None:
             return
         match row.kind:
             case RowKind.BOX:
                 self._toggle(self.current_key)
-            case RowKind.FILE:
-                path = self._files[row.file].path
-                self._fold(path, path not in self._folded)
-            case RowKind.HUNK | RowKind.GAP:
-                self._ask_for_context(row)
+            case RowKind.HUNK:
+                file = self._files[row.file]
+                lines = (line.new for line in file.hunks[row.hunk].lines if line.new is not None)
+                self.post_message(self.ContextAsked(file.path, next(lines, None)))
             case RowKind.LINE | RowKind.PAIR:
                 following = self._cursor + 1
                 if following < len(self._layout.rows) and self._layout.rows[following].kind == RowKind.BOX:
                     self._toggle(self._scene.annotations[self._layout.rows[following].a].key)
-
-    def action_expand_context(self) -> None:
-        """Ask for the hidden lines above the hunk under the cursor, or below the last one."""
-        row = self._row
-        if row is not None and row.hunk >= 0:
-            self._ask_for_context(row)
 
     def action_select(self) -> None:
         """Ask to choose the hunk under the cursor, or every hunk of the file whose header it is on; or no longer."""
@@ -324,24 +244,6 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
 
     def _toggle(self, key: str) -> None:
         self.set_expanded(key, key in self._collapsed)
-
-    def _fold(self, path: str, folded: bool) -> None:
-        def change() -> None:
-            (self._folded.add if folded else self._folded.discard)(path)
-
-        self._keeping_place(change)
-
-    def _ask_for_context(self, row: DiffRow) -> None:
-        file = self._files[row.file]
-        hunk = file.hunks[row.hunk]
-        first = first_line(hunk.new_start, hunk.new_count)
-        if row.kind == RowKind.GAP:
-            below = first + hunk.new_count
-            self.post_message(self.ContextRequested(file.path, hunk.label, "below", below, CONTEXT_STEP))
-            return
-        count = min(CONTEXT_STEP, hidden_above(file, row.hunk))
-        if count:
-            self.post_message(self.ContextRequested(file.path, hunk.label, "above", first - count, count))
 
     # The mouse
 

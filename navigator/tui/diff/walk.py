@@ -6,15 +6,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from textual import events
-
 from navigator.model.diff import FileDiff
 from navigator.tui.diff.canvas import DiffCanvas
 from navigator.tui.diff.layout import DiffRow, Layout, RowKind
-from navigator.tui.diff.model import Anchor, Annotation, LineRef, Mode, Side, find_file, find_line
-
-PAN_STEP = 8
-"""Cells a step sideways."""
+from navigator.tui.diff.model import Anchor, Annotation, LineRef, Side, find_file, find_line
 
 MARGIN = 2
 """Screen lines kept between the cursor and the edge; the first line may be a file's header that stays."""
@@ -23,17 +18,7 @@ MARGIN = 2
 class DiffWalker(DiffCanvas, inherit_bindings=False):
     """A canvas with a cursor. The actions here are the vocabulary that keys, the palette and the help are made of."""
 
-    def __init__(
-        self,
-        *,
-        mode: Mode,
-        wrap: bool,
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(mode=mode, wrap=wrap, name=name, id=id, classes=classes)
-        self._side: Side = "new"
+    _side: Side = "new"
 
     @property
     def _row(self) -> DiffRow | None:
@@ -202,28 +187,10 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         """To the finding or comment before."""
         self._jump(self._layout.box_rows, -1)
 
-    def action_pan_left(self) -> None:
-        """Code to the left."""
-        self._pan(-PAN_STEP)
-
-    def action_pan_right(self) -> None:
-        """Code to the right."""
-        self._pan(PAN_STEP)
-
     def action_next_pane(self) -> None:
         """Side by side: point at the old or the new line of the row."""
         self._side = "old" if self._side == "new" else "new"
         self._refresh_row(self._cursor)
-
-    def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
-        """The wheel sideways."""
-        event.stop()
-        self.action_pan_left()
-
-    def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
-        """The wheel sideways."""
-        event.stop()
-        self.action_pan_right()
 
 
 # From rows to places in the diff and back: what the cursor is on, and where that moved when the rows changed.
@@ -289,12 +256,6 @@ def row_of_mark(
     file = find_file(files, anchor.path) if anchor.path else None
     if file is None:
         return 0 if layout.rows else None
-    if mark.kind == RowKind.GAP:
-        gap = next(
-            (i for i, row in enumerate(layout.rows) if row.kind == RowKind.GAP and row.file == file), None
-        )
-        if gap is not None:
-            return gap
     for index in layout.hunk_rows:
         row = layout.rows[index]
         if row.file == file and files[file].hunks[row.hunk].label == anchor.hunk:
@@ -308,18 +269,14 @@ def row_of_key(layout: Layout, annotations: Sequence[Annotation], key: str) -> i
 
 
 def row_of_line(layout: Layout, ref: LineRef) -> int | None:
-    """The row that shows a diff line; None when its file is folded."""
+    """The row that shows a diff line."""
     at = bisect_left(layout.hunk_rows, ref[:2], key=lambda index: layout.rows[index][1:3])
     if at == len(layout.hunk_rows):
         return None
-    rows = layout.rows
-    for place in range(rows.run_of(layout.hunk_rows[at]), len(rows.runs)):
-        run = rows.runs[place]
-        if run[1:3] != ref[:2]:
+    for index in range(layout.hunk_rows[at] + 1, len(layout.rows)):
+        row = layout.rows[index]
+        if row[1:3] != ref[:2]:
             return None
-        if run.kind not in (RowKind.LINE, RowKind.PAIR):
-            continue
-        for start in (run.a, run.b):
-            if 0 <= start <= ref.line < start + run.size:
-                return rows.firsts[place] + ref.line - start
+        if row.kind in (RowKind.LINE, RowKind.PAIR) and ref.line in (row.a, row.b):
+            return index
     return None

@@ -1,4 +1,4 @@
-"""The fleet as lines: what is loaded, servers, swaps, a forecast; the history of swaps; the log."""
+"""The fleet as lines: what is loaded, servers, swaps; the log."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from navigator.figures.swaps import swap_stats, usual_swap
 from navigator.model.models import Swap
 from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
-from navigator.schedule.forecast import best_batch, between, break_even, forecast
 from navigator.sheet.statistics.cost import swap_table
-from navigator.tui.answers.markdown import wrapped
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
 from navigator.tui.data.meter import meanwhile, swap_bar
-from navigator.tui.statistics.draw import named_parts, table_lines
+from navigator.tui.statistics.draw import table_lines
 from navigator.tui.widgets.cells import (
     Piece,
     bar,
@@ -29,7 +27,6 @@ from navigator.tui.widgets.cells import (
     justified,
     length,
     right,
-    thousands,
 )
 from navigator.tui.widgets.page import Line
 from navigator.tui.widgets.strip import StripFacts
@@ -45,8 +42,6 @@ _STATES = {
     "unsure": ("? state unknown", "bad"),
     "unusable": ("✗ not usable", "bad"),
 }
-_SWAPS = 10
-"""Swaps that are listed."""
 _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
 
 
@@ -61,12 +56,11 @@ class FleetView:
 
 
 def overview(view: FleetView, width: int) -> list[Line]:
-    """Now, servers, swaps, forecast."""
+    """Now, servers, swaps."""
     return [
         *now_lines(view, width),
         *server_lines(view, width),
         *_swaps(view.snapshot.swaps, width),
-        *_forecast(view, width),
     ]
 
 
@@ -150,8 +144,8 @@ def _swap_lines(
 ) -> list[Line]:
     now = time.monotonic()
     shown = swap_bar(swap, snapshot.swaps, now)
-    origin = facts.name(shown.origin) if shown.origin else "nothing"
-    head: list[Piece] = [("SWAPPING ", "strong"), (f"{origin} → {facts.name(shown.to)}", "strong")]
+    origin = facts.name(swap.origin) if swap.origin else "nothing"
+    head: list[Piece] = [("SWAPPING ", "strong"), (f"{origin} → {facts.name(swap.to)}", "strong")]
     end: list[Piece] = [
         (bar(shown.share, 24), "accent"),
         (f"  {shown.seconds:.0f} s of ~{shown.expected:.0f} s, {shown.source}", ""),
@@ -239,95 +233,11 @@ def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
     return table_lines(swap_table(swap_stats(swaps)), width, period=f"the newest {len(swaps)}")
 
 
-def _forecast(view: FleetView, width: int) -> list[Line]:
-    figures = view.snapshot.figured.figures
-    made = forecast(view.facts.target, figures)
-    rehearsed = view.snapshot.rehearsal
-    origin = {
-        "measured": "scaled figures of the rehearsal"
-        if rehearsed
-        else "measured here; published figures where nothing was measured",
-        "published": "published figures for one 96 GB GPU; nothing measured here yet",
-    }.get(figures.source, figures.source)
-    rows = [
-        ("writing", duration(made.write_seconds)),
-        ("swaps, both ways", duration(made.swap_seconds) if made.swap_seconds else "none"),
-        ("review", duration(made.review_seconds)),
-        (f"revisions, at {figures.revise_rate:.0%}", duration(made.revision_seconds)),
-        ("total", duration(made.total_seconds)),
-        *([("swap cost per proposal", f"{made.swap_each:.1f} s")] if made.swap_each else []),
-        ("overall", f"{made.tokens_per_second:.0f} tok/s"),
-        ("best batch", f"{best_batch(figures) or 'any'}"),
-    ]
-    ends = {
-        "total": between(figures, lambda given: duration(forecast(made.batch, given).total_seconds)),
-        "best batch": between(figures, lambda given: f"{best_batch(given) or 'any'}"),
-    }
-    head: list[Piece] = [
-        ("FORECAST", "title"),
-        (f"   a batch of {made.batch}", ""),
-        (f"   {origin}", "muted"),
-    ]
-    lines: list[Line] = [[], *wrapped(head, width), []]
-    for name, value in rows:
-        low, high = ends.get(name) or ("", "")
-        interval = f"   {low} to {high}" if low != high else ""
-        lines.append([(fit(name, 26), "muted"), (right(value, 12), ""), (interval, "muted")])
-    if figures.revise_n:
-        rates = f"revise rate of {figures.revise_low:.0%} to {figures.revise_high:.0%}, its 95% interval"
-        lines.append([(clip(f"from … to …: at a {rates}", width), "faint")])
-    earned = break_even(figures).tokens
-    if earned is not None and not rehearsed:
-        text = (
-            f"The swaps pay after {thousands(earned)} tokens of proposals, compared with a single model at"
-            f" {figures.single_speed:.0f} tok/s without a reviewer."
-        )
-        lines += [[], *wrapped([(text, "muted")], width)]
-    return lines
-
-
-def history_lines(swaps: Sequence[Swap], width: int) -> list[Line]:
-    """The newest swaps, each with its phases."""
-    lines: list[Line] = [
-        [("HISTORY", "title"), (f"   {plural(len(swaps), 'swap')}, newest first" if swaps else "", "muted")],
-        [],
-    ]
-    if not swaps:
-        return [*lines, [("No swaps yet.", "muted")]]
-    for swap in swaps[:_SWAPS]:
-        origin = swap.from_role.value if swap.from_role else "nothing"
-        done, outside = swap.outcome == "done", swap.made_by == "outside"
-        head: list[Piece] = [
-            (swap.started[5:16].replace("T", " ") + "  ", "muted"),
-            (fit(f"{origin} → {swap.to_role.value}", 23), ""),
-            (right(f"{swap.seconds:.1f} s", 9), "strong") if not outside else (right("–", 9), "faint"),
-        ]
-        if outside:
-            head.append(("  externally", "muted"))
-        if not done:
-            words = ": ".join(filter(None, (swap.outcome, swap.failure)))
-            head.append((f"  {clip(words.replace('_', ' '), 28)}", "bad"))
-        if swap.weight_bytes:
-            head.append((f"  {100 * min(1.0, swap.warm_bytes / swap.weight_bytes):.0f}% warm", "muted"))
-        phases = named_parts([(phase.name, phase.seconds) for phase in swap.phases], width)
-        if width >= 110:
-            lines.append(cropped([*head, ("   ", ""), *phases], width))
-        else:
-            lines += [cropped(head, width), cropped([("  ", ""), *phases], width)]
-        if swap.reason:
-            lines.append([("  ", ""), (clip(swap.reason, width - 2), "bad" if not done else "muted")])
-    return lines
-
-
-def log_lines(lines: Sequence[str], width: int, name: str = "conductor") -> list[Line]:
-    """A log: the conductor's without date and place, warnings and errors marked by word and colour."""
+def log_lines(lines: Sequence[str], width: int) -> list[Line]:
+    """The conductor's log without date and place, warnings and errors marked by word and colour."""
+    made: list[Line] = [[("LOG", "title"), ("   of the conductor", "muted")], []]
     if not lines:
-        return [
-            [("LOG", "title"), (f"   {name}", "muted")],
-            [],
-            [("Empty.", "muted")],
-        ]
-    made: list[Line] = [[("LOG", "title"), (clip(f"   {name}, its end", width), "muted")], []]
+        return [*made, [("Empty.", "muted")]]
     for line in lines:
         words = line.split(" ", 4)
         if len(words) == 5 and words[2].isupper():

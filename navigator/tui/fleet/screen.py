@@ -1,12 +1,9 @@
-"""Fleet: what is resident, how the servers are, what swaps cost, what a batch will cost, the conductor's log."""
+"""Fleet: what is resident, how the servers are, what swaps cost, the conductor's log."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from textual import work
@@ -14,16 +11,12 @@ from textual.app import ComposeResult
 
 from navigator.actions.conducting import Conduct, ConductArgs
 from navigator.client.status import ServerLook
-from navigator.config.paths import StatePaths
-from navigator.config.settings import Settings
-from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
-from navigator.swap import look_at_servers, strategy_class
-from navigator.swap.machine import servers_machine
+from navigator.swap import look_at_servers
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.fleet.panes import FleetView, history_lines, log_lines, overview, swap_price
+from navigator.tui.fleet.panes import FleetView, log_lines, overview, swap_price
 from navigator.tui.keys.registry import Action
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.page import Line, Page
@@ -49,10 +42,7 @@ class FleetScreen(NavScreen):
         self._snapshot = DeckSnapshot()
         self._live = LiveStatus()
         self._looks: tuple[ServerLook, ...] | None = None
-        self._sources: tuple[LogSource, ...] = ()
-        self._source = 0
-        self._logs: dict[int, list[str]] = {}
-        self._reading = set[int]()
+        self._log: list[str] = []
 
     def compose_body(self) -> ComposeResult:
         """One page."""
@@ -60,7 +50,6 @@ class FleetScreen(NavScreen):
 
     def on_mount(self) -> None:
         """Begin to look around."""
-        self._sources = log_sources(self.app.settings, self.app.paths)
         self.set_interval(_ASK, self._ask_if_shown)
         self.set_interval(_READ, self._read_if_shown)
 
@@ -99,13 +88,10 @@ class FleetScreen(NavScreen):
 
     def _lines(self, width: int) -> list[Line]:
         """Servers and swaps, and the end of a log."""
-        name = self._sources[self._source].name if self._sources else "conductor"
         return [
             *overview(FleetView(self._snapshot, self._live, self.app.strip_facts, self._looks), width),
             [],
-            *history_lines(self._snapshot.swaps, width),
-            [],
-            *log_lines(self._logs.get(self._source, []), width, name),
+            *log_lines(self._log, width),
         ]
 
     def _ask_if_shown(self) -> None:
@@ -117,29 +103,14 @@ class FleetScreen(NavScreen):
         self._redraw()
 
     def _read_if_shown(self) -> None:
-        number = self._source
-        if self.is_current and self._sources and number not in self._reading:
-            self._reading.add(number)
-            begin(self, partial(self._read, number), group="log")
+        if self.is_current:
+            begin(self, self._read, group="log")
 
-    async def _read(self, number: int) -> None:
-        # Never cut short by the next: a source says a change once, and its thread would have read it for nobody.
-        try:
-            lines = await asyncio.to_thread(self._sources[number].read)
-        finally:
-            self._reading.remove(number)
-        if lines is not None:
-            self._logs[number] = lines
+    async def _read(self) -> None:
+        lines = await asyncio.to_thread(log_end, self.app.paths.log)
+        if lines != self._log:
+            self._log = lines
             self._redraw()
-
-    def action_next(self) -> None:
-        """To the log at the page's end; there, to the next one."""
-        page = self.query_one(Page)
-        if page.scroll_offset.y >= page.max_scroll_y and self._sources:
-            self._source = (self._source + 1) % len(self._sources)
-            self._redraw()
-            self._read_if_shown()
-        page.action_last()
 
     @work
     async def action_swap(self) -> None:
@@ -165,102 +136,19 @@ class FleetScreen(NavScreen):
         await perform(self.app, Conduct(), ConductArgs(do="stop"), ask=False)
 
 
-# Where logs are read from: the conductor's, and each model server's where it is known.
-
 TAIL_BYTES = 64 * 1024
-_LINES = 200
-_SECONDS = 5.0
-
-Read = Callable[[], list[str] | None]
-"""The last lines, oldest first; None when nothing changed. Blocks: called in a thread."""
+"""Bytes of the log that are shown, from its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogSource:
-    """One log. `name` is for the heading."""
-
-    name: str
-    read: Read
-
-
-def log_sources(settings: Settings, paths: StatePaths) -> tuple[LogSource, ...]:
-    """The conductor's log first; then the rehearsal's processes or systemd's units. Other servers keep theirs elsewhere."""
-    found = [LogSource("conductor", LogTail(paths.log).read)]
-    strategy = settings.swap.strategy
-    for log in strategy_class(strategy).logs(settings, paths) if strategy else ():
-        if log.path is not None:
-            name, read = log.path.name, LogTail(log.path).read
-        else:
-            name, read = log.unit, UnitJournal(settings, log.scope, log.unit).read
-            name += f" on {log.host}" if log.host else ""
-        found.append(LogSource(f"the {log.role.value}'s server, {name}", read))
-    return tuple(found)
-
-
-class UnitJournal:
-    """The end of a unit's journal, on the servers' machine.
-
-    Args:
-        settings: which machine that is.
-        scope: "user" or "system".
-        unit: its name.
-    """
-
-    def __init__(self, settings: Settings, scope: str, unit: str) -> None:
-        self._settings = settings
-        self._words = ["--user" if scope == "user" else "--system", "--unit", unit]
-        self._seen: list[str] | None = None
-
-    def read(self) -> list[str] | None:
-        """The last lines; None when they are those of the call before."""
-        lines = self._ask()
-        if lines == self._seen:
-            return None
-        self._seen = lines
-        return lines
-
-    def _ask(self) -> list[str]:
-        words = ["journalctl", *self._words, "--lines", str(_LINES), "--no-pager", "--quiet"]
-        try:
-            with servers_machine(self._settings) as machine:
-                done = machine.run([*words, "--output", "short-iso"], _SECONDS)
-        except NavigatorError as error:
-            return [str(error)]
-        if done is None:
-            return [
-                "journalctl did not answer or is not installed; the unit file says where its output goes."
-            ]
-        said = done.out or done.err
-        return said.decode("utf-8", "replace").splitlines()[-_LINES:]
-
-
-class LogTail:
-    """Reads the end of a file again when it has changed. Blocks: call it in a thread."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._seen: tuple[int, int] | None = None
-
-    def read(self) -> list[str] | None:
-        """The last lines, oldest first; None when nothing changed since the last call."""
-        try:
-            with self._path.open("rb") as stream:
-                status = os.fstat(stream.fileno())
-                seen = (status.st_size, status.st_mtime_ns)
-                if seen == self._seen:
-                    return None
-                stream.seek(max(0, status.st_size - TAIL_BYTES))
-                data = stream.read(TAIL_BYTES)
-        except FileNotFoundError:
-            seen, data = (0, 0), b""
-            if seen == self._seen:
-                return None
-        except OSError as error:
-            seen, data = (0, -1), f"The log cannot be read: {error.strerror}.".encode()
-            if seen == self._seen:
-                return None
-        self._seen = seen
-        lines = data.decode("utf-8", "replace").split("\n")
-        if len(data) == TAIL_BYTES:
-            lines = lines[1:]  # the first one is cut
-        return [line for line in lines if line]
+def log_end(path: Path) -> list[str]:
+    """The last lines of a log, oldest first; none where there is no file. Blocks: call it in a thread."""
+    try:
+        with path.open("rb") as stream:
+            first = max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES)
+            stream.seek(first)
+            lines = stream.read(TAIL_BYTES).decode("utf-8", "replace").split("\n")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        return [f"The log cannot be read: {error.strerror}."]
+    return [line for line in (lines[1:] if first else lines) if line]  # the first one is cut

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual.binding import Binding
 from textual.events import Key
 
 from navigator.model.json_text import read_toml
@@ -26,7 +25,6 @@ from navigator.tui.keys.registry import ACTIONS, Action, clashes, key_name, show
 
 if TYPE_CHECKING:
     from textual.app import App
-    from textual.dom import DOMNode
     from textual.message_pump import MessagePump
     from textual.worker import Worker
 
@@ -223,39 +221,3 @@ class KeyGate:
             await asyncio.wait_for(done.wait(), _ROUND)
         except TimeoutError:
             return  # it is going away, or busy for long: `LONGEST` bounds the whole
-
-
-async def act_on_own_key(app: App[None], keys: Mapping[str, tuple[str, ...]], key: Key) -> bool:
-    """Run the action that the user moved to a key, before a text field's editing keys.
-
-    Textual gives a key to the focused field first, so an action moved to `ctrl+e` would only move the field's cursor. It
-    also forgets a moved key where the action's old key is a character that the field takes.
-
-    Args:
-        keys: the user's own keys by action id.
-
-    Returns:
-        Whether something was done; characters for a text field stay with the field.
-    """
-    meant = [name for name, own in keys.items() if key.key in own or set(key.aliases) & set(own)]
-    focused = app.focused
-    if not meant or (focused is not None and focused.check_consume_key(key.key, key.character)):
-        return False
-    for node in (focused or app.screen).ancestors_with_self:
-        carried = _carried(node)
-        for name in meant:
-            if name in carried and await app.run_action(ACTIONS[name].name, node):
-                return True
-        if node.is_modal:
-            return False
-    return False
-
-
-def _carried(node: DOMNode) -> set[str]:
-    """The ids of the actions that a node has keys for."""
-    return {
-        binding.id
-        for kind in type(node).__mro__
-        for binding in vars(kind).get("BINDINGS", ())
-        if isinstance(binding, Binding) and binding.id
-    }

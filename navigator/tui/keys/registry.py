@@ -78,6 +78,10 @@ SCOPES: dict[str, tuple[str, ...]] = {scope: tuple(groups) for scope, groups in 
 """Which groups answer on which screen, the nearest first. A key means one thing within a scope."""
 
 
+TERMS: dict[str, tuple[str, ...]] = {scope: tuple(terms) for scope, terms in _TABLE["terms"].items()}
+"""Terms of the glossary by screen, in the order in which the help shows them."""
+
+
 def in_group(group: str) -> tuple[Action, ...]:
     """The actions of one group, in order."""
     return tuple(action for action in ACTIONS.values() if action.group == group)
@@ -86,11 +90,6 @@ def in_group(group: str) -> tuple[Action, ...]:
 def in_scope(screen: str) -> tuple[Action, ...]:
     """The actions that answer on one screen, the nearest group first."""
     return tuple(action for group in SCOPES[screen] for action in in_group(group))
-
-
-def title_of(group: str) -> str:
-    """A group's heading."""
-    return TITLES[group]
 
 
 def clashes(keys: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str, str]]:
@@ -166,15 +165,18 @@ def _character(name: str) -> str:
 # Textual bindings, made from the action registry.
 
 
-def bindings_of(*groups: str) -> list[BindingType]:
-    """The bindings of some groups. Their ids are the actions' ids, so that a keymap can move them."""
+def bindings_of(*groups: str, priority: bool = False) -> list[BindingType]:
+    """The bindings of some groups. Their ids are the actions' ids, so that a keymap can move them.
+
+    Args:
+        priority: they come before those of a focused field.
+    """
     return [
         Binding(
             ",".join(key_name(key) for key in action.keys),
             action.name,
             action.label,
-            show=action.footer,
-            tooltip=action.help,
+            priority=priority,
             id=action.id,
         )
         for group in groups

@@ -23,17 +23,16 @@ from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Facts, Kind, facts_of, left_out
 from navigator.store.reads.reader import Reader
+from navigator.tui.answers.markdown import wrapped
 from navigator.tui.keys.registry import bindings_of
 from navigator.tui.messages import DecideAll
 from navigator.tui.verbs import perform, send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
-from navigator.tui.widgets.page import PieceLines
+from navigator.tui.widgets.page import Line, Page, PieceLines
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
 
 NOT_SEEN = "not seen"
-_OUTCOME_FROM = 26
-"""The cell at which the outcome for a proposal begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +58,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class BatchLine:
-    """A line of the list: a heading where `candidate` is None, or more text `under` the line before."""
+    """A line of the list: a heading where `candidate` is None."""
 
     key: str
     text: str = ""
     end: str = ""
     candidate: Candidate | None = None
-    outcome: str = ""
-    level: Level = "information"
-    under: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +99,7 @@ class BatchDialog(Dialog):
         with Vertical():
             yield PieceLines(id="question")
             yield RowList[BatchLine](lambda row: row.key, _draw, id="rows")
+            yield Page(self._results, id="results")
             yield PieceLines(id="notes")
             yield PieceLines(id="answer")
 
@@ -156,8 +153,15 @@ class BatchDialog(Dialog):
         self.query_one("#question", PieceLines).show(self._question)
         self.query_one("#notes", PieceLines).show(self._notes)
         self.query_one("#answer", PieceLines).show(self._answer)
-        rows = self._result_rows() if self._stage in ("working", "done") else self._rows()
-        listed = self.query_one("#rows", RowList)
+        deciding = self._stage in ("working", "done")
+        self.set_class(deciding, "-deciding")
+        if deciding:
+            results = self.query_one(Page)
+            results.redraw()
+            results.focus()
+            results.styles.height = self._height(len(results.lines))
+            return
+        rows, listed = self._rows(), self.query_one(RowList)
         listed.set_rows(rows)
         listed.styles.height = self._height(len(rows))
 
@@ -206,23 +210,18 @@ class BatchDialog(Dialog):
             rows += [BatchLine(candidate.id, candidate=candidate) for candidate in self.left_out]
         return rows
 
-    def _result_rows(self) -> list[BatchLine]:
-        rows: list[BatchLine] = []
-        for candidate in self._facts.candidates:
-            told = self._outcomes.get(candidate.id)
-            if told is None:
-                if self._stage == "working" and not candidate.left_out:
-                    rows.append(BatchLine(candidate.id, candidate=candidate))
-                continue
-            first, *more = self._wrapped(told.text)
-            rows.append(BatchLine(candidate.id, candidate=candidate, outcome=first, level=told.level))
-            rows += [BatchLine(f"{candidate.id}/{n}", text=text, under=True) for n, text in enumerate(more)]
-        return rows
-
-    def _wrapped(self, words: str) -> list[str]:
-        """An outcome in as many lines as the dialog's width asks for."""
-        room = min(96, int(self.size.width * 0.96)) - 5 - _OUTCOME_FROM - 2
-        return textwrap.wrap(safe_line(words), max(20, room)) or [""]
+    def _results(self, width: int) -> list[Line]:
+        """What became of each, so far."""
+        lines: list[Line] = []
+        for one in self._facts.candidates:
+            if told := self._outcomes.get(one.id):
+                head = [
+                    (fit(one.id, 6), "accent"),
+                    (fit(clip(one.project, 16), 18), "muted"),
+                    _OUTCOMES[told.level],
+                ]
+                lines += wrapped([(safe_line(told.text), "")], width, head, " " * length(head))
+        return lines
 
     def _notes(self, width: int) -> list[list[Piece]]:
         if self._stage == "done":
@@ -359,20 +358,9 @@ _OUTCOMES: dict[Level, Piece] = {
 
 def _draw(row: BatchLine, width: int) -> list[Piece]:
     candidate = row.candidate
-    if row.under:
-        return [(" " * _OUTCOME_FROM, ""), (clip(row.text, width - _OUTCOME_FROM), "")]
     if candidate is None:
         return justified([(row.text, "heading")], [(row.end, "muted")], width)
     head: list[Piece] = [(fit(candidate.id, 6), "accent" if not candidate.left_out else "muted")]
-    if row.outcome:
-        sign = _OUTCOMES[row.level]
-        name = clip(candidate.project, 16)
-        return [
-            *head,
-            (fit(name, 18), "muted"),
-            sign,
-            (fit(row.outcome, max(0, width - length(head) - 20)), ""),
-        ]
     figures = f"+{candidate.added} −{candidate.removed}"
     if candidate.left_out:
         about = [

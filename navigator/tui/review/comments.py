@@ -15,7 +15,7 @@ from navigator.model.models import Project
 from navigator.model.states import ProposalState
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.diff.model import FindingNote, LineComment, Side, find_file, find_line
+from navigator.tui.diff.model import LineComment, Side, find_file, find_line
 from navigator.tui.diff.view import DiffView
 from navigator.tui.review.context import ReviewContext, SavedComment, comment_key
 from navigator.tui.verbs import send
@@ -121,7 +121,9 @@ def copy_text(diff: DiffView) -> str:
             continue
         if isinstance(annotation, LineComment):
             return annotation.text
-        return _finding_text(annotation)
+        finding = annotation.finding
+        where = f"{finding.path}:{finding.line}" if finding.line else finding.path
+        return ": ".join(filter(None, (where, finding.severity.value, finding.message)))
     place = diff.location
     if not place.hunk:
         return place.path
@@ -132,17 +134,6 @@ def copy_text(diff: DiffView) -> str:
                 body = (f"{line.kind}{line.text}" for line in hunk.lines)
                 return "\n".join([f"--- {file.path}", head.rstrip(), *body, ""])
     return ""
-
-
-def _finding_text(note: FindingNote) -> str:
-    finding = note.finding
-    where = f"{finding.path}:{finding.line}" if finding.line else finding.path
-    head = " · ".join(
-        part for part in (finding.severity.value, finding.criterion.value, finding.kind.value, where) if part
-    )
-    quote = f"> {finding.quote}" if finding.quote else ""
-    trigger = f"happens when: {finding.trigger}" if finding.trigger else ""
-    return "\n".join(part for part in (head, quote, finding.message, trigger) if part)
 
 
 def find_in(diff: DiffView, query: str, by: int) -> bool:
@@ -194,13 +185,13 @@ class Trees:
         self._opened: dict[int, PrivateRepo] = {}
         self._lock = threading.Lock()
 
-    def diff(self, project: Project, a: str, b: str) -> list[FileDiff]:
-        """What differs between two trees or commits.
+    def diff(self, project: Project, a: str, b: str, context: int) -> list[FileDiff]:
+        """What differs between two trees or commits, with as many unchanged lines around.
 
         Raises:
             NavigatorError: the repository is gone, or lacks one of them.
         """
-        return self._private(project).diff(a, b)
+        return self._private(project).diff(a, b, context)
 
     def lines(self, project: Project, tree: str, path: str) -> list[str]:
         """The lines of a file without their endings; a last line without one counts too.

@@ -42,18 +42,6 @@ class SavedComment:
     sent: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DraftComment:
-    """A comment that was begun and not kept, by the key of its draft."""
-
-    key: str
-    proposal: str
-    path: str
-    side: str
-    line: int
-    text: str
-
-
 @dataclass(frozen=True)
 class ReviewContext:
     """A task with all its proposals, oldest first.
@@ -74,7 +62,6 @@ class ReviewContext:
     project: Project
     versions: tuple[Proposal, ...]
     comments: tuple[SavedComment, ...] = ()
-    unfinished: tuple[DraftComment, ...] = ()
     drafts: Mapping[str, str] = field(default_factory=dict)
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
     facts: Mapping[str, Facts] = field(default_factory=dict)
@@ -138,7 +125,6 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             project,
             versions,
             tuple(_saved(row) for row in reader.comments(task_id=task.id)),
-            tuple(made for key, text in drafts.items() if (made := _unfinished(key, text)) is not None),
             drafts,
             _met(versions),
             {of.id: of for of in facts_of(reader, versions, tips(reader, {project.id}))},
@@ -171,15 +157,6 @@ def comment_key(proposal: str, side: str, line: int, path: str, number: int = 0)
 def note_key(task: str, kind: str) -> str:
     """The key of the draft of a note that goes with a decision."""
     return f"note:{task}:{kind}"
-
-
-def _unfinished(key: str, text: str) -> DraftComment | None:
-    if not key.startswith(COMMENT_DRAFT):
-        return None
-    parts = key.removeprefix(COMMENT_DRAFT).split(":", 4)
-    if len(parts) != 5 or not parts[2].isdigit() or parts[3] != "0":
-        return None
-    return DraftComment(key, parts[0], parts[4], parts[1], int(parts[2]), text)
 
 
 def _saved(row: Mapping[str, Any]) -> SavedComment:
@@ -311,7 +288,7 @@ def carried(
         old_is_base: the old side of the diff shown is the base; where it is an earlier round, comments on removed lines
             are shown on the file as a whole.
     """
-    comments = [
+    return [
         LineComment(
             f"c{saved.number}",
             saved.path,
@@ -322,19 +299,6 @@ def carried(
         )
         for saved in context.comments
     ]
-    comments += [
-        LineComment(
-            f"d{index}",
-            draft.path,
-            draft.line or None,
-            draft.text,
-            side=_side(draft.side),
-            author="you, unfinished",
-        )
-        for index, draft in enumerate(context.unfinished)
-        if draft.proposal == shown.id
-    ]
-    return comments
 
 
 def _line_of(

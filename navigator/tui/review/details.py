@@ -29,18 +29,7 @@ Section = tuple[str, str]
 class DetailsDialog(ModalScreen[None]):
     """Sections of text to read."""
 
-    DEFAULT_CSS = """
-    DetailsDialog { align: center middle; background: $background 60%; }
-    DetailsDialog > VerticalScroll {
-        width: 90%; max-width: 110; height: auto; max-height: 90%;
-        padding: 1 2; background: $surface; border-left: outer $accent;
-        scrollbar-size-vertical: 1;
-    }
-    DetailsDialog Static { width: 1fr; height: auto; }
-    DetailsDialog .title { color: $accent; text-style: bold; }
-    DetailsDialog .body { margin-bottom: 1; }
-    """
-
+    CSS_PATH = "details.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("reading")
 
     def __init__(self, context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> None:

@@ -25,17 +25,16 @@ from navigator.actions.undo import Undo, UndoArgs
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
-from navigator.model.states import DecisionKind, LandingState, Severity, TaskState
+from navigator.model.states import LandingState, Severity
 from navigator.model.text import safe_text
-from navigator.store.reads.cards import Card
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.diff.messages import ChoiceAsked, ContextRequested
+from navigator.tui.dialogs.confirm import NoteDialog
 from navigator.tui.diff.model import LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.keys.registry import Action
-from navigator.tui.messages import DecideAll, OpenProposal
+from navigator.tui.messages import OpenProposal
 from navigator.tui.review import comments
 from navigator.tui.review.comments import Trees
 from navigator.tui.review.context import (
@@ -45,7 +44,7 @@ from navigator.tui.review.context import (
     load_review_context,
     note_key,
 )
-from navigator.tui.review.split import HunkChoice, SplitChoice, labels_of, split_dialog, why_not_chosen
+from navigator.tui.review.split import OTHERWISE, HunkChoice, labels_of, why_not_chosen
 from navigator.tui.review.words import QueuePosition, rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import (
@@ -55,8 +54,11 @@ from navigator.tui.verbs import (
 )
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.page import PieceLines
-from navigator.tui.widgets.panels import SearchBar, WritingPanel
+from navigator.tui.widgets.panels import SearchBar
 from navigator.tui.widgets.screen import NavScreen
+
+CONTEXT, WIDE_CONTEXT = 3, 30
+"""Unchanged lines around a hunk, and how many where the user asks for more."""
 
 D = TypeVar("D", bound=DecideArgs)
 
@@ -79,17 +81,15 @@ class ReviewScreen(NavScreen):
         super().__init__()
         self.context: ReviewContext | None = None
         self.queue: tuple[str, ...] = ()
-        self.selected: set[str] = set()
         self.hunks = HunkChoice()
         self.shown_id = ""
         self.between = False
+        self.widened = False
         self._drawn: tuple[str, str] | None = None
         self._seq = -1
         self._reaching_end = False
         self._loading = 0
         self._stale = False
-        self._commenting: comments.CommentPlace | None = None
-        self._awaited_part = ("", "")
 
     @cached_property
     def trees(self) -> Trees:
@@ -109,7 +109,6 @@ class ReviewScreen(NavScreen):
         mode: Mode = "split" if self.app.prefs.get("diff.mode", "unified") == "split" else "unified"
         yield DiffView(mode=mode, wrap=self.app.prefs.get("diff.wrap", "no") == "yes", id="diff")
         yield Static("", id="message")
-        yield WritingPanel(id="writing")
         yield SearchBar(id="search")
 
     def on_mount(self) -> None:
@@ -150,7 +149,7 @@ class ReviewScreen(NavScreen):
 
     def open(self, proposal: str) -> None:
         """Show another proposal, from its top."""
-        self.shown_id, self.between, self._drawn = proposal, False, None
+        self.shown_id, self.between, self.widened, self._drawn = proposal, False, False, None
         begin(self, self.reload, group="load", exclusive=True)
 
     async def reload(self) -> None:
@@ -185,16 +184,14 @@ class ReviewScreen(NavScreen):
         before = self.base_of(context, shown)
         pair = (before, shown.tree)
         try:
-            files, comments = await asyncio.to_thread(
-                self._read, context, shown, pair, pair != self._drawn, self.between
-            )
+            files, comments = await asyncio.to_thread(self._read, context, shown, pair, pair != self._drawn)
         except NavigatorError as error:
             self._drawn = None
             self._say(str(error))
             return
         if self.context is not context:
             return
-        notes = finding_notes(context, shown, anchors=not self.between)
+        notes = finding_notes(context, shown, anchors=not self._otherwise)
         if files is None:
             self.diff.set_findings(notes)
             self.diff.set_comments(comments)
@@ -213,15 +210,21 @@ class ReviewScreen(NavScreen):
         self.call_after_refresh(self._watch_end)
 
     def _read(
-        self, context: ReviewContext, shown: Proposal, pair: tuple[str, str], changed: bool, between: bool
+        self, context: ReviewContext, shown: Proposal, pair: tuple[str, str], changed: bool
     ) -> tuple[list[FileDiff] | None, list[LineComment]]:
         """The diff, if it is another one, and the comments placed on it. Runs in a thread."""
-        files = self.trees.diff(context.project, *pair) if changed else None
+        around = WIDE_CONTEXT if self.widened else CONTEXT
+        files = self.trees.diff(context.project, *pair, around) if changed else None
         commented = {
             comment.path for comment in context.comments if comment.line and comment.proposal != shown.id
         }
         lines = self.trees.lines_of(context.project, shown.tree, commented)
-        return files, carried(context, shown, lines, old_is_base=not between)
+        return files, carried(context, shown, lines, old_is_base=not self.between)
+
+    @property
+    def _otherwise(self) -> bool:
+        """Whether the diff is not the one that the reviewer saw, so that labels of hunks mean nothing."""
+        return self.between or self.widened
 
     def base_of(self, context: ReviewContext, shown: Proposal) -> str:
         """What the diff is against: the base, or the round before."""
@@ -257,7 +260,7 @@ class ReviewScreen(NavScreen):
         mine = {version.id for version in context.versions}
         number = next((index for index, name in enumerate(queue, 1) if name in mine), 0)
         chosen = len(self.hunks.of(shown))
-        place = QueuePosition(number, len(queue), shown.id in self.selected, self.between, chosen)
+        place = QueuePosition(number, len(queue), self.between, chosen)
         return [title_line(context, shown, width), rounds_line(context, shown, place, width)]
 
     def _asked(self, width: int) -> list[list[Piece]]:
@@ -278,18 +281,10 @@ class ReviewScreen(NavScreen):
         """Something happened: perhaps here."""
         if self.context is None or snapshot.seq == self._seq:
             return
-        self._look_for_part(snapshot)
         if self._loading:
             self._stale = True  # what is being read now may be older: read once more afterwards
             return
         begin(self, self.reload, group="load", exclusive=True)
-
-    def back(self) -> bool:
-        """Esc closes what is open, then the full screen, then leaves."""
-        if self.has_class("-full"):
-            self.action_full()
-            return True
-        return False
 
     # What was seen
 
@@ -365,19 +360,6 @@ class ReviewScreen(NavScreen):
         self.between = not self.between
         begin(self, self.reload, group="load", exclusive=True)
 
-    def action_full(self) -> None:
-        """The diff alone, or everything."""
-        self.toggle_class("-full")
-
-    def action_select(self) -> None:
-        """Select the proposal for a batch decision, or not; on to the next."""
-        shown = self.shown
-        if shown is None:
-            return
-        self.selected ^= {shown.id}
-        self.draw_head()
-        self.app.toast(f"{len(self.selected)} selected.")
-
     def action_mark_seen(self) -> None:
         """Looked at, or not."""
         shown = self.shown
@@ -391,10 +373,13 @@ class ReviewScreen(NavScreen):
         """Approve what is shown; with some of its hunks chosen, make a separate proposal of those first."""
         shown = self.shown
         chosen = self.hunks.of(shown) if shown is not None else frozenset()
+        if chosen and self._otherwise:
+            self.app.toast(OTHERWISE, "warning")
+            return
         # All of its hunks chosen is the whole proposal: a plain approval.
         some = bool(chosen) and not chosen.issuperset(labels_of(self.diff.files))
         if self.context is not None and shown is not None and some:
-            self._start_deciding(partial(self._split, self.context, shown, chosen))
+            self._start_deciding(partial(self._split, shown, chosen))
         else:
             self._decide(Approve(), ApproveArgs)
 
@@ -437,7 +422,6 @@ class ReviewScreen(NavScreen):
     async def _settle(self, verb: Verb[A, R], args: A, shown: Proposal, draft: str = "") -> None:
         if await perform(self.app, verb, args, draft=draft) is None:
             return
-        self.selected.discard(shown.id)
         following = self._following(shown.id)
         if following and self.shown_id == shown.id:
             self.open(following)
@@ -470,7 +454,6 @@ class ReviewScreen(NavScreen):
         rows = result.decisions if result is not None else ()
         recorded = [row for row in rows if row.recorded]
         if recorded:
-            self.selected.discard(decided)
             self.hunks.forget(decided)
         landed = all(row.landing in (None, LandingState.LANDED) for row in recorded)
         following = self._following(decided) if recorded and landed else ""
@@ -487,9 +470,6 @@ class ReviewScreen(NavScreen):
         here = queue.index(decided) if decided in queue else -1
         order = [*queue[here + 1 :], *queue[: max(0, here)]]
         return next((name for name in order if name in waiting), "")
-
-    def _waiting_cards(self) -> list[Card]:
-        return [card for card in self.app.snapshot.inbox if Subject.of_card(card).waiting]
 
     def action_undo(self) -> None:
         """Undo the landing or the approval of what is shown, else of what was decided last."""
@@ -524,35 +504,19 @@ class ReviewScreen(NavScreen):
         if result is not None:
             self.open(result.part.id)
 
-    def action_approve_batch(self) -> None:
-        """Approve the selected proposals, or every one of the queue that waits."""
-        self._ask_batch(DecisionKind.APPROVE)
-
-    def action_reject_batch(self) -> None:
-        """Reject the selected proposals, or every one of the queue that waits."""
-        self._ask_batch(DecisionKind.REJECT)
-
-    def _ask_batch(self, kind: DecisionKind) -> None:
-        wanted = self.selected or set(self.waiting_queue)
-        cards = [card for card in self._waiting_cards() if card.proposal in wanted]
-        if cards:
-            self.post_message(DecideAll(kind, [(card.proposal, card.tree) for card in cards]))
-        else:
-            self.app.toast("No proposal here waits for a decision.", "warning")
-
     # Choosing hunks
 
     def _mark_chosen(self, shown: Proposal) -> None:
         """Show the chosen hunks on the diff that is drawn."""
-        self.diff.set_chosen(frozenset() if self.between else self.hunks.of(shown))
+        self.diff.set_chosen(frozenset() if self._otherwise else self.hunks.of(shown))
 
-    def on_diff_view_choice_asked(self, event: ChoiceAsked) -> None:
+    def on_diff_view_choice_asked(self, event: DiffView.ChoiceAsked) -> None:
         """Choose hunks, or choose them no longer, where this can be split at all."""
         event.stop()
         context, shown = self.context, self.shown
         if context is None or shown is None:
             return
-        why = why_not_chosen(context, shown, self.diff.files, between=self.between)
+        why = why_not_chosen(context, shown, self.diff.files, otherwise=self._otherwise)
         if why:
             self.app.toast(why, "warning")
             return
@@ -560,52 +524,18 @@ class ReviewScreen(NavScreen):
         self._mark_chosen(shown)
         self.draw_head()
 
-    async def _split(self, context: ReviewContext, shown: Proposal, chosen: frozenset[str]) -> None:
+    async def _split(self, shown: Proposal, chosen: frozenset[str]) -> None:
         """Ask, then have a part made of exactly the tree that was on the screen."""
-        key = note_key(context.task.id, "split")
-        held = (await self.app.feed.read(lambda reader: reader.drafts(key))).get(key, "")
-        self.drafts.seed(key, held)
-        files = self.diff.files
-        dialog = split_dialog(context, shown, files, chosen, key=key, text=held, drafts=self.drafts)
-        answer: SplitChoice | None = await self.app.push_screen_wait(dialog)
-        if answer is None:
-            await self.drafts.flush()
-            return
-        args = SplitArgs(
-            proposal=shown.id,
-            hunks=tuple(label for label in labels_of(files) if label in chosen),
-            tree=shown.tree,
-            note=answer.note,
-            drop_rest=answer.drop_rest,
-        )
-        result = await perform(self.app, Split(), args, ask=False)
+        labels = tuple(label for label in labels_of(self.diff.files) if label in chosen)
+        args = SplitArgs(proposal=shown.id, hunks=labels, tree=shown.tree)
+        result = await perform(self.app, Split(), args, draft=note_key(shown.task_id, Split.name))
         if result is None:
             await self.reload()
             return
         self.hunks.forget(shown.id)
-        self.drafts.keep(key, "")
-        await self.drafts.flush()
         part = result.part.id
         self.queue = tuple(part if name == shown.id else name for name in self.queue)
-        self._awaited_part = (part, shown.id)
-        if result.task.state is TaskState.CHECKING:
-            await self.reload()
-        else:
-            self._open_part()
-
-    def _look_for_part(self, snapshot: DeckSnapshot) -> None:
-        """Open the part once its checks are done."""
-        part = self._awaited_part[0]
-        if part and any(card.proposal == part for card in (*snapshot.inbox, *snapshot.ended)):
-            self._open_part()
-
-    def _open_part(self) -> None:
-        part, parent = self._awaited_part
-        self._awaited_part = ("", "")
-        if self.shown_id == parent:
-            self.open(part)
-        else:
-            self.app.toast(f"{part}, a part of {parent}, waits for your decision.")
+        self.open(part)
 
     # Comments
 
@@ -622,64 +552,37 @@ class ReviewScreen(NavScreen):
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             return
-        self._commenting = place
         text = context.drafts.get(place.key, place.changing.text if place.changing is not None else "")
-        self.add_class("-writing")
-        self.query_one(WritingPanel).open(place.key, place.title, text)
+        begin(self, partial(self._comment, place, text), group="decide")
 
-    def on_writing_panel_typed(self, event: WritingPanel.Typed) -> None:
-        """Keep the draft."""
-        self.drafts.keep(event.key, event.text)
-
-    def on_writing_panel_done(self, event: WritingPanel.Done) -> None:
-        """Keep the comment, or its draft."""
-        self.remove_class("-writing")
-        self.diff.focus()
-        begin(self, partial(self._end_comment, event), group="comment")
-
-    async def _end_comment(self, event: WritingPanel.Done) -> None:
-        place = self._commenting
-        if event.kept and place is not None:
-            await comments.save(self.app, place, event.text, self.drafts)
-        else:
-            self.drafts.keep(event.key, event.text)
-            await self.drafts.flush()
+    async def _comment(self, place: comments.CommentPlace, text: str) -> None:
+        quoted = (place.quote,) if place.quote else ()
+        dialog = NoteDialog(
+            place.title,
+            quoted,
+            key=place.key,
+            text=text,
+            drafts=self.drafts,
+            placeholder="a comment",
+            yes="save",
+        )
+        written: str | None = await self.app.push_screen_wait(dialog)
+        if written is not None:
+            await comments.save(self.app, place, written, self.drafts)
+        await self.drafts.flush()
         await self.reload()
 
     # Looking closer
 
-    def on_diff_view_context_requested(self, event: ContextRequested) -> None:
-        """Unchanged lines are wanted."""
+    def on_diff_view_context_asked(self, event: DiffView.ContextAsked) -> None:
+        """More unchanged lines are wanted, or fewer."""
         event.stop()
-        begin(self, partial(self._more_context, event), group="context")
+        begin(self, partial(self._widen, event), group="load", exclusive=True)
 
-    async def _more_context(self, event: ContextRequested) -> None:
-        """Fetch unchanged lines from the version shown and put them into the diff."""
-        context, shown = self.context, self.shown
-        if context is None or shown is None:
-            return
-        try:
-            text = await asyncio.to_thread(self.trees.text, context.project, shown.tree, event.path)
-        except NavigatorError as error:
-            self.app.toast(str(error), "warning")
-            return
-        if self.shown is not None and self.shown.id != shown.id:
-            return
-        lines = text.split("\n")
-        no_newline = lines[-1] != ""
-        if not no_newline:
-            lines.pop()
-        first = event.first - 1
-        some = lines[first : first + event.count]
-        ended = first + event.count >= len(lines)
-        self.diff.insert_context(
-            event.path,
-            event.hunk,
-            some,
-            event.where,
-            ended=ended and event.where == "below",
-            no_newline=ended and no_newline and bool(some),
-        )
+    async def _widen(self, event: DiffView.ContextAsked) -> None:
+        self.widened, self._drawn = not self.widened, None
+        await self.reload()
+        self.diff.move_to(event.path, "new", event.line)
 
     def action_search(self) -> None:
         """Search in the diff."""

@@ -47,7 +47,6 @@ class QueuePosition:
 
     number: int = 0
     of: int = 0
-    selected: bool = False
     between: bool = False
     chosen: int = 0
 
@@ -101,8 +100,6 @@ def rounds_line(context: ReviewContext, shown: Proposal, place: QueuePosition, w
     end: list[Piece] = []
     if place.chosen:
         end.append((f"◉ {place.chosen} hunk{'s' if place.chosen > 1 else ''} chosen  ", "accent"))
-    if place.selected:
-        end.append(("● selected  ", "accent"))
     end.append(("seen" if shown.seen else "not seen", "muted" if shown.seen else "warn"))
     if place.of > 1:
         end.append((f"  {place.number} of {place.of}", "muted"))

@@ -231,13 +231,3 @@ def parts(values: Sequence[tuple[str, float]], width: int) -> list[Piece]:
         pieces.append(("━" * (upto - drawn + 1), "muted" if place % 2 else "accent"))
         drawn = upto
     return pieces
-
-
-def named_parts(values: Sequence[tuple[str, float]], width: int) -> list[Piece]:
-    """The words for `parts`: `drain 0.4  stop 2.1  …`."""
-    pieces: list[Piece] = []
-    for place, (name, value) in enumerate(values):
-        text = f"{name} {value:.1f}"
-        pieces.append((fit(text, len(text)), "muted" if place % 2 else ""))
-        pieces.append(("  ", ""))
-    return pieces

@@ -5,37 +5,27 @@ What a page holds is in `sheet/statistics/`, for this screen and for `navigator 
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from textual import work
 from textual.app import ComposeResult
-from textual.content import Content
-from textual.style import Style
-from textual.widget import Widget
-from textual.worker import Worker
 
-from navigator.config.paths import write_new
-from navigator.model.errors import NavigatorError, NotFound
+from navigator.model.errors import NavigatorError
 from navigator.model.text import SIMULATED
 from navigator.sheet.account import account, folded, newest_night
-from navigator.sheet.statistics.comparison import RateComparison, compare_rates, comparison_table
 from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, utc_text
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
-from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
-from navigator.sheet.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
+from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.dialogs.pick import FileDialog, PickDialog
 from navigator.tui.statistics.draw import page_lines, table_lines
-from navigator.tui.widgets.page import Line, Page
+from navigator.tui.widgets.cells import Piece, justified
+from navigator.tui.widgets.page import Line, Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
 
 PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 days", 30), ("90 days", 90))
@@ -47,67 +37,6 @@ _PAUSE = 3.0
 
 
 Named = StatisticsPage[Any]
-
-
-class PageTabs(Widget):
-    """The names of the pages, the one that is shown marked; a click goes there."""
-
-    DEFAULT_CSS = """
-    PageTabs { height: 1; padding: 0 1; background: $background; link-style: none; link-color: $muted;
-        link-background: $background; link-style-hover: none; link-background-hover: $panel; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._pages: Sequence[Named] = ()
-        self._shown = 0
-        self._note = ""
-
-    def show(self, pages: Sequence[Named], page: int, note: str) -> None:
-        """Mark one of some pages; `note` is shown at the right edge."""
-        self._pages, self._shown, self._note = pages, page, note
-        self.refresh()
-
-    def render(self) -> Content:
-        """The line; where it is too short for every name, those around the marked one."""
-        room = self.size.width - len(self._note) - 2
-        names = [len(page.title) + 2 for page in self._pages]
-        first, last = _around(names, self._shown, room)
-        items = (
-            [Content.styled("‹" if first else " ", "$faint")]
-            if (first, last) != (0, len(self._pages))
-            else []
-        )
-        for place, page in enumerate(self._pages[first:last], first):
-            if place == self._shown:
-                item = Content.assemble(("▸ ", "$accent"), (page.title, "bold $accent"))
-            else:
-                item = Content.assemble("  ", (page.title, "$muted"))
-            items.append(item.stylize(Style.from_meta({"@click": f"screen.to_page({place})"})))
-        if last < len(self._pages):
-            items.append(Content.styled("›", "$faint"))
-        left = Content("  ").join(items)
-        gap = self.size.width - left.cell_length - len(self._note)
-        return Content.assemble(left, " " * gap, (self._note, "$muted")) if gap > 1 else left
-
-
-def _around(widths: Sequence[int], marked: int, room: int) -> tuple[int, int]:
-    """The longest stretch of items around the marked one that fits, two cells between them and a sign at each end."""
-    if sum(widths) + 2 * (len(widths) - 1) <= room:
-        return 0, len(widths)
-    first, last, used = marked, marked + 1, widths[marked] + 6
-    while True:
-        # In turns to the right and to the left, so that the next page is in sight.
-        right = last < len(widths) and used + widths[last] + 2 <= room
-        if right:
-            used += widths[last] + 2
-            last += 1
-        left = first > 0 and used + widths[first - 1] + 2 <= room
-        if left:
-            used += widths[first - 1] + 2
-            first -= 1
-        if not right and not left:
-            return first, last
 
 
 class StatsScreen(NavScreen):
@@ -125,15 +54,12 @@ class StatsScreen(NavScreen):
         self._days = 0
         self._counted: dict[str, Any] = {}
         self._night: Table | None = None
-        self._pair: tuple[str, str, str] | None = None
-        self._compared: RateComparison | str | None = None
         self._seq = -1
         self._due = 0.0
-        self._counting: Worker[None] | None = None
 
     def compose_body(self) -> ComposeResult:
         """The pages' names, and one page."""
-        yield PageTabs()
+        yield PieceLines(id="tabs")
         yield Page(self._lines, id="page")
 
     @property
@@ -168,9 +94,7 @@ class StatsScreen(NavScreen):
     def _count(self, seq: int) -> None:
         self._seq = seq
         self._due = time.monotonic() + _PAUSE
-        self._counting = self.run_worker(
-            partial(self._gather, self._by, self._days), group="count", exclusive=True
-        )
+        begin(self, partial(self._gather, self._by, self._days), group="count", exclusive=True)
 
     async def _gather(self, by: str, days: int) -> None:
         """Count every page, the one that is shown first."""
@@ -183,8 +107,6 @@ class StatsScreen(NavScreen):
                     self._night = await self.app.feed.read(
                         partial(_told, question, max(19, self.size.height - 16))
                     )
-                if page is REVIEWER:
-                    self._compared = await self.app.feed.read(partial(_compare_groups, self._pair, question))
             except NavigatorError as error:
                 self.app.toast(str(error), "error")
                 return
@@ -199,8 +121,16 @@ class StatsScreen(NavScreen):
     def _redraw(self) -> None:
         pages = self.pages
         self._shown = self._shown if self._shown in pages else PAGES[0]
-        self.query_one(PageTabs).show(pages, pages.index(self._shown), self._period)
+        self.query_one(PieceLines).show(self._tabs)
         self.query_one(Page).redraw()
+
+    def _tabs(self, width: int) -> list[Line]:
+        """The names of the pages, the one that is shown marked, and the period."""
+        names: list[Piece] = []
+        for page in self.pages:
+            here = page is self._shown
+            names.append((f"{'▸' if here else ' '} {page.title}  ", "accent" if here else "muted"))
+        return [justified(names, [(self._period, "muted")], width)]
 
     def _lines(self, width: int) -> list[Line]:
         page = self._shown
@@ -211,11 +141,7 @@ class StatsScreen(NavScreen):
             lines = [*table_lines(self._night, width), *lines]
         if self.app.snapshot.rehearsal:
             lines = [[(SIMULATED, "warn")], *lines]
-        if page is not REVIEWER or self._compared is None:
-            return lines
-        if isinstance(self._compared, str):
-            return [[], [(self._compared, "muted")], *lines]
-        return [*table_lines(comparison_table(self._compared), width, period=self._period), *lines]
+        return lines
 
     def action_to_page(self, page: int) -> None:
         """To one page."""
@@ -237,31 +163,6 @@ class StatsScreen(NavScreen):
         self._shown = REVIEWER
         self._count(self._seq)
 
-    @work
-    async def action_compare(self) -> None:
-        """Ask for two groups, and show them above the revise rate; take the comparison away where one is shown."""
-        counted = self._counted.get(REVIEWER.name)
-        if counted is None:
-            return
-        rates = counted[REVISE_RATE.name]
-        if self._compared is not None:
-            self._pair = None
-        else:
-            names = [row.group for row in rates.grouped.rows]
-            title = f"Mark two to compare, by {rates.by.replace('-', ' ')}"
-            chosen = await self.app.push_screen_wait(PickDialog(title, names, empty="No verdict yet."))
-            if chosen is None:
-                return
-            if len(chosen) != 2:
-                other = f"{self.app.keymap.shown('stats.group')} groups by another property."
-                self.app.toast(f"A comparison is of two groups. {other}", "warning")
-                return
-            self._pair = (rates.by, *chosen)
-        # Boschloo's test may take a second.
-        self._compared = "comparing …" if self._pair else None
-        self.action_to_page(self.pages.index(REVIEWER))
-        self._count(self._seq)
-
     def action_since(self) -> None:
         """The next span of time."""
         spans = [days for _, days in PERIODS]
@@ -271,46 +172,6 @@ class StatsScreen(NavScreen):
     def action_copy(self) -> None:
         """Copy the page as text."""
         self.app.copy_to_clipboard(as_text(self.query_one(Page).lines))
-
-    @work
-    async def action_write(self) -> None:
-        """Ask for a file's name, and write the page there; a report where it ends with .html."""
-        page = self._shown
-        if page.name not in self._counted:
-            return
-        lines = (
-            "The ending says what is written: .csv and .jsonl one figure a row,",
-            ".json and .txt the page as it is, .html what happened and what waits.",
-        )
-        dialog = FileDialog(
-            f"Write {page.title.lower()} to a file?",
-            lines,
-            name=f"navigator-{page.name}.csv",
-            endings=ENDINGS,
-        )
-        path: Path | None = await self.app.push_screen_wait(dialog)
-        if path is None:
-            return
-        try:
-            if path.suffix == ".html":
-                text = await self.app.feed.read(self._report)
-            else:
-                document = page.document(self._counted[page.name]) | {
-                    "rehearsal": self.app.snapshot.rehearsal
-                }
-                text = contents(page.name, document, self._lines(WIDTH), path.suffix)
-            write_new(path, text.encode())
-        except NavigatorError as error:
-            self.app.toast(str(error), "error")
-        except OSError as error:
-            self.app.toast(f"{path} cannot be written: {error.strerror}.", "error")
-        else:
-            self.app.toast(f"Wrote {path}.")
-
-    def _report(self, reader: Reader) -> str:
-        from navigator.engine.acting import report_page
-
-        return report_page(self.app.paths, reader, _question("", self._days).since)
 
 
 def _question(by: str, days: int) -> PageQuestion:
@@ -328,36 +189,6 @@ def _told(question: PageQuestion, height: int, reader: Reader) -> Table:
         return folded(account(reader, question.since or newest_night(reader, clock.now())), height)
 
 
-def _compare_groups(
-    pair: tuple[str, str, str] | None, question: PageQuestion, reader: Reader
-) -> RateComparison | str | None:
-    """The comparison of a property's two groups, or why there is none; None where none was asked for."""
-    if pair is None or pair[0] != question.by:
-        return None
-    try:
-        return compare_rates(reader, *pair[1:], by=question.by, since=question.since)
-    except NotFound as error:
-        return str(error)
-
-
-ENDINGS = (".csv", ".jsonl", ".json", ".txt", ".html")
-"""What a page can be written as; `.html` is the report."""
-
-WIDTH = 100
-"""Cells of a line of text."""
-
-
 def as_text(lines: Sequence[Line]) -> str:
     """Drawn lines without their styles."""
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines).lstrip("\n")
-
-
-def contents(page: str, document: Mapping[str, Any], lines: Sequence[Line], ending: str) -> str:
-    """One page, as its JSON document and as it is drawn, in the format of an ending other than `.html`."""
-    if ending == ".csv":
-        return as_csv(figure_rows(page, document))
-    if ending == ".jsonl":
-        return as_json_lines(figure_rows(page, document))
-    if ending == ".json":
-        return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
-    return as_text(lines)

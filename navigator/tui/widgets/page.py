@@ -9,14 +9,13 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
 from navigator.model.text import safe_line
 from navigator.tui.keys.registry import bindings_of
 from navigator.tui.widgets.cells import Piece
-from navigator.tui.widgets.rows import drawn
+from navigator.tui.widgets.rows import ListKeys, drawn
 from navigator.tui.widgets.strip import content_of
 
 Line = Sequence[Piece]
@@ -25,7 +24,7 @@ Line = Sequence[Piece]
 _NOT_HERE = frozenset({"list.select", "list.select_all"})
 
 
-class Page(ScrollView, can_focus=True, inherit_bindings=False):
+class Page(ListKeys, can_focus=True, inherit_bindings=False):
     """Lines that a function draws for a width.
 
     Args:
@@ -85,44 +84,14 @@ class Page(ScrollView, can_focus=True, inherit_bindings=False):
         pieces = self.lines[index] if index < len(self.lines) else ()
         return drawn(self, pieces, width, base)
 
-    def _by(self, rows: int) -> None:
-        self.scroll_to(y=self.scroll_offset.y + rows, animate=False, force=True)
-
     @property
-    def _page(self) -> int:
+    def page_rows(self) -> int:
+        """Lines that are on the screen at once, less one that stays."""
         return max(1, self.scrollable_content_region.height - 1)
 
-    def action_down(self) -> None:
-        """A line down."""
-        self._by(1)
-
-    def action_up(self) -> None:
-        """A line up."""
-        self._by(-1)
-
-    def action_half_page_down(self) -> None:
-        """Half a page down."""
-        self._by(self._page // 2)
-
-    def action_half_page_up(self) -> None:
-        """Half a page up."""
-        self._by(-(self._page // 2))
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self._by(self._page)
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._by(-self._page)
-
-    def action_first(self) -> None:
-        """To the first line."""
-        self.scroll_to(y=0, animate=False, force=True)
-
-    def action_last(self) -> None:
-        """To the last line."""
-        self.scroll_end(animate=False, force=True)
+    def go_by(self, rows: int) -> None:
+        """Scroll."""
+        self.scroll_to(y=self.scroll_offset.y + rows, animate=False, force=True)
 
 
 # A few lines of pieces, drawn for the width there is.

@@ -1,109 +1,16 @@
-"""Panels that open at the foot of a screen: writing a comment, searching."""
+"""Where the user writes: a search at the foot of a screen, a note, a comment, a task."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from textual import getters
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, TextArea
 
-from navigator.model.text import safe_line
 from navigator.tui.base import BaseApp
 from navigator.tui.keys.registry import bindings_of
-
-
-class WritingPanel(Vertical):
-    """A few lines to write in, under the line they are about. Closed until `open` is called."""
-
-    app = getters.app(BaseApp)
-
-    DEFAULT_CSS = """
-    WritingPanel {
-        dock: bottom;
-        display: none;
-        height: 6;
-        background: $surface;
-        border-left: outer $accent;
-        &.-open { display: block; }
-        & > Static { height: 1; padding: 0 1; color: $muted; background: $surface; }
-        & > WritingArea { height: 1fr; }
-    }
-    """
-
-    class Done(Message):
-        """`key` is the one it was opened with; `kept` is False where it was left as a draft."""
-
-        def __init__(self, key: str, text: str, *, kept: bool) -> None:
-            super().__init__()
-            self.key = key
-            self.text = text
-            self.kept = kept
-
-    class Typed(Message):
-        """The text has changed."""
-
-        def __init__(self, key: str, text: str) -> None:
-            super().__init__()
-            self.key = key
-            self.text = text
-
-    key = ""
-
-    def compose(self) -> ComposeResult:
-        """What it is about, and the editor."""
-        yield Static("", id="about")
-        yield WritingArea()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether something is being written."""
-        return self.has_class("-open")
-
-    def open(self, key: str, about: str, text: str) -> None:
-        """Start writing, from a draft or the saved text."""
-        keymap = self.app.keymap
-        hint = f"   {keymap.shown('writing.send')} save   {keymap.shown('writing.put_aside')} leave as draft"
-        self.query_one("#about", Static).update(
-            Content.assemble((safe_line(about), "$foreground bold"), (hint, "$muted"))
-        )
-        area = self.query_one(WritingArea)
-        self.key = ""  # loading is not typing
-        area.load_text(text)
-        area.move_cursor(area.document.end)
-        self.key = key
-        self.add_class("-open")
-        area.focus()
-
-    def close(self) -> None:
-        """Hide it."""
-        self.remove_class("-open")
-        self.key = ""
-
-    def on_text_area_changed(self, event: WritingArea.Changed) -> None:
-        """Tell the screen, which keeps the draft."""
-        event.stop()
-        if self.key:
-            self.post_message(self.Typed(self.key, event.text_area.text))
-
-    def on_writing_area_kept(self, event: WritingArea.Kept) -> None:
-        """Done."""
-        event.stop()
-        self._end(event.area.text, kept=True)
-
-    def on_writing_area_put_aside(self, event: WritingArea.PutAside) -> None:
-        """Left."""
-        event.stop()
-        self._end(event.area.text, kept=False)
-
-    def _end(self, text: str, *, kept: bool) -> None:
-        key = self.key
-        self.close()
-        self.post_message(self.Done(key, text, kept=kept))
 
 
 class SearchBar(Input):
@@ -163,9 +70,6 @@ class SearchBar(Input):
         """Back to the diff."""
         self.remove_class("-open")
         self.post_message(self.Step("", 0))
-
-
-# Where the user writes.
 
 
 class Editor(TextArea):

@@ -32,7 +32,52 @@ def drawn(widget: Widget, pieces: Sequence[Piece], width: int, base: Style) -> S
     return Strip(segments, length(pieces)).adjust_cell_length(width, base)
 
 
-class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
+class ListKeys(ScrollView):
+    """The keys that move through a list or a page; a subclass says how with `go_by`, and how far a page is."""
+
+    def go_by(self, rows: int) -> None:
+        """Go so many rows down, or up; to the end where there are fewer."""
+        raise NotImplementedError
+
+    @property
+    def page_rows(self) -> int:
+        """Rows that are on the screen at once."""
+        raise NotImplementedError
+
+    def action_down(self) -> None:
+        """Down."""
+        self.go_by(1)
+
+    def action_up(self) -> None:
+        """Up."""
+        self.go_by(-1)
+
+    def action_half_page_down(self) -> None:
+        """Half a page down."""
+        self.go_by(self.page_rows // 2)
+
+    def action_half_page_up(self) -> None:
+        """Half a page up."""
+        self.go_by(-(self.page_rows // 2))
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self.go_by(self.page_rows)
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self.go_by(-self.page_rows)
+
+    def action_first(self) -> None:
+        """To the first row."""
+        self.go_by(-self.virtual_size.height)
+
+    def action_last(self) -> None:
+        """To the last row."""
+        self.go_by(self.virtual_size.height)
+
+
+class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
     """Rows under a heading that stays, with a cursor and, if wanted, a selection.
 
     The cursor and the selection follow rows by their keys when other rows are set.
@@ -163,7 +208,7 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
 
     def show_top(self) -> None:
         """Scroll up as far as the cursor stays in sight."""
-        self.scroll_to(y=max(0, self._cursor - self._page + 1), animate=False, immediate=True, force=True)
+        self.scroll_to(y=max(0, self._cursor - self.page_rows + 1), animate=False, immediate=True, force=True)
 
     # Drawing
 
@@ -172,7 +217,8 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         return 1 if self._heading else 0
 
     @property
-    def _page(self) -> int:
+    def page_rows(self) -> int:
+        """Rows that are on the screen at once."""
         return max(1, self.size.height - self._top)
 
     @property
@@ -230,7 +276,7 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         if not self.is_attached:
             return False
         top = round(self.scroll_y)
-        target = min(max(top, self._cursor - self._page + 1), self._cursor)
+        target = min(max(top, self._cursor - self.page_rows + 1), self._cursor)
         if target == top:
             return False
         self.scroll_to(y=target, animate=False, immediate=True, force=True)
@@ -244,37 +290,9 @@ class RowList(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
         """The cursor shows that keys go elsewhere."""
         self.refresh()
 
-    def action_down(self) -> None:
-        """Down."""
-        self._move(self._cursor + 1)
-
-    def action_up(self) -> None:
-        """Up."""
-        self._move(self._cursor - 1)
-
-    def action_half_page_down(self) -> None:
-        """Half a page down."""
-        self._move(self._cursor + self._page // 2)
-
-    def action_half_page_up(self) -> None:
-        """Half a page up."""
-        self._move(self._cursor - self._page // 2)
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self._move(self._cursor + self._page)
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._move(self._cursor - self._page)
-
-    def action_first(self) -> None:
-        """To the first row."""
-        self._move(0)
-
-    def action_last(self) -> None:
-        """To the last row."""
-        self._move(len(self._rows) - 1)
+    def go_by(self, rows: int) -> None:
+        """Move the cursor."""
+        self._move(self._cursor + rows)
 
     def action_select(self) -> None:
         """Select the row or not, and go on to the next."""

@@ -52,7 +52,7 @@ class NavScreen(Screen[None]):
         """Strip, body, key bar."""
         yield StatusStrip(self.TITLE or "", lambda: self.app.strip_facts, full=self.FULL_STRIP)
         yield from self.compose_body()
-        yield KeyBar(self.SCOPE, self.offers, self.label_of)
+        yield KeyBar(self.SCOPE, self.offers)
 
     def compose_body(self) -> ComposeResult:
         """The screen's own widgets."""
@@ -98,10 +98,6 @@ class NavScreen(Screen[None]):
     def offers(self, action: Action) -> bool:
         """Whether the footer shows an action now; its key answers all the same, if only to say what is missing."""
         return True
-
-    def label_of(self, action: Action) -> str:
-        """One or two words for what an action does now, in the footer."""
-        return action.label
 
     def refresh_keys(self) -> None:
         """What the keys do here has changed."""
@@ -188,7 +184,6 @@ class KeyBar(Widget):
     Args:
         scope: whose actions are shown.
         offers: whether the screen shows an action now.
-        label: what the screen calls an action now.
     """
 
     DEFAULT_CSS = """
@@ -203,11 +198,10 @@ class KeyBar(Widget):
 
     app = getters.app(BaseApp)
 
-    def __init__(self, scope: str, offers: Callable[[Action], bool], label: Callable[[Action], str]) -> None:
+    def __init__(self, scope: str, offers: Callable[[Action], bool]) -> None:
         super().__init__()
         self._scope = scope
         self._offers = offers
-        self._label = label
 
     def render(self) -> Content:
         """The line: what the screen's keys do, and at the right edge the way back and help."""
@@ -242,7 +236,7 @@ class KeyBar(Widget):
 
     def _item(self, action: Action) -> Content:
         namespace = "app" if action.group in ("app", "go") else "screen"
-        text = Content.assemble((self.app.keymap.shown(action.id), "$accent"), " ", self._label(action))
+        text = Content.assemble((self.app.keymap.shown(action.id), "$accent"), " ", action.label)
         if action.group in ("list", "diff"):
             return text
         # Not "@click": Textual gives such text the colours of a link, and the keys would no longer stand out.

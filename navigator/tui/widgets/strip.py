@@ -75,16 +75,6 @@ class StatusStrip(Widget):
         self._snapshot, self._live = snapshot, live
         self.refresh()
 
-    @property
-    def title(self) -> str:
-        """The words at the left."""
-        return self._title
-
-    @title.setter
-    def title(self, title: str) -> None:
-        self._title = title
-        self.refresh()
-
     def render(self) -> Content:
         """The line. The name gives way first, then what is said at the left."""
         width = self.size.width
@@ -174,17 +164,17 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
         if not wide:
             return [
                 *warning,
-                (f"▸ {facts.name(shown.to)} ", "strong"),
+                (f"▸ {facts.name(live.swap.to)} ", "strong"),
                 (bar(shown.share, 6), "accent"),
                 (f" ~{duration(shown.left)}", ""),
             ]
-        origin = facts.name(shown.origin) if shown.origin else "nothing"
+        origin = facts.name(live.swap.origin) if live.swap.origin else "nothing"
         doing = meanwhile(snapshot, live) if width >= ROOMY else ""
         return [
             *warning,
             ("SWAPPING ", "strong"),
-            (f"{origin} → {facts.name(shown.to)}   ", "strong"),
-            (f"{shown.phase:<7}", "muted"),
+            (f"{origin} → {facts.name(live.swap.to)}   ", "strong"),
+            (f"{live.swap.phase:<7}", "muted"),
             (bar(shown.share, 12), "accent"),
             (f"  {left}", ""),
             (f"   meanwhile {doing}" if doing else "", "muted"),
@@ -246,7 +236,7 @@ def _finish(meter: Meter, live: LiveStatus) -> list[Piece]:
     if meter.finish is None:
         return []
     running = live.conductor == "here"
-    left = meter.finish.left(time.monotonic()) if running else meter.finish.expected.seconds
+    left = meter.finish.left(time.monotonic()) if running else meter.finish.seconds
     words = "   all done in " if running else "   a run takes "
     return [(words, "muted"), (f"about {duration(coarse(left))}" if left >= 1 else "a moment", "")]
 

@@ -35,7 +35,8 @@ class PreviewApp(App[None]):
         for known in THEMES:
             self.register_theme(known)
         self.theme = theme
-        self.view = DiffView(tuple(files), tuple(findings), tuple(comments), mode=mode, wrap=wrap)
+        self.view = DiffView(mode=mode, wrap=wrap)
+        self.view.show(tuple(files), tuple(findings), tuple(comments))
 
     def compose(self) -> ComposeResult:
         yield self.view

@@ -142,7 +142,7 @@ class ViewApp(PreviewApp):
         super().__init__(*args, **options)
         self.said: list[Message] = []
 
-    @on(DiffView.ContextRequested)
+    @on(DiffView.ContextAsked)
     def remember(self, message: Message) -> None:
         self.said.append(message)
 

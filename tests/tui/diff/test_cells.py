@@ -11,13 +11,10 @@ from rich.cells import cell_len
 from navigator.model.text import is_unsafe
 from navigator.tui.diff.cells import (
     LONG,
-    cells,
     display,
     display_enough,
-    fit,
     fit_left,
     rows_needed,
-    window,
     wrap,
     wrap_words,
 )
@@ -42,11 +39,6 @@ def test_controls_and_bidi_are_shown_by_name() -> None:
     assert display("a\x1b[31m\u202eb\r") == "a␛[31m<U+202E>b␍"
 
 
-@given(TEXT)
-def test_cells_are_those_of_the_displayed_line(text: str) -> None:
-    assert cells(text) == cell_len(display(text))
-
-
 @given(TEXT, WIDTHS)
 def test_wrapping_loses_nothing_and_keeps_the_width(text: str, width: int) -> None:
     shown = display(text)
@@ -56,27 +48,6 @@ def test_wrapping_loses_nothing_and_keeps_the_width(text: str, width: int) -> No
     assert len(rows) == rows_needed(text, width)
     if width > 1:
         assert all(cell_len(row) <= width for row in rows)
-
-
-@given(TEXT, st.integers(0, 60), WIDTHS)
-def test_a_window_is_never_wider_than_asked_for(text: str, first: int, width: int) -> None:
-    shown = display(text)
-    cut = window(shown, first, width)
-    assert cut.lead + cell_len(shown[cut.start : cut.stop]) == cut.cells <= width
-
-
-@given(TEXT, WIDTHS)
-def test_windows_side_by_side_show_every_character(text: str, width: int) -> None:
-    shown = display(text)
-    seen: set[int] = set()
-    for first in range(cell_len(shown) + 1):
-        cut = window(shown, first, max(width, 2))
-        seen.update(range(cut.start, cut.stop))
-    assert seen == set(range(len(shown)))
-
-
-def test_a_wide_character_cut_by_the_left_edge_leaves_a_blank() -> None:
-    assert window("a日b", 2, 5) == (2, 3, 1, 2)
 
 
 @given(TEXT, WIDTHS)
@@ -90,18 +61,15 @@ def test_prose_keeps_its_words_and_its_width(text: str, width: int) -> None:
 
 @given(TEXT, st.integers(0, 30))
 def test_fitting_keeps_the_width(text: str, width: int) -> None:
-    assert cell_len(fit(display(text), width)) <= width
     assert cell_len(fit_left(display(text), width)) <= width
 
 
 def test_fitting_keeps_the_end_of_a_path() -> None:
     assert fit_left("a/very/long/path/name.py", 10) == "…h/name.py"
-    assert fit("words that go on", 8) == "words t…"
 
 
 def test_a_line_of_a_hundred_thousand_characters_is_cut_where_it_shows() -> None:
     line = "x" * 100_000
-    assert window(line, 99_990, 80) == (99_990, 100_000, 0, 10)
     assert rows_needed("日" * 100_000, 80) == 2_500
     assert display_enough(line, 80) == ("x" * 224, False)
 

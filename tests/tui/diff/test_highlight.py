@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 from navigator.model.diff import DiffLine, FileDiff
+from navigator.tui.diff import highlight
 from navigator.tui.diff.cells import display
 from navigator.tui.diff.highlight import (
     CHUNK,
     GROUPS,
     MAX_CHARACTERS,
-    ChunkKey,
     SyntaxStore,
     highlight_chunk,
-    lex,
     lexer_for,
 )
 from navigator.tui.theme import THEMES, palette_for
@@ -48,7 +48,7 @@ def test_a_removed_line_is_lexed_with_the_old_side_around_it() -> None:
 
 def test_a_string_opened_above_the_chunk_is_still_one() -> None:
     lines = [DiffLine("+", "words", None, number) for number in range(1, CHUNK + 5)]
-    lines[CHUNK - 50] = DiffLine("+", 'text = """', None, CHUNK - 49)
+    lines[CHUNK - 20] = DiffLine("+", 'text = """', None, CHUNK - 19)
     assert groups("x.py", lines, CHUNK + 1) == [("words", "string")]
 
 
@@ -74,25 +74,21 @@ def test_every_palette_has_a_colour_for_every_group() -> None:
         assert set(GROUPS) <= set(palette_for(theme).syntax)
 
 
-def test_what_was_asked_for_last_is_lexed_first_and_late_answers_are_dropped() -> None:
+def test_what_is_drawn_is_wanted_and_lexed_once() -> None:
     store = SyntaxStore()
     assert store.spans(1, 0, 0) is None
-    assert store.spans(2, 0, 0) is None
-    jobs = store.take_jobs(FILES)
-    assert [job.key for job in jobs] == [ChunkKey(2, 0, 0), ChunkKey(1, 0, 0)]
-    result = lex(jobs)
-    asked = store.generation
-    store.clear()
-    assert store.add(asked, result) is False
-    assert store.spans(1, 0, 0) is None
-    assert store.add(store.generation, result) is True
+    store.lex_wanted(FILES)
     assert (store.spans(1, 0, 0) or ())[0] == (0, 4, "keyword")
+    store.clear()
+    assert store.spans(1, 0, 0) is None
 
 
-def test_chunks_that_cannot_be_lexed_are_not_asked_for_again() -> None:
+def test_a_lexer_that_fails_costs_only_the_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise IndexError("a lexer")
+
+    monkeypatch.setattr(highlight, "highlight_chunk", fails)
     store = SyntaxStore()
     store.spans(1, 0, 0)
-    store.take_jobs(FILES)
-    store.give_up()
+    store.lex_wanted(FILES)
     assert store.spans(1, 0, 0) == ()
-    assert store.take_jobs(FILES) == []

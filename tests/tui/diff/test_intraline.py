@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from navigator.model.diff import DiffLine, FileDiff
-from navigator.tui.diff.intraline import MAX_CHARACTERS, MAX_RUN, changed_words, partner
+from navigator.model.diff import FileDiff
+from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words
+from navigator.tui.diff.layout import partners
 from tests.tui.diff.samples import FILES, TEXT, diffs
 
 
@@ -68,21 +69,11 @@ def test_what_is_not_emphasised_is_the_same_on_both_sides(old: str, new: str) ->
 def test_partners_are_mutual_and_replace_each_other(files: list[FileDiff]) -> None:
     for file in files:
         for hunk in file.hunks:
-            for index, line in enumerate(hunk.lines):
-                other = partner(hunk.lines, index)
-                if other is None:
-                    continue
-                assert partner(hunk.lines, other) == index
-                assert {line.kind, hunk.lines[other].kind} == {"-", "+"}
+            found = partners(hunk.lines)
+            for index, other in found.items():
+                assert found[other] == index
+                assert {hunk.lines[index].kind, hunk.lines[other].kind} == {"-", "+"}
 
 
 def test_lines_of_a_change_pair_from_the_top() -> None:
-    lines = FILES[2].hunks[0].lines
-    assert [partner(lines, index) for index in range(len(lines))] == [None, None, 4, 5, 2, 3, None]
-
-
-def test_long_runs_are_not_paired() -> None:
-    removed = [DiffLine("-", "x", number, None) for number in range(MAX_RUN + 2)]
-    added = [DiffLine("+", "x", None, number) for number in range(MAX_RUN + 2)]
-    lines = removed + added
-    assert {partner(lines, index) for index in range(len(lines))} == {None}
+    assert partners(FILES[2].hunks[0].lines) == {2: 4, 3: 5, 4: 2, 5: 3}

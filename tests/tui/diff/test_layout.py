@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.diff import DiffLine, FileDiff
-from navigator.tui.diff.layout import DiffRow, Layout, RowKind, Rows, build_rows, hidden_above, may_continue
+from navigator.tui.diff.layout import DiffRow, Layout, RowKind, build_rows, hidden_above
 from navigator.tui.diff.model import FindingNote, LineComment, LineRef, Mode, place
 from navigator.tui.diff.paint import Painter, Scene
 from navigator.tui.diff.walk import row_of_line
@@ -18,7 +18,7 @@ from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, comments_on, diffs
 MODES = st.sampled_from(["unified", "split"])
 
 
-def rows_for(files: list[FileDiff], comments: list[LineComment], mode: Mode) -> Rows:
+def rows_for(files: list[FileDiff], comments: list[LineComment], mode: Mode) -> list[DiffRow]:
     return build_rows(files, place(files, comments), mode)
 
 
@@ -69,9 +69,8 @@ def test_screen_lines_and_rows_agree(
 
 
 @given(diffs(), MODES)
-def test_rows_by_number_are_the_rows_in_order(files: list[FileDiff], mode: Mode) -> None:
+def test_a_line_is_found_in_its_row(files: list[FileDiff], mode: Mode) -> None:
     rows = rows_for(files, [], mode)
-    assert [rows[index] for index in range(len(rows))] == list(rows) == rows[:]
     layout = Layout(rows)
     for f, file in enumerate(files):
         for h, hunk in enumerate(file.hunks):
@@ -91,18 +90,6 @@ def test_hidden_lines_are_counted_between_hunks() -> None:
     totals = FILES[1]
     assert [hidden_above(totals, hunk) for hunk in range(3)] == [2, 3, 23]
     assert hidden_above(FILES[0], 0) == hidden_above(FILES[4], 0) == 0
-
-
-def test_a_file_continues_only_after_full_context() -> None:
-    assert may_continue(FILES[1]) is False
-    assert may_continue(FILES[4]) is False
-    hunk = FILES[1].hunks[0]
-    assert may_continue(FileDiff("M", "a", "a", hunks=(hunk,))) is True
-
-
-def test_a_folded_file_shows_its_header_alone() -> None:
-    rows = build_rows(FILES, place(FILES, COMMENTS), "unified", folded={1})
-    assert [row for row in rows if row.file == 1] == [DiffRow(RowKind.FILE, 1)]
 
 
 def test_findings_go_to_their_line_their_hunk_their_file_or_the_top() -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from textual.pilot import Pilot
 
 from tests.tui.diff.samples import sample_app
-
-SIZES = [(80, 24), (200, 60)]
-THEMES = ["navigator-dark", "navigator-light"]
+from tests.tui.driving import looks
 
 
 async def look_at_the_finding(pilot: Pilot[None]) -> None:
@@ -21,14 +18,12 @@ async def look_at_the_finding(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("theme", THEMES)
+@looks
 def test_unified(snap_compare: Callable[..., bool], size: tuple[int, int], theme: str) -> None:
     assert snap_compare(sample_app(theme=theme), terminal_size=size, run_before=look_at_the_finding)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_split_and_wrapped(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+def test_split_and_wrapped(snap_compare: Callable[..., bool]) -> None:
     assert snap_compare(
-        sample_app(mode="split", wrap=True), terminal_size=size, run_before=look_at_the_finding
+        sample_app(mode="split", wrap=True), terminal_size=(120, 36), run_before=look_at_the_finding
     )
