@@ -24,6 +24,7 @@ FIGURES = {
     "evidence_simulation": r"revise rate, n 30 .*\d%",
     "findings_that_run": r"true findings reproduced: \d+ of \d+",
     "forecast": r"error: median [\d.]+%",
+    "gpu_idle": r"idle share less by ",
     "hook": r"Navigator's hook( +[\d.-]+){4}",
     "commands": r"navigator status .*[\d.]+×",
     "idle": r"the conductor .*% of a core",

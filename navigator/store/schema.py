@@ -36,7 +36,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -246,7 +246,10 @@ SCHEMA: tuple[str, ...] = (
         warm_bytes INTEGER NOT NULL DEFAULT 0 CHECK (warm_bytes >= 0),
         made_by TEXT NOT NULL DEFAULT 'navigator' CHECK (made_by IN ('navigator', 'outside')),
         -- The conductor's session a swap was made in: a round trip is a pair within one.
-        session INTEGER NOT NULL DEFAULT 0
+        session INTEGER NOT NULL DEFAULT 0,
+        -- What ran while models were swapped; -1 where it is not known.
+        filled_seconds REAL NOT NULL DEFAULT -1,
+        filled_with TEXT NOT NULL DEFAULT '{{}}'
     ) STRICT""",
     f"""CREATE TABLE edit_failures (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -180,6 +180,10 @@ def swap_table(directions: Sequence[Direction], trips: Sequence[RoundTrip] = ())
             for kind in found.warmth
         )
         rows += rows_of(_SWAP_COLUMNS, warmth, detail=True)
+        if found.filled is not None:
+            kinds = ", ".join(found.filled.work)
+            label = f"  {percent(found.filled.share)} filled" + (f" with {kinds}" if kinds else "")
+            rows.append(Row(label, (f"{found.filled.n:,}", "", "", "", ""), detail=True))
     for trip in trips:
         rows += _timed(f"round trip  by {trip.strategy}", trip.seconds, -1, trip.phases)
     notes = []
