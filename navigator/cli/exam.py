@@ -125,10 +125,7 @@ def _progress(live: Any) -> None:
 def _show_prepared(made: ExamPrepared) -> None:
     if not made.projects:
         output.say("No projects. `navigator project add PATH` adds one.")
-    bare = [one.project for one in made.projects if not one.problem and not _found_any(one)]
     for one in made.projects:
-        if one.project in bare:
-            continue
         output.say(one.project, bold=True)
         if one.problem:
             output.say(f"  Nothing was prepared: {one.problem}")
@@ -136,16 +133,6 @@ def _show_prepared(made: ExamPrepared) -> None:
                 output.say(f"  {one.hint}")
         else:
             _counts(one)
-    if bare:
-        output.prose(f"Nothing to make items of: {', '.join(bare)}.", bold=True)
-        output.prose(
-            "There are no commits that change code, and no approved proposals. Try again when there are.",
-            "  ",
-        )
-
-
-def _found_any(one: PreparedProject) -> bool:
-    return any(count.found for count in one.sources.values())
 
 
 def _counts(one: PreparedProject) -> None:

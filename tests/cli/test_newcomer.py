@@ -80,16 +80,6 @@ def test_json_as_a_word_of_a_text_asks_for_no_document(command: Command) -> None
     assert done.stdout == ""
 
 
-def test_a_prompt_is_copied_to_be_changed(command: Command) -> None:
-    own = command.config.parent / "prompts" / "review.md"
-    packaged = command.run("prompts", "show", "review").stdout
-    assert str(own) in command.run("prompts", "show", "review", "--write").stdout
-    assert own.read_text() == packaged.removesuffix("\n")
-    assert "is there already" in command.run("prompts", "show", "review", "--write", code=1).stderr
-    own.write_text(own.read_text() + "Be brief.\n")
-    assert "+Be brief." in command.run("prompts", "show", "review", "--diff").stdout
-
-
 def test_an_empty_file_replaces_no_prompt(command: Command) -> None:
     """The shell makes it before `prompts show review > review.md` runs."""
     own = command.config.parent / "prompts" / "review.md"

@@ -48,7 +48,7 @@ def conductor(command: Command) -> Iterator[StatePaths]:
 
 
 def test_alone_a_swap_tells_its_phases_and_is_kept(command: Command) -> None:
-    done = command.run("swap", "to", "generator", "--time-scale", "0")
+    done = command.run("swap", "to", "generator")
     assert done.stdout.startswith("done in ")
     assert "swap phase=load state=begin" in done.stderr
     (row,) = command.json("swap", "log")["swaps"]
