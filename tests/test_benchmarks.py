@@ -21,7 +21,6 @@ FIGURES = {
     "compare_known": r"order found: ",
     "context_recall": r"contained − newest: .*(times|∞)\)",
     "diff_view": r"[\d.]+×.*[\d.]+×",
-    "evidence_simulation": r"revise rate, n 30 .*\d%",
     "findings_that_run": r"true findings reproduced: \d+ of \d+",
     "forecast": r"error: median [\d.]+%",
     "gpu_idle": r"idle share less by ",

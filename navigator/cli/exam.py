@@ -170,14 +170,15 @@ def run(items: int, writer: bool, yes: bool, as_json: bool) -> None:
 def show(as_json: bool) -> None:
     """Show what the reviewer caught and missed, and how often its REVISE is right."""
     from navigator.cli.stats import tell
-    from navigator.sheet.statistics.page import PageQuestion
-    from navigator.sheet.statistics.reviewer import EXAM
+    from navigator.sheet.statistics.page import PageQuestion, brief
+    from navigator.sheet.statistics.reviewer import exam_tables
 
     with reading() as store:
-        found = EXAM.read(store, PageQuestion())
+        found = [brief(table) for table in exam_tables(store, PageQuestion())]
+    figures = found[0].data
     if as_json:
-        output.print_json(EXAM.document(found))
+        output.print_json(figures)
         return
-    tell(EXAM, found)
-    if found.faulty or found.clean:
-        output.say(f"Items prepared: {found.faulty} faulty, {found.clean} clean.")
+    tell(found, "No exam item answered yet. `navigator exam prepare` makes items.")
+    if any(figures["prepared"].values()):
+        output.say("Items prepared: {faulty} faulty, {clean} clean.".format(**figures["prepared"]))

@@ -107,11 +107,9 @@ def test_history_and_figures(command: Command) -> None:
     (real,) = command.json("stats", "cost")["swaps"]["directions"]
     assert (real["seconds"]["n"], real["seconds"]["mean"], real["failures"]) == (2, 30.0, {"no_memory": 1})
     assert (real["phases"]["load"]["median"], real["outside"]) == (22.5, 1)
-    assert {row["name"]: row["seconds"]["mean"] for row in real["warmth"]} == {"cold": 40.0, "warm": 20.0}
     shown = command.run("stats", "cost").stdout
     assert "  load" in shown
     assert "1 external, not measured" in shown
-    assert "  began warm, 100% in memory" in shown
     assert shown.index("REHEARSAL") < shown.index("systemd")
     log = command.run("swap", "log").stdout
     assert "went back: no memory" in log
