@@ -66,7 +66,7 @@ def main() -> None:
             print(f"probabilities that {'know' if telling else 'do not know'} of faults: {sentence(found)}")
             for one in found:
                 limits = f"[{one.low:.2f}-{one.high:.2f}], {one.revise} REVISE of {one.n}"
-                print(f"  {one.measure}: AUC {'unknown' if one.auc is None else f'{one.auc:.2f}'} {limits}")
+                print(f"  AUC {'unknown' if one.auc is None else f'{one.auc:.2f}'} {limits}")
 
 
 if __name__ == "__main__":

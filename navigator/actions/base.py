@@ -7,13 +7,14 @@ A verb says when it is allowed (`refuse`), what to ask first (`question`), does 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
 
 from navigator.actions.wire import START, NoConductor
+from navigator.config.reading import dotted
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.json_text import require_bounded
 from navigator.model.models import Model
@@ -88,6 +89,8 @@ class Verb(ABC, Generic[A, R]):
     result: type[R]
     small: ClassVar[bool] = False
     """It writes only a few bytes: allowed on a full disk too, as long as SQLite can write them."""
+    misfit: ClassVar[str] = "Are the two sides of the same version?"
+    """What to do about arguments that do not fit."""
     needs_conductor: ClassVar[bool] = False
     """Only a running conductor can do it; see `controls`."""
 
@@ -139,9 +142,7 @@ class Verb(ABC, Generic[A, R]):
         try:
             return self.args.model_validate(document)
         except ValidationError as error:
-            raise UsageError(
-                f"{self.name}: {explained(error)}.", hint="Are the two sides of the same version?"
-            ) from error
+            raise UsageError(f"{self.name}: {explained(error)}.", hint=self.misfit) from error
 
     def read_result(self, document: dict[str, Any]) -> R:
         """A result as it came over the socket.
@@ -159,9 +160,9 @@ class Verb(ABC, Generic[A, R]):
 
 
 def explained(error: ValidationError) -> str:
-    """The first problem in words: `tasks.0.text is empty`. An unknown key comes first: it explains what is missing."""
+    """The first problem in words: `tasks[1].text: is empty`. An unknown key comes first: it explains what is missing."""
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    where = ".".join(str(part) for part in first["loc"]) or "arguments"
+    where = dotted(first["loc"]) or "arguments"
     if first["type"] == "extra_forbidden":
         return f"there is no argument {where!r}"
     return f"{where}: {in_words(first)}"
@@ -316,6 +317,15 @@ class SubjectVerb(Verb[A, R]):
         """
         if (refusal := self.refuse_one(on)) is not None:
             raise refusal
+
+
+def refusal_of(check: Callable[[], object]) -> NavigatorError | None:
+    """What a check raises; None where it passes."""
+    try:
+        check()
+    except NavigatorError as error:
+        return error
+    return None
 
 
 def controls(deps: Dependencies) -> Controls:

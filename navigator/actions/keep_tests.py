@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Question, Subject, SubjectVerb, Told
+from navigator.actions.base import Question, Subject, SubjectVerb, Told, refusal_of
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
 from navigator.actions.split import Built, add_part, check_now, kept_tree, part_told
 from navigator.journey.change import reject
@@ -73,16 +73,11 @@ class KeepTests(SubjectVerb[KeepTestsArgs, TestsKept]):
         return None
 
     def refuse(self, reader: Reader, args: KeepTestsArgs) -> NavigatorError | None:
-        refusal = super().refuse(reader, args)
-        if refusal is not None:
+        if (refusal := super().refuse(reader, args)) is not None:
             return refusal
         proposal = reader.proposal(args.proposal)
-        try:
-            require_tree(proposal, args.tree)
-            _chosen(reader, proposal, args.tests)
-        except Conflict as error:
-            return error
-        return None
+        changed = refusal_of(lambda: require_tree(proposal, args.tree))
+        return changed or refusal_of(lambda: _chosen(reader, proposal, args.tests))
 
     def question(self, reader: Reader, args: KeepTestsArgs) -> Question:
         proposal = reader.proposal(args.proposal)

@@ -46,26 +46,20 @@ class DraftArgs(Model):
     text: str
 
 
-class DraftSaved(Model):
-    """The key."""
-
-    key: str
-
-
-class SaveDraft(Verb[DraftArgs, DraftSaved]):
+class SaveDraft(Verb[DraftArgs, DraftArgs]):
     """Keep a text that was typed and not sent."""
 
     name = "draft.save"
     args = DraftArgs
-    result = DraftSaved
+    result = DraftArgs
     small = True
 
-    async def perform(self, deps: Dependencies, args: DraftArgs) -> DraftSaved:
+    async def perform(self, deps: Dependencies, args: DraftArgs) -> DraftArgs:
         with deps.store.transaction() as tx:
             tx.save_draft(args.key, args.text)
-        return DraftSaved(key=args.key)
+        return args
 
-    def tell(self, result: DraftSaved) -> list[Told]:
+    def tell(self, result: DraftArgs) -> list[Told]:
         return [Told(result.key, "saved as a draft")]
 
 

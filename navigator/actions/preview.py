@@ -34,11 +34,11 @@ class PromptPart:
     """One part of the prompt. `shared` is the same for every task of the base; `lines` is "" for what is not part of a file."""
 
     part: str
-    path: str
-    lines: str
-    why: str
     tokens: int
-    shared: bool
+    why: str = ""
+    shared: bool = False
+    path: str = ""
+    lines: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,33 +140,26 @@ def _base(paths: StatePaths, project: Project, task: Task, private: PrivateRepo)
 def _pieces(deps: Prompting, made: Prompted, task: Task) -> Iterable[PromptPart]:
     """Every part of the prompt, in its order; what the delimiters and the headings take is one part at the end."""
     count, context = deps.counter.count, made.context
-    pieces = [PromptPart("instructions", "", "", made.version, count(made.messages[0]["content"]), True)]
+    pieces = [PromptPart("instructions", count(made.messages[0]["content"]), made.version, shared=True)]
     if context.conventions:
         pieces.append(_file_piece("conventions", context.conventions, shared=True))
-    pieces.append(
-        PromptPart("tree", "", "", "all paths; large folders as a count", context.tree_tokens, True)
-    )
+    why = "all paths; large folders as a count"
+    pieces.append(PromptPart("tree", context.tree_tokens, why, shared=True))
     if context.map:
-        pieces.append(
-            PromptPart("map", "", "", "definitions in the most used files", context.map_tokens, True)
-        )
-    pieces += [_file_piece("file", file, shared=False) for file in context.files]
-    pieces += [_file_piece("excerpt", piece, shared=False) for piece in context.excerpts]
+        why = "definitions in the most used files"
+        pieces.append(PromptPart("map", context.map_tokens, why, shared=True))
+    pieces += [_file_piece("file", file) for file in context.files]
+    pieces += [_file_piece("excerpt", piece) for piece in context.excerpts]
     if context.nearby:
-        pieces.append(
-            PromptPart(
-                "nearby", "", "", "definitions in the next files by rank", context.nearby_tokens, False
-            )
-        )
-    pieces.append(PromptPart("task", "", "", task.kind.value, count(task.text), False))
+        pieces.append(PromptPart("nearby", context.nearby_tokens, "definitions in the next files by rank"))
+    pieces.append(PromptPart("task", count(task.text), task.kind.value))
     if task.note:
-        pieces.append(PromptPart("note", "", "", "your note when you sent it back", count(task.note), False))
+        pieces.append(PromptPart("note", count(task.note), "your note when you sent it back"))
     rest = made.tokens - sum(piece.tokens for piece in pieces)
-    pieces.append(PromptPart("delimiters", "", "", "around each part", max(rest, 0), False))
-    return pieces
+    return [*pieces, PromptPart("delimiters", max(rest, 0), "around each part")]
 
 
-def _file_piece(part: str, file: ContextFile, *, shared: bool) -> PromptPart:
+def _file_piece(part: str, file: ContextFile, *, shared: bool = False) -> PromptPart:
     last = file.first + len(file.text.splitlines()) - 1
     lines = "" if file.whole else f"{file.first}-{last}"
-    return PromptPart(part, file.path, lines, file.why, file.tokens, shared)
+    return PromptPart(part, file.tokens, file.why, shared, file.path, lines)

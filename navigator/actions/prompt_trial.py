@@ -15,7 +15,7 @@ from navigator.journey.prompts.material import findings_block, worth_sending
 from navigator.journey.review import plan_review, prompt_dependencies
 from navigator.journey.subject import read_subject
 from navigator.model.errors import UsageError
-from navigator.model.models import Proposal, Task
+from navigator.model.models import Finding, Proposal, Task
 from navigator.model.states import Role
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Trial:
         prompt: the template that is tried.
         place: the packaged one that it replaces.
         role: whose server would be asked.
-        conversations: the messages; a large review has several.
-        tokens: of each, as counted; `exact` says whether by the model's own tokenizer.
+        conversations: the messages and their tokens; a large review has several.
+        exact: whether the tokens are counted by the model's own tokenizer.
         room: tokens that the server leaves for a prompt.
         too_large: what fits into no prompt, in words.
     """
@@ -44,8 +44,7 @@ class Trial:
     prompt: Prompt
     place: str
     role: Role
-    conversations: tuple[tuple[Message, ...], ...]
-    tokens: tuple[int, ...]
+    conversations: Sequence[tuple[Sequence[Message], int]]
     exact: bool
     room: int
     too_large: tuple[str, ...] = ()
@@ -64,7 +63,7 @@ class Trial:
             "too_large": list(self.too_large),
             "prompts": [
                 {"tokens": tokens, "fits": tokens <= self.room, "messages": list(messages)}
-                for tokens, messages in zip(self.tokens, self.conversations, strict=True)
+                for messages, tokens in self.conversations
             ],
         }
 
@@ -102,15 +101,34 @@ def try_prompt(
                 f"{task.id} has no proposal to try {name!r} on.",
                 hint="Run `navigator run` first.",
             )
-        final = Role.FINAL if role is Role.FINAL else Role.REVIEWER
+        earlier = _earlier(store, proposals[-1], prompt) if place == "review-again" else []
+        reads = Role.FINAL if role is Role.FINAL else Role.REVIEWER
+        private = PrivateRepo.open(paths.private, store.project(task.project_id))
+        subject = read_subject(private, store.project(task.project_id), task, proposals[-1], earlier)
         library = prompts.standing_in(place, prompt)
-        return _review_trial(paths, settings, store, library, task, proposals[-1], prompt, place, final)
+        made = Prompting(settings)
+        made.prompts = library
+        deps = prompt_dependencies(made, reads)
+        plan = plan_review(subject, deps)
+        shown = [(reading.messages, reading.tokens) for reading in plan.readings]
+        return Trial(task, prompt, place, reads, shown, deps.exact, deps.room, plan.too_large)
     if place not in ("generate", "report", "revise"):
         raise UsageError(
             f"{name!r} cannot be tried on its own: it follows a failed answer, or replaces no prompt in use.",
             hint="Try generate, report, revise, review, review-again, or your own with `role:` in its front matter.",
         )
-    return _writer_trial(paths, settings, store, prompts, task, prompt, place)
+    library = prompts.standing_in("generate", prompt) if place == "generate" else prompts
+    material = preview(paths, settings, store, task.id, prompts=library).material
+    library = prompts.standing_in(place, prompt)
+    messages: Sequence[Message] = material.prompted.messages
+    if place == "report":
+        messages, _ = material.asking(library, place, kind=task.kind.value)
+    if place == "revise":
+        messages = [*messages, *_revision(store, library, task, place, material.prompted.key)]
+    counter = Prompting(settings).counter
+    tokens = sum(counter.count(message["content"]) for message in messages)
+    room = material.prompted.room
+    return Trial(task, prompt, place, Role.GENERATOR, [(messages, tokens)], counter.exact, room)
 
 
 def _usual(task: Task, proposals: Sequence[Proposal], role: Role | None) -> str:
@@ -119,77 +137,17 @@ def _usual(task: Task, proposals: Sequence[Proposal], role: Role | None) -> str:
     return "review-again" if proposals and proposals[-1].round else "review"
 
 
-def _review_trial(
-    paths: StatePaths,
-    settings: Settings,
-    store: Reader,
-    library: PromptLibrary,
-    task: Task,
-    proposal: Proposal,
-    prompt: Prompt,
-    place: str,
-    role: Role,
-) -> Trial:
-    earlier = []
-    if place == "review-again":
-        before = (
-            store.review_of_round(task.id, proposal.attempt, proposal.round - 1) if proposal.round else None
+def _earlier(store: Reader, proposal: Proposal, prompt: Prompt) -> list[Finding]:
+    """The findings that a revision answers."""
+    before = None
+    if proposal.round:
+        before = store.review_of_round(proposal.task_id, proposal.attempt, proposal.round - 1)
+    if before is None or not (found := worth_sending(before.findings)):
+        raise UsageError(
+            f"{proposal.id} answers no findings, so {prompt.name!r} has nothing to ask about.",
+            hint="Try it on a task whose change was revised; `navigator proposals` shows the rounds.",
         )
-        earlier = worth_sending(before.findings) if before else []
-        if not earlier:
-            raise UsageError(
-                f"{proposal.id} answers no findings, so {prompt.name!r} has nothing to ask about.",
-                hint="Try it on a task whose change was revised; `navigator proposals` shows the rounds.",
-            )
-    project = store.project(task.project_id)
-    private = PrivateRepo.open(paths.private, project)
-    subject = read_subject(private, project, task, proposal, earlier)
-    made = Prompting(settings)
-    made.prompts = library
-    deps = prompt_dependencies(made, role)
-    plan = plan_review(subject, deps)
-    return Trial(
-        task,
-        prompt,
-        place,
-        role,
-        tuple(reading.messages for reading in plan.readings),
-        tuple(reading.tokens for reading in plan.readings),
-        deps.exact,
-        deps.room,
-        plan.too_large,
-    )
-
-
-def _writer_trial(
-    paths: StatePaths,
-    settings: Settings,
-    store: Reader,
-    prompts: PromptLibrary,
-    task: Task,
-    prompt: Prompt,
-    place: str,
-) -> Trial:
-    library = prompts.standing_in("generate", prompt) if place == "generate" else prompts
-    made = preview(paths, settings, store, task.id, prompts=library)
-    material, prompted = made.material, made.material.prompted
-    library = prompts.standing_in(place, prompt)
-    messages = list(prompted.messages)
-    if place == "report":
-        messages, _ = material.asking(library, place, kind=task.kind.value)
-    if place == "revise":
-        messages += _revision(store, library, task, place, prompted.key)
-    counter = Prompting(settings).counter
-    return Trial(
-        task,
-        prompt,
-        place,
-        Role.GENERATOR,
-        (tuple(messages),),
-        (sum(counter.count(message["content"]) for message in messages),),
-        counter.exact,
-        prompted.room,
-    )
+    return found
 
 
 def _revision(store: Reader, library: PromptLibrary, task: Task, place: str, key: str) -> list[Message]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told
+from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told, refusal_of
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
 from navigator.actions.send_back import comment_text
 from navigator.journey import change
@@ -116,11 +116,8 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
         return None
 
     def refuse(self, reader: Reader, args: SplitArgs) -> NavigatorError | None:
-        try:
-            require_tree(reader.proposal(args.proposal), args.tree)
-        except Conflict as error:
-            return error
-        return super().refuse(reader, args)
+        changed = refusal_of(lambda: require_tree(reader.proposal(args.proposal), args.tree))
+        return changed or super().refuse(reader, args)
 
     def question(self, reader: Reader, args: SplitArgs) -> Question:
         shown = reader.proposal(args.proposal)

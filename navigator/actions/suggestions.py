@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Question, Told, Verb, plural
+from navigator.actions.base import Question, Told, Verb, plural, refusal_of
 from navigator.journey.change import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Model, Suggestion, Task
@@ -51,11 +51,7 @@ class Settle(Verb[SuggestionArgs, Settled]):
     result = Settled
 
     def refuse(self, reader: Reader, args: SuggestionArgs) -> NavigatorError | None:
-        try:
-            chosen(reader, args)
-        except NavigatorError as error:
-            return error
-        return None
+        return refusal_of(lambda: chosen(reader, args))
 
     def question(self, reader: Reader, args: SuggestionArgs) -> Question | None:
         if not (args.accept and args.everything):

@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from navigator.actions.base import Told, Verb, in_words
+from navigator.actions.base import Told, Verb
 from navigator.journey.choosing import MOST, variations
-from navigator.model.errors import UsageError
-from navigator.model.json_text import MOST_FILES, require_bounded
+from navigator.model.json_text import MOST_FILES
 from navigator.model.models import Model, Project, Task, Variation
 from navigator.model.states import REPORT_KINDS, Complexity, TaskKind, guess_kind
 from navigator.sheet.variants import variant_words
@@ -104,13 +103,7 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
     args = AddTasksArgs
     result = AddedTasks
 
-    def read_args(self, document: dict[str, Any]) -> AddTasksArgs:
-        """As for any verb; a problem names the task's number and the key."""
-        require_bounded(document)
-        try:
-            return AddTasksArgs.model_validate(document)
-        except ValidationError as error:
-            raise _explained(error) from error
+    misfit = f"A task has {', '.join(NewTask.model_fields)}. Nothing was queued."
 
     async def perform(self, deps: Dependencies, args: AddTasksArgs) -> AddedTasks:
         projects = {task.project: deps.reader.project(task.project) for task in args.tasks}
@@ -192,18 +185,3 @@ def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> l
             UnknownFile(project=project.name, path=path) for path in missing_paths(project, task.files)
         ]
     return unknown
-
-
-def _explained(error: ValidationError) -> UsageError:
-    # A misspelt key explains why another one is missing: it comes first.
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    where = first["loc"]
-    number = where[1] + 1 if len(where) > 1 and isinstance(where[1], int) else 0
-    task = f"Task {number}" if number else "task.add"
-    key = ".".join(str(part) for part in where[2:]) if number else ".".join(map(str, where))
-    if first["type"] == "extra_forbidden":
-        names = ", ".join(NewTask.model_fields if number else AddTasksArgs.model_fields)
-        return UsageError(
-            f"{task}: there is no key {key!r}.", hint=f"Valid keys: {names}. Nothing was queued."
-        )
-    return UsageError(f"{task}: {key or 'it'} {in_words(first)}.", hint="Nothing was queued.")

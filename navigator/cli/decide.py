@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
-from contextlib import suppress
 from typing import Any
 
 import click
@@ -25,7 +23,6 @@ from navigator.actions.send_back import SendBack, SendBackArgs
 from navigator.actions.split import Split, SplitArgs
 from navigator.actions.undo import Undo, UndoArgs
 from navigator.cli import output
-from navigator.cli.proposals import checks_words
 from navigator.cli.session import (
     act,
     ask,
@@ -35,15 +32,14 @@ from navigator.cli.session import (
     confirmed,
     reading,
     report,
-    state_paths,
 )
 from navigator.git.facts import read_facts
 from navigator.journey.dependencies import at_home
 from navigator.landing import merge as merging
 from navigator.landing.plan import LandingRefused
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.models import Proposal, Task, tests_outcome
-from navigator.model.states import DecisionKind, TaskState
+from navigator.model.models import tests_outcome
+from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, batch_choice
 
@@ -137,23 +133,17 @@ def approve(
 
 
 def _approve_each(verb: Approve, args: ApproveArgs) -> Decided:
-    """One after the other, with how far it is on a terminal."""
+    """One after the other: what follows a refused one is done all the same."""
     with reading() as store:
         each = verb.one_by_one(store, args)
     rows: list[DecisionRow] = []
-    counted = len(each) > 1 and sys.stderr.isatty()
-    for number, one in enumerate(each, 1):
-        name = one.proposals[0].id
-        if counted:
-            click.echo(f"\r\x1b[K{number} of {len(each)}: {name} …", nl=False, err=True)
+    for one in each:
         try:
             rows += act(verb, one).decisions
         except NavigatorError as error:
-            if number == 1:
+            if not rows:
                 raise  # nothing was done
-            rows.append(DecisionRow(id=name, kind=DecisionKind.APPROVE, reason=str(error)))
-    if counted:
-        click.echo("\r\x1b[K", nl=False, err=True)
+            rows.append(DecisionRow(id=one.proposals[0].id, kind=DecisionKind.APPROVE, reason=str(error)))
     return Decided(decisions=tuple(rows))
 
 
@@ -262,11 +252,6 @@ def escalate(ids: tuple[str, ...], final: bool, withdraw: bool, yes: bool, as_js
     )
 
 
-_PAUSE = 0.1
-_SPARE = 60.0
-"""Seconds beyond the tests' limit that a busy conductor is given to get to the checks."""
-
-
 @click.command()
 @click.argument("proposal", metavar="P…", shell_complete=complete_proposals)
 @click.argument("hunks", nargs=-1, required=True, metavar="H…")
@@ -285,66 +270,20 @@ def split(
     labels = tuple(label for word in hunks for label in word.split(",") if label)
     verb = Split()
     args = SplitArgs(proposal=proposal, hunks=labels, tree=tree, note=note, drop_rest=drop_rest)
-    args, tests = _looked_at(verb, args)
+    with reading() as store:
+        verb.require(store, args)
+        tests = store.project(store.proposal(proposal).project_id).check.strip()
     if tests:
         # They may take minutes.
         output.note(
             f"Running the tests on the new proposal, and on its base if needed: `{safe_line(tests)}` …"
         )
     result = act(verb, args)
-    part, task = _checked(result.part.id)
-    result = result.model_copy(update={"part": part, "task": task})
-    if not as_json:
-        _show_part(part, task)
-    document = {"proposals": [part.model_dump(mode="json")], "rest": result.rest.model_dump(mode="json")}
+    document = {
+        "proposals": [result.part.model_dump(mode="json")],
+        "rest": result.rest.model_dump(mode="json"),
+    }
     report(verb.tell(result), document if as_json else None)
-
-
-def _looked_at(verb: Split, args: SplitArgs) -> tuple[SplitArgs, str]:
-    """The arguments, pinned to the tree as it is now, once they are found to fit; and the project's test command.
-
-    Raises:
-        NavigatorError: the proposal cannot be split, or has no such hunks.
-    """
-    from navigator.git.hunks import choose
-    from navigator.git.private import PrivateRepo
-
-    paths = state_paths()
-    with reading(paths) as store:
-        verb.require(store, args)
-        whole = store.proposal(args.proposal)
-        project = store.project(whole.project_id)
-        private = PrivateRepo.open(paths.private, project)
-        choose(private.diff(whole.base_commit, whole.tree), args.hunks)
-    return args.model_copy(update={"tree": args.tree or whole.tree}), project.check.strip()
-
-
-def _checked(identifier: str) -> tuple[Proposal, Task]:
-    """The new proposal once its checks have run; waits, within bounds, for a conductor that is busy with other checks."""
-    from navigator.config.settings import load_settings
-
-    until = time.monotonic() + load_settings().checks.timeout_seconds + _SPARE
-    paths = state_paths()
-    while True:
-        with reading(paths) as store:
-            part = store.proposal(identifier)
-            task = store.task(part.task_id)
-        gone = True
-        with suppress(OSError):
-            gone = not paths.socket.exists()
-        if task.state is not TaskState.CHECKING or gone or time.monotonic() > until:
-            return part, task
-        time.sleep(_PAUSE)
-
-
-def _show_part(part: Proposal, task: Task) -> None:
-    output.say(f"{part.id}  {part.title}", bold=True)
-    if task.state is TaskState.CHECKING:
-        output.say("  its checks have not run yet; `navigator run` runs them")
-    else:
-        output.say(f"  checks: {checks_words(part)}")
-    for check in part.failed_checks:
-        output.say(f"  ✗ {check.name}: {check.detail}", fg="red")
 
 
 @click.command()

@@ -125,10 +125,7 @@ def _progress(live: Any) -> None:
 def _show_prepared(made: ExamPrepared) -> None:
     if not made.projects:
         output.say("No projects. `navigator project add PATH` adds one.")
-    bare = [one.project for one in made.projects if not one.problem and not _found_any(one)]
     for one in made.projects:
-        if one.project in bare:
-            continue
         output.say(one.project, bold=True)
         if one.problem:
             output.say(f"  Nothing was prepared: {one.problem}")
@@ -136,16 +133,6 @@ def _show_prepared(made: ExamPrepared) -> None:
                 output.say(f"  {one.hint}")
         else:
             _counts(one)
-    if bare:
-        output.prose(f"Nothing to make items of: {', '.join(bare)}.", bold=True)
-        output.prose(
-            "There are no commits that change code, and no approved proposals. Try again when there are.",
-            "  ",
-        )
-
-
-def _found_any(one: PreparedProject) -> bool:
-    return any(count.found for count in one.sources.values())
 
 
 def _counts(one: PreparedProject) -> None:
@@ -183,14 +170,15 @@ def run(items: int, writer: bool, yes: bool, as_json: bool) -> None:
 def show(as_json: bool) -> None:
     """Show what the reviewer caught and missed, and how often its REVISE is right."""
     from navigator.cli.stats import tell
-    from navigator.sheet.statistics.page import PageQuestion
-    from navigator.sheet.statistics.reviewer import EXAM
+    from navigator.sheet.statistics.page import PageQuestion, brief
+    from navigator.sheet.statistics.reviewer import exam_tables
 
     with reading() as store:
-        found = EXAM.read(store, PageQuestion())
+        found = [brief(table) for table in exam_tables(store, PageQuestion())]
+    figures = found[0].data
     if as_json:
-        output.print_json(EXAM.document(found))
+        output.print_json(figures)
         return
-    tell(EXAM, found)
-    if found.faulty or found.clean:
-        output.say(f"Items prepared: {found.faulty} faulty, {found.clean} clean.")
+    tell(found, "No exam item answered yet. `navigator exam prepare` makes items.")
+    if any(figures["prepared"].values()):
+        output.say("Items prepared: {faulty} faulty, {clean} clean.".format(**figures["prepared"]))

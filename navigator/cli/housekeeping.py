@@ -135,19 +135,19 @@ def export(folder: Path, overwrite: bool) -> None:
 
     Secrets are redacted: those with a known form, and the values in files that no model is shown.
     """
-    from navigator.store.schema import TABLES
+    from navigator.store.schema import tables
 
     mark = folder / _MARK
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        there = [f"{table}.jsonl" for table in TABLES if os.path.lexists(folder / f"{table}.jsonl")]
+        there = [f"{table}.jsonl" for table in tables() if os.path.lexists(folder / f"{table}.jsonl")]
         if there and not overwrite and not mark.is_file():
             raise Conflict(
                 f"{folder} has files that Navigator did not export: {', '.join(there)}.",
                 hint="Choose another folder, or overwrite them with --overwrite.",
             )
         mark.touch()
-        (folder / f"{TABLES[0]}.jsonl").touch()
+        (folder / f"{tables()[0]}.jsonl").touch()
     except OSError as error:
         raise UsageError(
             f"{folder} cannot be written: {error.strerror}.", hint="Choose another folder."
@@ -156,7 +156,7 @@ def export(folder: Path, overwrite: bool) -> None:
     paths = state_paths()
     with reading(paths) as store:
         learn_secrets(redact, paths, store.projects(include_removed=True), output.note)
-        for table in TABLES:
+        for table in tables():
             count = 0
             with (folder / f"{table}.jsonl").open("w", encoding="utf-8") as stream:
                 for row in store.export_rows(table):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.config.paths import config_path, resource_dir
 from navigator.journey.prompts.library import Prompt, PromptLibrary
-from navigator.model.errors import ConfigError, Conflict
+from navigator.model.errors import ConfigError
 from navigator.model.states import Role
 from navigator.model.text import safe_text
 
@@ -78,44 +77,9 @@ def _whose(library: PromptLibrary, prompt: Prompt) -> str:
 
 @prompts.command("show")
 @click.argument("name")
-@click.option("--diff", is_flag=True, help="Compare your template with the packaged one.")
-@click.option("--write", is_flag=True, help="Copy it to your own templates, to change it there.")
-def show(name: str, diff: bool, write: bool) -> None:
-    """Print a template."""
-    if write:
-        _copy(_own().get(name))
-    elif not diff:
-        output.say(_own().get(name).path.read_text(encoding="utf-8"))
-    else:
-        _compare_packaged(name)
-
-
-def _copy(prompt: Prompt) -> None:
-    """Raises `Conflict` where there is one already."""
-    path = config_path().parent / "prompts" / f"{prompt.name}.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("x", encoding="utf-8") as stream:
-            stream.write(prompt.path.read_text(encoding="utf-8"))
-    except FileExistsError:
-        raise Conflict(f"{path} is there already.", hint="Edit it, or remove it first.") from None
-    output.say(f"Wrote {path}. `navigator prompts show {prompt.name} --diff` shows what you change.")
-
-
-def _compare_packaged(name: str) -> None:
-    packaged = PromptLibrary([resource_dir("prompts")]).get(name)
-    own = _own().get(name)
-    if own.path == packaged.path:
-        output.say(f"{name} is the packaged prompt ({packaged.version}).")
-        return
-    lines = difflib.unified_diff(
-        packaged.path.read_text(encoding="utf-8").splitlines(),
-        own.path.read_text(encoding="utf-8").splitlines(),
-        packaged.version,
-        own.version,
-        lineterm="",
-    )
-    output.say("\n".join(lines) or f"No differences from the packaged prompt ({packaged.version}).")
+def show(name: str) -> None:
+    """Print a template; yours, where it replaces the packaged one."""
+    output.say(_own().get(name).path.read_text(encoding="utf-8"))
 
 
 @prompts.command("try")
@@ -157,7 +121,7 @@ def _show_trial(trial: Trial) -> None:
     instead = "" if trial.place == trial.prompt.name else f" instead of {trial.place}"
     output.say(f"{trial.task.id}  {trial.prompt.version}{instead}, for the {trial.role.value}", bold=True)
     how = "counted" if trial.exact else "estimated"
-    for number, (messages, tokens) in enumerate(zip(trial.conversations, trial.tokens, strict=True), 1):
+    for number, (messages, tokens) in enumerate(trial.conversations, 1):
         part = f"part {number} of {len(trial.conversations)}: " if len(trial.conversations) > 1 else ""
         output.say(f"  {part}{tokens:,} tokens ({how}); the server has room for {trial.room:,}.")
         for message in messages:

@@ -29,9 +29,8 @@ from navigator.model.records import JudgementCount
 from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
 from navigator.model.text import safe_line
 from navigator.sheet.base import tips
-from navigator.sheet.effort import about, card_seconds, effort_of
 from navigator.sheet.marks import Facts, Kind, facts_of, head, labels, marks, waiting_proposals
-from navigator.sheet.waiting import Waiting, mark_document, risk_order, row_head, what_to_do
+from navigator.sheet.waiting import Waiting, mark_document, row_head, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
 from navigator.sheet.writing import uncertainty_words
 
@@ -58,18 +57,9 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
     "--project", "name", default=None, shell_complete=complete_projects, help="Only those of one project."
 )
 @click.option(
-    "--sort",
-    type=click.Choice(["oldest", "effort"]),
-    default="oldest",
-    show_default=True,
-    help="The order; effort: the quickest to read and decide first.",
-)
-@click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: all proposals, unless --state or --waiting is given."
 )
-def proposals(
-    state: str | None, everything: bool, waiting: bool, name: str | None, sort: str, as_json: bool
-) -> None:
+def proposals(state: str | None, everything: bool, waiting: bool, name: str | None, as_json: bool) -> None:
     """List what waits for you: proposals, and tasks to read, to try again or to put away."""
     if bool(state) + everything + waiting > 1:
         raise UsageError("Use only one of --state, --all and --waiting.")
@@ -83,14 +73,11 @@ def proposals(
         )
         pairs = list(zip(found, facts_of(store, found, tips(store)), strict=True))
         said = {"rehearsal": store.rehearsal}
-    if sort == "effort":
-        items.sort(key=lambda item: (risk_order(item.card)[:2], card_seconds(item.card)))
-        pairs.sort(key=lambda pair: effort_of(pair[0]).seconds)
     if as_json:
         documents = [_marked(*pair) | said for pair in pairs]
         output.print_json({"proposals": documents, "waiting": [item.document() for item in items]})
     elif only_waiting:
-        _show_waiting(items, timed=sort == "effort")
+        _show_waiting(items)
     elif not pairs:
         output.say("No proposals. `navigator run` makes them from queued tasks.")
     else:
@@ -106,7 +93,7 @@ def _marked(proposal: Proposal, of: Facts) -> dict[str, Any]:
     return proposal.model_dump(mode="json") | beside
 
 
-def _show_waiting(items: Sequence[Waiting], *, timed: bool) -> None:
+def _show_waiting(items: Sequence[Waiting]) -> None:
     if not items:
         output.say(
             "Nothing waits for you. `navigator proposals --all` lists all; `navigator run` makes more."
@@ -115,8 +102,7 @@ def _show_waiting(items: Sequence[Waiting], *, timed: bool) -> None:
     rows = []
     for item in items:
         card, facts = item.card, item.facts
-        notes = [about(card_seconds(card))] if timed else []
-        notes += [f"variant {card.variant}/{card.variants}"] if card.variants > 1 else []
+        notes = [f"variant {card.variant}/{card.variants}"] if card.variants > 1 else []
         notes += [words for words, _ in item.labels]
         notes += ["not seen"] if card.open and not card.seen else []
         size = (f"+{card.added}", f"−{card.removed}") if card.proposal else ("", "")

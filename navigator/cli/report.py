@@ -41,7 +41,7 @@ def report(file: Path | None, overwrite: bool, since: str, as_json: bool) -> Non
     with reading() as store, store.snapshot():
         found, rehearsal = account(store, moment), store.rehearsal
     if as_json:
-        output.print_json(asdict(found) | {"rehearsal": rehearsal})
+        output.print_json(asdict(found) | {"cost": found.cost.document(), "rehearsal": rehearsal})
         return
     title, *rest = lines(folded(found))
     output.say(title, bold=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from collections.abc import Iterable
 
 import click
 
@@ -13,19 +13,20 @@ from navigator.cli.session import act, state_paths
 from navigator.engine import acting
 from navigator.model.errors import UsageError
 from navigator.model.text import SIMULATED, safe_line
-from navigator.sheet.statistics.chart import chart
 from navigator.sheet.statistics.page import (
     PageQuestion,
     StatisticsPage,
     Table,
+    document,
+    drawn,
+    exported,
     utc_text,
 )
 from navigator.sheet.statistics.pages import PAGES
-from navigator.sheet.statistics.rows import as_csv, as_json_lines, figure_rows
 from navigator.store.reads.verdicts import ALIASES, GROUPINGS
 
 _WIDTH = 80
-"""Cells of a sentence or a plot."""
+"""Cells of a sentence."""
 
 
 FORMATS = ("text", "json", "jsonl", "csv")
@@ -96,50 +97,42 @@ def _look_for_reverts() -> None:
         output.note(str(one))
 
 
-def _show_page(page: StatisticsPage[Any], since: str, form: str, by: str) -> None:
+def _show_page(page: StatisticsPage, since: str, form: str, by: str) -> None:
     question = PageQuestion(by, _since(since))
     with acting.reading(state_paths()) as store, store.snapshot():
         found, rehearsal = page.read(store, question), store.rehearsal
-    document = {**page.document(found), "rehearsal": rehearsal}
-    if form == "json":
-        output.print_json(document)
-    elif form == "jsonl":
-        output.emit(as_json_lines(figure_rows(page.name, document)).rstrip("\n"))
-    elif form == "csv":
-        output.emit(as_csv(figure_rows(page.name, document)).rstrip("\n"))
-    else:
-        if rehearsal:
-            output.say(SIMULATED, bold=True)
-        tell(page, found)
-
-
-def _compare_groups(pair: tuple[str, str], by: str, since: str, *, as_json: bool) -> None:
-    from navigator.sheet.statistics.comparison import (
-        compare_rates,
-        comparison_document,
-        comparison_table,
-    )
-
-    with acting.reading(state_paths()) as store, store.snapshot():
-        found = compare_rates(store, *pair, by, _since(since))
-        rehearsal = store.rehearsal
-    if as_json:
-        output.print_json({**comparison_document(found), "rehearsal": rehearsal})
+    figures = {**document(found), "rehearsal": rehearsal}
+    if form != "text":
+        output.emit(exported(page.name, figures, form).rstrip("\n"))
         return
     if rehearsal:
         output.say(SIMULATED, bold=True)
-    print_table(comparison_table(found))
+    tell(found, page.missing)
+
+
+def _compare_groups(pair: tuple[str, str], by: str, since: str, *, as_json: bool) -> None:
+    from navigator.sheet.statistics.revise_rate import comparison
+
+    with acting.reading(state_paths()) as store, store.snapshot():
+        found = comparison(store, *pair, by, _since(since))
+        rehearsal = store.rehearsal
+    if as_json:
+        output.print_json({**found.data, "rehearsal": rehearsal})
+        return
+    if rehearsal:
+        output.say(SIMULATED, bold=True)
+    print_table(found)
 
 
 def _since(text: str) -> str:
     return utc_text(moment_of(text) or text) if text else ""
 
 
-def tell(page: StatisticsPage[Any], found: Any) -> None:
-    """Print a page."""
-    tables = page.tables(found)
+def tell(found: Iterable[Table], missing: str) -> None:
+    """Print a page's tables; `missing` where none has anything to say."""
+    tables = drawn(found)
     if not tables:
-        output.say(page.missing)
+        output.say(missing)
     for table in tables:
         print_table(table)
 
@@ -150,11 +143,6 @@ def print_table(table: Table) -> None:
         output.say(table.title, bold=True)
         for line in textwrap.wrap(safe_line(table.answer), _WIDTH):
             output.say(line)
-    drawn = chart(table.plot, _WIDTH) if table.plot is not None else []
-    for pieces in drawn:
-        output.say("".join(text for text, _ in pieces).rstrip())
-    if drawn:
-        output.say()
     if table.rows or not table.answer:
         _print_rows(table)
     if table.empty and not table.rows:

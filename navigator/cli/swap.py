@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import sys
 import time
 from contextlib import suppress
@@ -14,7 +13,7 @@ import click
 
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
-from navigator.cli.lazy import Commands
+from navigator.cli.lazy import LazyGroup
 from navigator.cli.session import locked_dependencies, reading, state_paths
 from navigator.cli.status import swapping
 from navigator.config.settings import time_scale as scale_of
@@ -29,37 +28,28 @@ if TYPE_CHECKING:
     from navigator.swap.base import PhaseEvent
 
 
-class _WithMore(Commands):
-    """The group, with the commands of other files imported when they are called."""
-
-    _MORE = ("install", "measure")
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command."""
-        return sorted([*super().list_commands(ctx), *self._MORE])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """One command by its name."""
-        if cmd_name not in self._MORE:
-            return super().get_command(ctx, cmd_name)
-        found = getattr(importlib.import_module(f"navigator.cli.swap_{cmd_name}"), cmd_name)
-        assert isinstance(found, click.Command)
-        return found
-
-
-@click.group(cls=_WithMore)
+@click.group(
+    cls=LazyGroup,
+    table={
+        "status": ("swap", "Show which model is resident, the state of each server, and the GPU's memory"),
+        "to": ("swap", "Make a model resident"),
+        "log": ("swap", "List the newest swaps"),
+        "measure": ("swap_measure", "Swap there and back, again and again, and print what it took"),
+        "install": ("swap_install", "Write the model servers' units, their keys and swap.conf"),
+    },
+)
 def swap() -> None:
     """Show and change the model on the GPU."""
 
 
-@swap.command("status")
+@click.command("status")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(as_json: bool) -> None:
     """Show which model is resident, the state of each server, and the GPU's memory."""
     from navigator.config.settings import load_settings
     from navigator.swap import look_at_servers, make_strategy
     from navigator.swap.gpu import cards
-    from navigator.swap.machine import servers_machine
+    from navigator.swap.remote.machine import servers_machine
     from navigator.swap.remote.ssh import ConnectionLost
 
     paths, settings = state_paths(), load_settings()
@@ -150,11 +140,10 @@ def _show_status(document: dict[str, Any]) -> None:
 _NONE = "none"
 
 
-@swap.command("to")
+@click.command("to")
 @click.argument("role", type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value, _NONE]))
-@click.option("--time-scale", type=float, default=None, help="Rehearsal only: factor on simulated times.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def to(role: str, time_scale: float | None, as_json: bool) -> None:
+@output.JSON
+def to(role: str, as_json: bool) -> None:
     """Make ROLE's model resident and print each phase. Does nothing if it is resident already.
 
     A running conductor swaps when current work finishes, and then continues by its own rules. With strategy sleep, "none" puts
@@ -167,7 +156,7 @@ def to(role: str, time_scale: float | None, as_json: bool) -> None:
     try:
         made = asyncio.run(_through_conductor(paths, Role(role)))
     except NoConductor:
-        with locked_dependencies(paths, time_scale=scale_of(time_scale)) as deps:
+        with locked_dependencies(paths, time_scale=scale_of(None)) as deps:
             made, embedded = asyncio.run(swap_alone(deps, Role(role))), deps.strategy.embedded
     if as_json:
         output.print_json(made.model_dump(mode="json", by_alias=True))
@@ -201,7 +190,8 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
     try:
         answer = await client.request("conduct", {"do": "swap", "role": role.value})
         if answer["already"]:
-            return await _already(paths, role, (await client.request("status"))["strategy"])
+            strategy = (await client.request("status"))["strategy"]
+            return Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
         if answer["in_hand"]:
             output.note(f"waiting for {answer['in_hand']} running tasks")
         waits = [asyncio.create_task(event.wait()) for event in (ended, lost)]
@@ -217,18 +207,6 @@ async def _through_conductor(paths: StatePaths, role: Role) -> Swap:
         raise NoConductor("The conductor stopped during the swap.", hint="Run `navigator swap status`.")
     with reading(paths) as store:
         return next(swap for swap in store.swaps(20) if swap.to_role is role)
-
-
-async def _already(paths: StatePaths, role: Role, strategy: str) -> Swap:
-    """Nothing to swap; a server that does not answer all the same is a failure."""
-    from navigator.config.settings import load_settings
-    from navigator.swap import looks
-
-    look = next(look for look in await looks(load_settings(), paths) if look.role is role)
-    made = Swap(to_role=role, strategy=strategy, started=utc_now(), reason="already resident")
-    if look.state not in ("silent", "other", "unusable"):
-        return made
-    return made.model_copy(update={"outcome": "failed", "reason": f"{look.problem} {look.remedy}".strip()})
 
 
 async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
@@ -319,11 +297,12 @@ def _say_ended(outcome: str, seconds: float, reason: str) -> None:
     output.say(f"{outcome.replace('_', ' ')} in {seconds:.1f} s{': ' + reason if reason else ''}")
 
 
-@swap.command("log")
+@click.command("log")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of swaps.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def log(limit: int, as_json: bool) -> None:
-    """List the newest swaps: phases in seconds, why one failed, and how much of the weights was in memory."""
+    """List the newest swaps: phases in seconds, why one failed, how much of the weights was in memory, and what was
+    done meanwhile."""
     with reading() as store:
         found, rehearsal = store.swaps(limit), store.rehearsal
     if as_json:
@@ -338,10 +317,11 @@ def log(limit: int, as_json: bool) -> None:
             _outcome_words(made),
             output.percent(made.warm_bytes / made.weight_bytes) if made.weight_bytes else "",
             "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip(),
+            "  ".join(f"{work} {seconds:.2f}" for work, seconds in made.filled_with.items()),
         )
         for made in found
     ]
-    columns = ("started (UTC)", "swap", "s", "outcome", "warm", "phases")
+    columns = ("started (UTC)", "swap", "s", "outcome", "warm", "phases", "meanwhile")
     output.emit(output.table(columns, rows, right=(2, 4)) if rows else "No swaps yet.")
 
 

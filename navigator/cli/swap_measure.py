@@ -124,12 +124,12 @@ def _show_swaps(paths: StatePaths, newest: int, round_trips: int, ended: str, as
     """The table of the swaps that were made, or its JSON."""
     from navigator.cli.stats import print_table
     from navigator.model.text import SIMULATED
-    from navigator.sheet.statistics.cost import figures_of, swap_document, swap_table
+    from navigator.sheet.statistics.cost import swap_table
 
     with reading(paths) as store:
         made = [swap for swap in store.swaps(2 * round_trips + 10) if swap.id > newest]
         resident, rehearsal = store.meta("resident", str), store.rehearsal
-    found = figures_of(made)
+    found = swap_table(made)
     if as_json:
         output.print_json(
             {
@@ -139,10 +139,10 @@ def _show_swaps(paths: StatePaths, newest: int, round_trips: int, ended: str, as
                 "resident": resident or None,
                 "rehearsal": rehearsal,
             }
-            | swap_document(found)
+            | found.data
         )
         return
     if rehearsal:
         output.say(SIMULATED, bold=True)
-    print_table(swap_table(found.directions, found.trips))
+    print_table(found)
     output.say(f"Ended: {ended}. Loaded: {resident or 'nothing'}.")

@@ -116,7 +116,7 @@ def _unknown_key(file: Path, text: str, location: Location, model: type[BaseMode
     near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}."
     return ConfigError(
-        f"{_file_and_line(file, text, location)}: unknown key {_dotted(location)!r}.", hint=hint
+        f"{_file_and_line(file, text, location)}: unknown key {dotted(location)!r}.", hint=hint
     )
 
 
@@ -126,7 +126,7 @@ def _explain(file: Path, text: str, problems: list[ErrorDetails]) -> str:
     for item in problems:
         location: Location = item["loc"]
         message = item["msg"].removeprefix("Value error, ")
-        key = f"{_dotted(location)}: " if location else ""
+        key = f"{dotted(location)}: " if location else ""
         lines.append(f"{_file_and_line(file, text, location)}: {key}{message[:1].lower()}{message[1:]}.")
     return "\n".join(lines)
 
@@ -136,7 +136,7 @@ def _file_and_line(file: Path, text: str, location: Location) -> str:
     return f"{file}:{line}" if line else str(file)
 
 
-def _dotted(location: Location) -> str:
+def dotted(location: Location) -> str:
     """`("project", 0, "path")` as `project[1].path`: people count from one."""
     shown = ""
     for part in location:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from navigator.actions.registry import perform
@@ -97,7 +98,7 @@ class Conductor:
         self._batches = Batches(deps)
         self._exam = ExamQueue(deps)
         self._incoming = Incoming(deps, self._storage)
-        self._ahead = Ahead(deps)
+        self._ahead = Ahead(deps, self._storage)
         self._residency = Residency(
             deps, self._live, self.session, self._storage, self._batches, self._wake.set
         )
@@ -220,7 +221,7 @@ class Conductor:
             case acts.Generate(task_id):
                 self._work(task_id, deps.writer_of(deps.reader.task(task_id)), write(deps, task_id))
             case acts.RunChecks(task_id):
-                self._work(task_id, None, check(deps, task_id))
+                self._work(task_id, None, deps.cpu_work.during("checks", partial(check, deps, task_id)))
             case acts.ReadOwn(task_id):
                 self._work(task_id, Role.GENERATOR, review(deps, task_id, Role.GENERATOR))
             case acts.ReviewTask(task_id):
@@ -230,7 +231,7 @@ class Conductor:
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
-                self._work(task_id, None, land(deps, task_id))
+                self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
             case acts.Renew(task_id):
                 self._renew(task_id)
             case acts.SwapTo(role):
@@ -405,7 +406,7 @@ class Conductor:
                 }
                 for role in (Role.GENERATOR, Role.REVIEWER)
             },
-            "ahead": {"prompts": self._ahead.prompts},
+            "ahead": {"prompts": self._ahead.prompts, "baselines": self._ahead.baselines},
             "batch": self._batches.name,
             "until": self._options.until,
             "swaps": live.swaps_made,

@@ -168,6 +168,7 @@ class Residency:
             tx.event("swap_begun", data={"from": origin.value if origin else "", "to": to.value})
         try:
             measuring = await self.warmth.before(to)
+            deps.cpu_work.forget()
             result = await deps.strategy.swap(to, report)
             bytes_read = await self.warmth.measured(measuring)
             await self._ended(origin, to, started, began, result, bytes_read, report)
@@ -206,19 +207,23 @@ class Residency:
         result, live.resident = await confirmed(deps.strategy, to, result)
         if result.outcome == "done":
             result = await self._proved(origin, to, result, report)
+        ended = time.monotonic()
+        filled = deps.cpu_work.between(began, ended)
         swap = Swap(
             from_role=origin,
             to_role=to,
             strategy=deps.strategy.recorded,
             started=started,
             phases=result.phases,
-            seconds=round(time.monotonic() - began, 3),
+            seconds=round(ended - began, 3),
             outcome=result.outcome,
             reason=result.reason,
             failure=result.failure,
             weight_bytes=read[0],
             warm_bytes=read[1],
             session=self._session.number,
+            filled_seconds=filled[0],
+            filled_with=filled[1],
         )
         with self._storage.writing("a swap"), deps.store.transaction() as tx:
             tx.add_swap(swap)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from navigator.exam.mining import Commit, is_code
+from navigator.exam.mining import Commit, is_code, word_patterns
 from navigator.git.private import PrivateRepo
 from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, Hunk
@@ -25,42 +25,9 @@ MOST_LINES, MOST_FILES = 1_000, 40
 _FIX_LINES, _FIX_FILES = 200, 8
 """Changed lines and files of code of a fix: a larger one does more than mend one bug."""
 
-_FIX = patterns.compile(
-    r"\b(?:fix(?:e[sd]|ing|up)?|bugs?|bug-?fix(?:e[sd])?|hot-?fix|crash(?:e[sd]|ing)?|broken|repair(?:s|ed)?"
-    r"|(?:mem(?:ory)? ?)?leak(?:s|ed|ing)?|race|deadlock|off.by.one|infinite loop|incorrect(?:ly)?|wrong(?:ly)?)\b",
-    patterns.IGNORECASE,
-)
+_SAYS = word_patterns("blame")
 _ISSUE = patterns.compile(r"\b(?:fix(?:e[sd])?)\b:? *#\d+", patterns.IGNORECASE)
-_NAMED = patterns.compile(
-    r"\b(?:fix(?:es|ed)?:?|(?:introduced|broken|caused) (?:in|by|with|since)|regression (?:in|from|of|since)|since)"
-    r" (?:commit )?([0-9a-f]{7,40})\b",
-    patterns.IGNORECASE,
-)
-_NO_BUG = patterns.compile(
-    r"\b(?:typos?|lint(?:er|ing|s)?|ruff|flake8|isort|black|mypy|pyright|eslint|gofmt|prettier|biome|golangci\S*|pre-commit"
-    r"|pep-? ?8|overloads?|typing|type (?:hints?|annotations?|checks?)|annotations?|docs?|documentation|doc-?strings?|comments?"
-    r"|readme|changelog|rst|spelling|grammar|wording|tests?|testing|flaky|snapshots?|ci|workflows?|github actions?|builds?"
-    r"|makefile|examples?|demos?|format(?:ting)?|whitespace|indent(?:ation)?|style|warnings?|deprecat\w+|merge|conflicts?|imports?|links?"
-    r"|version|release|dep(?:endenc(?:y|ie)|)s?|coverage|refactor\w*|renam\w+|clean ?up|reviews?|nits?|feedback"
-    r"|suggestions?|allow(?:s|ing)?)\b"
-    r"|^(?:enable|add(?:s|ed)?|support|implement(?:s|ed)?)\b|^(?:feat|chore|docs?|tests?|ci|refactor|style|build|perf)(?:\([^)]*\))?!?:"
-    r"|^\W*(?:(?:more|some|small|minor|various|few|a|quick|bug|another|oops|and|it|this|that|things|up)\b\W*)*fix(?:e[sd]|ing)?"
-    r"(?:\W+(?:it|this|that|bugs?|things|stuff|up|again|small|minor|issues?))*\W*$",
-    patterns.IGNORECASE,
-)
 _TYPES = patterns.compile(r"(?:^|[^-\w])(?:\w*types|type|typed)\b", patterns.IGNORECASE)
-_ASIDE = patterns.compile(
-    r"(?:^|/)(?:play|playground|scratch|sandbox|demos?|fixtures?)(?:\.[a-z]+$|/)"
-    r"|^(?:setup|noxfile|tasks|gulpfile|gruntfile|build)\.\w+$|[\w-]\.config\.\w+$|(?:^|/)scripts?/",
-    patterns.IGNORECASE,
-)
-"""Files that are no part of the product."""
-_MECHANICAL = patterns.compile(
-    r"\b(?:re-?format(?:s|ted|ting)?|format|black|ruff|isort|gofmt|gofumpt|prettier|biome|pyupgrade|eslint|lint(?:ing)?|white-?space"
-    r"|indentation|re-?indent|pep ?8|flake8|f-?strings?|line endings|tabs|typing|type (?:hints?|annotations?)|rename[sd]?|moved?"
-    r"|moving|reorgani[sz]e[sd]?|license|copyright|quotes|autofix|codemod|migrat(?:e[sd]?|ion))\b",
-    patterns.IGNORECASE,
-)
 _MANY_LINES, _MANY_FILES = 150, 8
 """Changed lines or files from which on a commit that calls itself mechanical is looked through."""
 
@@ -139,14 +106,17 @@ def repairs(commits: Iterable[Commit], since: int = 0) -> list[Commit]:
         and commit.code_lines <= _FIX_LINES
         and len(commit.code) <= _FIX_FILES
         and not commit.routine
-        and (says_fix(commit.subject) or (_ISSUE.search(commit.body) and not _NO_BUG.search(commit.subject)))
+        and (
+            says_fix(commit.subject)
+            or (_ISSUE.search(commit.body) and not _SAYS["no_bug"].search(commit.subject))
+        )
         and not (_TYPES.search(commit.subject) and all(_has_annotations(file.path) for file in commit.code))
     ]
 
 
 def says_fix(subject: str) -> bool:
     """Whether a commit says in its subject that it mends a bug of the product."""
-    return _FIX.search(subject) is not None and _NO_BUG.search(subject) is None
+    return _SAYS["fix"].search(subject) is not None and _SAYS["no_bug"].search(subject) is None
 
 
 def _has_annotations(path: str) -> bool:
@@ -163,7 +133,7 @@ def _is_mechanical(commit: Commit) -> bool:
     added, removed = (sum(getattr(file, side) for file in commit.files) for side in ("added", "removed"))
     many = commit.lines >= _MANY_LINES or len(commit.files) >= _MANY_FILES
     even = len(commit.files) >= 3 * _MANY_FILES and abs(added - removed) * 20 <= added + removed
-    return many and (even or _MECHANICAL.search(commit.subject) is not None)
+    return many and (even or _SAYS["mechanical"].search(commit.subject) is not None)
 
 
 class Blame:
@@ -192,7 +162,7 @@ class Blame:
         files = [
             file
             for file in self._private.diff(fix.parent, fix.sha, context=0)
-            if not file.binary and is_code(file.path) and not _ASIDE.search(file.path)
+            if not file.binary and is_code(file.path) and not _SAYS["aside"].search(file.path)
         ]
         added, removed = (set(_telling_lines(files, sign)) for sign in "+-")
         for file in files:
@@ -209,7 +179,7 @@ class Blame:
             why = "it only adds lines, or nearly, or changes none that say anything"
             return Blamed(None, why=why, suspects=suspects)
         # The author of the fix knows best.
-        named = [match[1].lower() for match in _NAMED.finditer(f"{fix.subject}\n{fix.body}")]
+        named = [match[1].lower() for match in _SAYS["named"].finditer(f"{fix.subject}\n{fix.body}")]
         if named:
             found = {sha: at for sha, at in found.items() if any(map(sha.startswith, named))}
             if not found:

@@ -19,6 +19,7 @@ from navigator.git.runner import Git, GitError, Person, person_environment
 from navigator.git.source import TreeSource
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
+from navigator.model.json_text import table
 from navigator.model.models import Project
 from navigator.model.secrets import find_secret
 from navigator.model.text import safe_line, safe_text
@@ -26,40 +27,23 @@ from navigator.model.text import safe_line, safe_text
 _MOST_OUTPUT = 64 * 1024 * 1024
 _LONGEST_MESSAGE = 4_000
 
-_CODE = patterns.compile(
-    r"\.(?:pyi?|[cm]?[jt]sx?|go|rs|java|kts?|scala|rb|php|cs|swift|dart|exs?|lua|c|cc|cpp|cxx|h|hh|hpp|m|mm|zig|nim|jl|pl|sh)$",
-    patterns.IGNORECASE,
-)
-_NOT_CODE = patterns.compile(
-    r"(?:^|/)(?:docs?|examples?|bench(?:marks?)?|vendor|third_party|node_modules)/", patterns.IGNORECASE
-)
 
-_FIX = patterns.compile(
-    r"\b(?:fix(?:e[sd]|ing)?|bugs?|bugfix|hotfix|repair(?:s|ed)?|regression|crash(?:es|ed)?|wrong(?:ly)?|incorrect(?:ly)?"
-    r"|correct(?:s|ed|ly)?|broken|prevent(?:s|ed)?|avoid(?:s|ed)?|race|leak(?:s|ed)?|overflow|off.by.one|typeerror|keyerror"
-    r"|valueerror|handle[sd]?|edge.case|don'?t|do not|never|properly)\b",
-    patterns.IGNORECASE,
-)
-_SAME_BEHAVIOUR = patterns.compile(
-    r"\b(?:refactor(?:s|ed|ing)?|renam(?:e[sd]?|ing)|simplif(?:y|ies|ied)|clean(?:s|ed|ing|up)?|tidy|style|format(?:ted|ting)?|lint"
-    r"|typing|annotat(?:e[sd]?|ions?)|docstrings?|comments?|extract(?:s|ed)?|inline[sd]?|moderni[sz]e[sd]?|pyupgrade|f-?strings?"
-    r"|black|ruff|isort|mypy|flake8|pep ?8|reorgani[sz]e[sd]?|reorder(?:s|ed)?|whitespace|typos?|readab(?:le|ility)|spelling"
-    r"|redundant|unused|type hints?|restructur(?:e[sd]?|ing)|shorten(?:s|ed)?|rewrite|rework(?:s|ed)?|use)\b",
-    patterns.IGNORECASE,
-)
-_NEW = patterns.compile(
-    r"\b(?:feat(?:ure)?|add(?:s|ed|ing)?|extends?|supports?|implements?|introduces?|new|allows?|enables?|quick)\b",
-    patterns.IGNORECASE,
-)
-_NO_CHANGE_OF_CODE = patterns.compile(
-    r"^(?:merge|revert|release|bump|version|prepare release|back to development|\[?pre-commit)\b",
-    patterns.IGNORECASE,
-)
+def word_patterns(group: str) -> dict[str, patterns.Pattern[str]]:
+    """The patterns of one group of `commits.toml`, by their names."""
+    found = table(__package__, "commits.toml")[group]
+    return {name: patterns.compile("".join(parts), patterns.IGNORECASE) for name, parts in found.items()}
+
+
+_SAYS = word_patterns("history")
 
 
 def is_code(path: str) -> bool:
     """Whether a path is by its name source code of the product: no test, example or documentation."""
-    return _CODE.search(path) is not None and not is_test_file(path) and _NOT_CODE.search(path) is None
+    return (
+        _SAYS["code"].search(path) is not None
+        and not is_test_file(path)
+        and _SAYS["not_code"].search(path) is None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +93,25 @@ class Commit:
     @property
     def routine(self) -> bool:
         """Whether its subject says that it is a release or the like."""
-        return _NO_CHANGE_OF_CODE.search(self.subject) is not None
+        return _SAYS["no_change_of_code"].search(self.subject) is not None
 
     @property
     def fixes(self) -> bool:
         """Whether its subject speaks of a fix."""
-        return _FIX.search(self.subject) is not None and not self.routine
+        return _SAYS["fix"].search(self.subject) is not None and not self.routine
 
     @property
     def adds(self) -> bool:
         """Whether its subject speaks of something new."""
-        return _NEW.search(self.subject) is not None
+        return _SAYS["new"].search(self.subject) is not None
 
     @property
     def keeps_behaviour(self) -> bool:
         """Whether its author says that it changes how the code reads, not what it does, and it leaves the tests alone."""
-        said = _SAME_BEHAVIOUR.search(self.subject) is not None and _FIX.search(self.subject) is None
+        said = (
+            _SAYS["same_behaviour"].search(self.subject) is not None
+            and _SAYS["fix"].search(self.subject) is None
+        )
         return said and not self.routine and not self.tested
 
 

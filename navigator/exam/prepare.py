@@ -9,6 +9,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from navigator.exam.candidates import (
     MOST_CHANGED,
@@ -347,7 +348,8 @@ async def keep_preparing(deps: Dependencies, storage: Storage, swapped: asyncio.
             began = time.monotonic()
             try:
                 with storage.writing(f"the exam items of {project.name}"):
-                    made = await prepare_project(deps, project, seconds=left[project.id], behind=True)
+                    making = partial(prepare_project, deps, project, seconds=left[project.id], behind=True)
+                    made = await deps.cpu_work.during("exam items", making)
                     if made.problem:
                         log.info("no exam items of %s: %s", project.name, made.problem)
             except Exception:

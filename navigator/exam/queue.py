@@ -66,7 +66,7 @@ async def ask_item(
     subject = await exam_subject(deps, item)
     if plain:
         subject = replace(subject, precedents=())
-    review = await read_change(deps, subject, role)
+    review, _ = await read_change(deps, subject, role)
     held = shown_precedents(
         prompt_dependencies(deps, role), subject.precedents, ChangeWords.of(subject.files)
     )

@@ -34,15 +34,10 @@ class RateRow:
             read; None when none could.
         note: "anecdotal" when n is below 30.
         unit: what is counted.
-        prompt_versions: how many versions of the review prompt the row pools.
-        disagreed: of the n, how often the model's stated verdict is not the derived one, in either direction.
-        models: how many reviewer models it pools.
-        writer_models, writer_prompts, ways: the same of the writer's models, prompt versions and ways of writing.
-        rules: the same of the settings of `block_on`.
-        versions: how many combinations of all these. A row that pools several is a mixture and says nothing about any
-            one of them.
-        more_for_10, more_for_5: how many more verdicts it takes until the interval is about ±10, ±5 points wide; at the
-            row's own rate, or `ASSUMED_RATE` while n is below 30.
+        versions: how many combinations of models, prompts, ways of writing and settings of `block_on` the row pools. A row
+            that pools several is a mixture and says nothing about any one of them.
+        more_for_10: how many more verdicts it takes until the interval is about ±10 points wide; at the row's own rate, or
+            `ASSUMED_RATE` while n is below 30.
     """
 
     group: str
@@ -56,16 +51,8 @@ class RateRow:
     stated_rate: float | None
     note: str
     unit: str = UNIT
-    prompt_versions: int = 0
-    models: int = 0
-    disagreed: int = 0
-    writer_models: int = 0
-    writer_prompts: int = 0
-    ways: int = 0
-    rules: int = 0
     versions: int = 0
     more_for_10: int = 0
-    more_for_5: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +101,8 @@ def _row(group: str, counts: Sequence[VerdictCount]) -> RateRow:
         if stated
         else None,
         note="anecdotal" if n < ANECDOTAL_BELOW else "",
-        prompt_versions=len({row.prompt_version for row in counts}),
-        models=len({row.model for row in counts}),
-        writer_models=len({row.writer_model for row in counts}),
-        writer_prompts=len({row.writer_prompt for row in counts}),
-        ways=len({row.way for row in counts}),
-        rules=len({row.block_on for row in counts}),
         versions=len({versions_of(row) for row in counts}),
         more_for_10=max(0, verdicts_needed(0.10, revise, n) - n),
-        more_for_5=max(0, verdicts_needed(0.05, revise, n) - n),
-        disagreed=_sum(row for row in stated if row.stated_verdict is not row.verdict),
     )
 
 

@@ -17,18 +17,14 @@ OUTSIDE = "outside"
 NEWEST = 500
 """Newest swaps that the medians of a forecast and of the screens are made from."""
 
-WARM_FROM = 0.9
-COLD_TO = 0.1
-"""Share of the weights in the page cache when a swap began: from `WARM_FROM` on it was warm, up to `COLD_TO` cold."""
-
 
 @dataclass(frozen=True, slots=True)
-class Warmth:
-    """Swaps whose weights were all about as warm. `share` is the mean share of the weights that were in memory."""
+class Filled:
+    """Of `n` swaps' seconds the `share` in which work went on that needs no GPU, and the seconds of work by kind."""
 
-    name: str
+    n: int
     share: float
-    seconds: Durations
+    work: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ class Direction:
         failed: how many ended otherwise; their durations are not in the figures.
         failures: the classes of those, with how many each.
         outside: how many were made externally, and were not measured.
-        warmth: of the swaps that were done, those that began with cold, partly warm and warm weights, where that is known.
+        filled: how much of the swaps that were done had work that needs no GPU; None where nobody looked.
     """
 
     from_role: Role | None
@@ -56,7 +52,7 @@ class Direction:
     failed: int
     failures: dict[str, int] = field(default_factory=dict)
     outside: int = 0
-    warmth: tuple[Warmth, ...] = ()
+    filled: Filled | None = None
 
 
 def swap_stats(swaps: Iterable[Swap]) -> tuple[Direction, ...]:
@@ -150,7 +146,7 @@ def _direction(swaps: Sequence[Swap]) -> Direction:
         failed=len(failed),
         failures=dict(Counter(swap.failure or "unknown" for swap in failed).most_common()),
         outside=len(swaps) - len(ours),
-        warmth=_warmth(done),
+        filled=_filled_share(done),
     )
 
 
@@ -172,17 +168,11 @@ def _summary(values: Sequence[float]) -> Durations:
     return found
 
 
-def _warmth(done: Sequence[Swap]) -> tuple[Warmth, ...]:
-    groups: dict[str, list[tuple[float, float]]] = {"cold": [], "partly": [], "warm": []}
-    for swap in done:
-        if not swap.weight_bytes:
-            continue
-        share = min(1.0, swap.warm_bytes / swap.weight_bytes)
-        name = "warm" if share >= WARM_FROM else "cold" if share <= COLD_TO else "partly"
-        groups[name].append((share, swap.seconds))
-    found = []
-    for name, measured in groups.items():
-        seconds = summarise([second for _, second in measured])
-        if seconds is not None:
-            found.append(Warmth(name, sum(share for share, _ in measured) / len(measured), seconds))
-    return tuple(found)
+def _filled_share(done: Sequence[Swap]) -> Filled | None:
+    known = [swap for swap in done if swap.filled_seconds >= 0]
+    seconds = sum(swap.seconds for swap in known)
+    if not seconds:
+        return None
+    kinds = sorted({kind for swap in known for kind in swap.filled_with})
+    work = {kind: sum(swap.filled_with.get(kind, 0.0) for swap in known) for kind in kinds}
+    return Filled(len(known), sum(swap.filled_seconds for swap in known) / seconds, work)

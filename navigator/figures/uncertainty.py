@@ -25,18 +25,16 @@ RELATED, OPPOSITE, NOT_RELATED, TOO_FEW = (
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One measure of one writer's uncertainty against first verdicts.
+    """The mean entropy of one writer's changes against first verdicts.
 
     Attributes:
-        measure: "mean" or "peak" entropy.
         revise, approve: verdicts of each kind.
         auc: None where one kind is missing; `low` and `high` are its 95 % interval.
         verdict: `RELATED`, `OPPOSITE`, `NOT_RELATED` or `TOO_FEW`.
-        revise_mean, approve_mean: the mean of the measure, in bits; None where there is none.
+        revise_mean, approve_mean: the mean of the entropy, in bits; None where there is none.
     """
 
     model: str
-    measure: str
     revise: int
     approve: int
     auc: float | None
@@ -70,7 +68,6 @@ def _relation(row: EntropyRanks) -> Relation:
         verdict = OPPOSITE
     return Relation(
         model=row.model,
-        measure=row.measure,
         revise=m,
         approve=n,
         auc=auc,

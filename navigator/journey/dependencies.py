@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from navigator.config.paths import StatePaths, config_path, resource_dir
 from navigator.config.settings import Settings
+from navigator.journey.cpu_work import CpuWork
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.model.models import Project, Task
@@ -173,6 +174,7 @@ class Dependencies(Prompting):
     landing_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     landing_tests: dict[int, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
     _project_locks: dict[int, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    cpu_work: CpuWork = field(default_factory=CpuWork)
 
     def __post_init__(self) -> None:
         servers = [self.settings.server(role) for role in Role]

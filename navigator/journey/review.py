@@ -117,7 +117,7 @@ async def _review(
     kept = deps.prepared.pop(_plan_key(deps, task, proposal), None) if role is Role.REVIEWER else None
     if isinstance(kept, Planned):
         subject = replace(kept.subject, task=task, proposal=proposal)
-        return await _read_change(deps, subject, role, kept.plan)
+        return await read_change(deps, subject, role, kept.plan)
     subject = await gather_subject(deps, task, proposal, role)
     if role is Role.FINAL:
         why = subject.guarded
@@ -125,16 +125,7 @@ async def _review(
             why = f"{task.project} does not let its proposals leave this machine"
         if why:
             return _withheld(deps, subject, why), []
-    return await _read_change(deps, subject, role)
-
-
-async def read_change(deps: Dependencies, subject: Change, role: Role) -> Review:
-    """One reading of a change by `role`'s model: a proposal's, or that of an item of the exam, asked alike.
-
-    Raises:
-        ServingError: the model did not answer.
-    """
-    return (await _read_change(deps, subject, role))[0]
+    return await read_change(deps, subject, role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +150,14 @@ def _plan_key(deps: Dependencies, task: Task, proposal: Proposal) -> Hashable:
     return task.text, task.note, proposal.id, proposal.checks, shown, deps.prompts.versions
 
 
-async def _read_change(
+async def read_change(
     deps: Dependencies, subject: Change, role: Role, plan: Parts | None = None
 ) -> tuple[Review, list[Talk]]:
+    """One reading of a change by `role`'s model, a proposal's or that of an item of the exam, and the conversations it took.
+
+    Raises:
+        ServingError: the model did not answer.
+    """
     if plan is None:
         plan = await asyncio.to_thread(plan_review, subject, prompt_dependencies(deps, role))
     if role is Role.REVIEWER and subject.exam_item is None:

@@ -6,7 +6,8 @@ import json
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from navigator.model.errors import UsageError
@@ -64,7 +65,8 @@ def read_toml(text: str) -> dict[str, Any]:
 @cache
 def table(package: str, name: str) -> dict[str, Any]:
     """The TOML file `name` in the folder of `package`, read once."""
-    return read_toml((files(package) / name).read_text(encoding="utf-8"))
+    (folder,) = import_module(package).__path__
+    return read_toml(Path(folder, name).read_text(encoding="utf-8"))
 
 
 def _check_depth(value: Any, deepest: int) -> None:

@@ -6,52 +6,19 @@ from typing import Literal
 
 from navigator.model.ids import ProposalId
 from navigator.model.models import Finding, Model
-from navigator.model.states import CheckOutcome, Criterion, Judgement, Role, Severity, Verdict
+from navigator.model.states import Criterion, Role, Severity, Verdict
 
 
-class RevisionCount(Model):
-    """Revisions by what the project's tests said of the round before and of theirs; None where they were not run."""
-
-    before: CheckOutcome | None = None
-    after: CheckOutcome | None = None
-    n: int = 1
-
-
-class FindingTotals(Model):
-    """Findings that the reviews before one round asked for, and what that round's reviews said of them.
-
-    Attributes:
-        round: of the revisions, from 1.
-        revisions: those whose review is in the sums.
-        asked: findings that they had to answer; `met` and `unmet` as the next review says; of the met
-            ones, `withdrawn` are about code that is as it was.
-        unread: revisions whose review could not be read; what was asked of them may be in neither sum.
-    """
-
-    round: int = 1
-    revisions: int = 0
-    asked: int = 0
-    met: int = 0
-    unmet: int = 0
-    withdrawn: int = 0
-    unread: int = 0
-
-
-class RepeatCount(Model):
-    """Pairs of reviews of one diff, by the same model and prompt version."""
-
-    first: Verdict
-    second: Verdict
-    n: int = 1
-
-
-class ExamPair(RepeatCount):
+class ExamPair(Model):
     """Pairs of answers to one item of the exam under one version of the prompt, the second by `model`: both by it, asked again
     or with precedents where the first had none; or the first by another model."""
 
     model: str
     prompt_version: str
     faulty: bool
+    first: Verdict
+    second: Verdict
+    n: int = 1
 
 
 class Fate(Model):
@@ -118,34 +85,6 @@ class Afterlife(Model):
     at: str
 
 
-class AfterlifeCount(Model):
-    """Findings that landed unrepaired, of one sort; `judgement` is what the developer said of them."""
-
-    project: str = ""
-    severity: Severity
-    criterion: Criterion
-    prompt_version: str = ""
-    judgement: Judgement | None = None
-    fate: str
-    n: int = 1
-
-
-class FateCount(Model):
-    """Landed proposals by the newest verdict on them and by what became of them.
-
-    `fate` is that of `Fate`, "undone" for a landing that was undone with Navigator, or "" where nobody has looked yet,
-    for an undone one (`how` is "undone") at those it is counted with.
-    `verdict` is None where no independent reviewer had reviewed it. `looked` is when the oldest look was.
-    """
-
-    verdict: Verdict | None = None
-    fate: str = ""
-    how: Literal["", "named", "undone"] = ""
-    reason: str = ""
-    looked: str = ""
-    n: int = 1
-
-
 # What work took, as the database sums it up: calls by kind of work, swaps.
 
 Work = Literal["write", "review", "final", "exam"]
@@ -170,19 +109,10 @@ class WorkTotals(Model):
 
 
 class SwapTotals(Model):
-    """Swaps between the two models, and loads.
-
-    Attributes:
-        n: measured ones, failed ones included: they took their time too.
-        seconds: of all of them; `batch_seconds` of those to and from the reviewer between which a batch was reviewed.
-        failed: how many did not do what was asked.
-        unmeasured: made by others.
-    """
+    """Swaps and loads: `n` measured ones, `failed` of them, and the seconds of all of these; `unmeasured` were made by others."""
 
     n: int = 0
     seconds: float = 0.0
-    batch_n: int = 0
-    batch_seconds: float = 0.0
     failed: int = 0
     unmeasured: int = 0
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from navigator.model.ids import ProposalId, TaskId
-from navigator.model.models import Model, Usage, Variation
+from navigator.model.models import Model, Usage
 from navigator.model.states import (
     Criterion,
-    DecisionKind,
     EditCode,
     Judgement,
     LookOutcome,
-    ReproductionOutcome,
-    RevisedOutcome,
     Role,
     Severity,
-    TaskState,
     Verdict,
 )
 
@@ -187,116 +183,16 @@ class VerdictCount(Versions):
     n: int = 1
 
 
-class VersionCount(Versions):
-    """First verdicts of one combination of versions, self-reviews left out: how many, and when the first and the last were.
-
-    `written` is the number of the newest proposal among them.
-    """
-
-    revise: int = 0
-    approve: int = 0
-    first: str
-    last: str
-    written: int = 0
-
-
 class EntropyRanks(Model):
     """First verdicts on one writer's changes with a known entropy: how many, the ranks of those with REVISE added up (1 is the
     lowest entropy; ties have their mean rank), and the entropies added up."""
 
     model: str
-    measure: str
     revise: int
     approve: int
     revise_ranks: float
     revise_sum: float
     approve_sum: float
-
-
-class VerdictPair(Model):
-    """First proposals that their writer and an independent reviewer have both reviewed."""
-
-    own: Verdict
-    reviewer: Verdict
-    n: int = 1
-
-
-class TaskCount(Model):
-    """Tasks in one state."""
-
-    state: TaskState
-    n: int = 1
-
-
-class DecisionCount(Model):
-    """The developer's decisions; `verdict` is what the newest review said, None where there is none."""
-
-    verdict: Verdict | None = None
-    decision: DecisionKind
-    self_review: bool = False
-    n: int = 1
-
-
-class ReviewTotals(Model):
-    """The reviewer's reviews of every round; what they found is that of the newest of each proposal.
-
-    Attributes:
-        reviews: all of them; `in_parts` of them, and `unreviewed` that could not be read, also where another one followed.
-        stated: could be read and name a verdict of their own; `disagreed` of them another than the derived one.
-        findings: all of them; `unanchored` quote nothing that was shown, `remarks` were not asked for.
-    """
-
-    reviews: int = 0
-    in_parts: int = 0
-    unreviewed: int = 0
-    stated: int = 0
-    disagreed: int = 0
-    findings: int = 0
-    unanchored: int = 0
-    remarks: int = 0
-
-
-class EditTotals(Model):
-    """Rounds that asked for edits: applied at the first answer, after a repair, or never.
-
-    `rungs` counts the edits that applied by rung, `codes` the problems met on the way.
-    """
-
-    clean: int = 0
-    repaired: int = 0
-    lost: int = 0
-    rungs: dict[str, int] = Field(default_factory=dict)
-    codes: dict[str, int] = Field(default_factory=dict)
-
-
-class LookCount(Model):
-    """Requests of writers to be shown something, by what they asked for and what became of them."""
-
-    kind: str = ""
-    outcome: LookOutcome
-    n: int = 0
-    tokens: int = 0
-
-
-class LookRounds(Model):
-    """Rounds in which a writer looked: how many, and the looks, requests and tokens that were shown in them."""
-
-    rounds: int = 0
-    looks: int = 0
-    requests: int = 0
-    tokens: int = 0
-
-
-class WayTotals(Model):
-    """Proposals by the way they were written, and what their rounds took; `accepted` were approved and not undone."""
-
-    way: str
-    proposals: int = 0
-    accepted: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: float = 0.0
 
 
 class CallTotals(Model):
@@ -323,15 +219,29 @@ class CallTotals(Model):
     batch_calls: int = 0
     batch_tokens: int = 0
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Written per second of busy wall time, over all streams; None when no time passed."""
+        return self.completion_tokens / self.busy_seconds if self.busy_seconds else None
 
-class ReproductionCount(Model):
-    """Findings that a test was to prove, by what became of it; `revised` is what the next revision made of the test."""
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def stream_tokens_per_second(self) -> float | None:
+        """Written per second of call, waiting for the first token included: sum over sum, not a mean of rates."""
+        return self.completion_tokens / self.seconds if self.seconds else None
 
-    severity: Severity
-    criterion: Criterion
-    outcome: ReproductionOutcome
-    revised: RevisedOutcome = RevisedOutcome.NONE
-    n: int = 1
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def streams(self) -> float | None:
+        """Calls under way at once, on average over the busy time."""
+        return self.seconds / self.busy_seconds if self.busy_seconds else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cached_share(self) -> float | None:
+        """Of the prompt tokens, what the server's cache had; None when there were none."""
+        return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else None
 
 
 class JudgementCount(Model):
@@ -342,29 +252,4 @@ class JudgementCount(Model):
     criterion: Criterion
     prompt_version: str
     judgement: Judgement
-    n: int = 1
-
-
-class VariantCount(Model):
-    """First proposals of tasks that were written several times, by how they were written.
-
-    `decided` are those of tasks of which one variant is approved, `chosen` those that are; `tested` had tests that passed or
-    failed, `read` a verdict that could be read.
-    """
-
-    variation: Variation
-    n: int = 0
-    decided: int = 0
-    chosen: int = 0
-    tested: int = 0
-    passed: int = 0
-    read: int = 0
-    approved: int = 0
-
-
-class ReproducedDecision(Model):
-    """Decisions on proposals whose newest review had findings with a test; `proved`: at least one was reproduced."""
-
-    decision: DecisionKind
-    proved: bool
     n: int = 1

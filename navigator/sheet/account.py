@@ -14,16 +14,15 @@ from html import escape
 from importlib import resources
 from unicodedata import east_asian_width
 
-from navigator.figures.cost import Cost
 from navigator.model.models import Event, Finding, utc_now
 from navigator.model.states import REPRODUCED, Judgement, RevisedOutcome, TaskState
 from navigator.model.text import SIMULATED, duration, plural, safe_line
 from navigator.sheet.effort import about, card_seconds
 from navigator.sheet.finish import UNTIL
 from navigator.sheet.marks import Kind, left_out, marks
-from navigator.sheet.statistics.cost import read_costs
-from navigator.sheet.statistics.page import PageQuestion, Table, utc_text
-from navigator.sheet.statistics.summary import PAGE as SUMMARY
+from navigator.sheet.statistics.cost import Cost, read_costs
+from navigator.sheet.statistics.page import PageQuestion, Table, drawn, utc_text
+from navigator.sheet.statistics.pages import SUMMARY
 from navigator.sheet.waiting import Waiting, card_facts, row_head, waiting, what_to_do
 from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader
@@ -114,7 +113,7 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
         prevented=tuple(map(redact, _prevented(reader, events))),
         wrong=tuple(map(redact, _judged_wrong(reader, events))),
-        cost=read_costs(reader, PageQuestion(since=since)),
+        cost=read_costs(reader, since),
     )
 
 
@@ -321,8 +320,8 @@ def _remarks(of: Sequence[str], said: str, short: bool) -> Iterator[str]:
 
 
 def _cost(of: Cost) -> str:
-    swaps = f"{plural(of.swaps.n, 'swap')}, {duration(of.swaps.seconds.total)}"
-    return f"{swaps}; {of.tokens.total:,.0f} tokens; the models worked for {duration(of.model_time.total)}"
+    swaps = f"{plural(of.swaps.n, 'swap')}, {duration(of.swaps.seconds)}"
+    return f"{swaps}; {of.tokens:,.0f} tokens; the models worked for {duration(of.model_seconds)}"
 
 
 def _ellipsis(text: str, most: int) -> str:
@@ -356,7 +355,7 @@ def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
         tables = (
             table(account(reader, since)),
             _waiting_table(reader),
-            *SUMMARY.tables(SUMMARY.read(reader, PageQuestion())),
+            *drawn(SUMMARY.read(reader, PageQuestion())),
         )
     simulated = f'<p class="simulated">{SIMULATED}</p>' if reader.rehearsal else ""
     style = resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")

@@ -8,16 +8,13 @@ Doing the shortest first settles the most in any given time.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.model.models import tests_outcome
-from navigator.model.states import REPRODUCED, CheckOutcome, Verdict
+from navigator.model.states import CheckOutcome, Verdict
 from navigator.model.text import plural
 from navigator.sheet.marks import Facts, to_confirm
 
 if TYPE_CHECKING:
-    from navigator.model.models import Proposal
     from navigator.store.reads.cards import Card
 
 DECIDING = 15.0
@@ -38,59 +35,36 @@ _PROVED = 0.5
 """Where a test shows what is wrong, the rest need not be read to decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """What is to be read of one proposal.
+def reading_seconds(of: Facts) -> float:
+    """The estimate for one proposal."""
+    share = _BY_VERDICT[of.verdict]
+    if of.tests is CheckOutcome.PASSED:
+        share *= _TESTED
+    if of.failed or of.reproduced:
+        share *= _PROVED
+    proved = min(of.reproduced, of.serious)
+    return (
+        DECIDING
+        + A_FILE * of.files
+        + A_LINE * of.lines * share
+        + A_FINDING * (of.serious - proved)
+        + A_PROVED_FINDING * of.reproduced
+        + A_CONFIRMATION * len(to_confirm(of))
+    )
 
-    Attributes:
-        lines: added and removed.
-        findings: blocker and major ones that are located.
-        reproduced: how many of all findings a test reproduced.
-        tests: what the project's tests said; None where they were not run.
-        failed: a check fails that the base passes.
-        confirm: items to confirm separately.
-    """
 
-    lines: int
-    files: int
-    verdict: Verdict | None
-    findings: int = 0
-    reproduced: int = 0
-    tests: CheckOutcome | None = None
-    failed: bool = False
-    confirm: int = 0
-
-    @property
-    def seconds(self) -> float:
-        """The estimate."""
-        share = _BY_VERDICT[self.verdict]
-        if self.tests is CheckOutcome.PASSED:
-            share *= _TESTED
-        if self.failed or self.reproduced:
-            share *= _PROVED
-        proved = min(self.reproduced, self.findings)
-        return (
-            DECIDING
-            + A_FILE * self.files
-            + A_LINE * self.lines * share
-            + A_FINDING * (self.findings - proved)
-            + A_PROVED_FINDING * self.reproduced
-            + A_CONFIRMATION * self.confirm
-        )
-
-    @property
-    def why(self) -> str:
-        """What the estimate is made of: `34 lines in 2 files, REVISE, 1 reproduced, tests pass`."""
-        words = [f"{plural(self.lines, 'line')} in {plural(self.files, 'file')}"]
-        words.append(self.verdict.value if self.verdict else "not reviewed")
-        if self.findings:
-            words.append(plural(self.findings, "serious finding"))
-        if self.reproduced:
-            words.append(f"{self.reproduced} reproduced")
-        words.append(_tests_words(self.tests, self.failed))
-        if self.confirm:
-            words.append(f"{self.confirm} to confirm")
-        return ", ".join(words)
+def reading_words(of: Facts) -> str:
+    """What the estimate is made of: `34 lines in 2 files, REVISE, 1 reproduced, tests pass`."""
+    words = [f"{plural(of.lines, 'line')} in {plural(of.files, 'file')}"]
+    words.append(of.verdict.value if of.verdict else "not reviewed")
+    if of.serious:
+        words.append(plural(of.serious, "serious finding"))
+    if of.reproduced:
+        words.append(f"{of.reproduced} reproduced")
+    words.append(_tests_words(of.tests, bool(of.failed)))
+    if confirm := len(to_confirm(of)):
+        words.append(f"{confirm} to confirm")
+    return ", ".join(words)
 
 
 def _tests_words(tests: CheckOutcome | None, failed: bool) -> str:
@@ -101,42 +75,12 @@ def _tests_words(tests: CheckOutcome | None, failed: bool) -> str:
     return "tests fail as on the base" if tests is CheckOutcome.FAILED_BEFORE else "not tested"
 
 
-def effort_of(proposal: Proposal) -> Effort:
-    """Of a proposal as the store has it."""
-    findings = proposal.review.findings if proposal.review else ()
-    proofs = (one.reproduction for one in findings if one.reproduction is not None)
-    return Effort(
-        lines=proposal.added + proposal.removed,
-        files=len(proposal.paths),
-        verdict=proposal.review.verdict if proposal.review else None,
-        findings=sum(one.anchored and one.severity in ("blocker", "major") for one in findings),
-        reproduced=sum(proof.outcome in REPRODUCED for proof in proofs),
-        tests=tests_outcome(proposal.checks),
-        failed=bool(proposal.failed_checks),
-        confirm=len(to_confirm(Facts.of(proposal))),
-    )
-
-
-def effort_of_card(card: Card) -> Effort:
-    """Of a row of the deck that has a proposal."""
-    return Effort(
-        lines=card.added + card.removed,
-        files=len(card.paths),
-        verdict=card.verdict,
-        findings=card.blocking,
-        reproduced=card.reproduced,
-        tests=card.tests,
-        failed=bool(card.failed),
-        confirm=len(to_confirm(Facts.of_card(card))),
-    )
-
-
 def card_seconds(card: Card) -> float:
     """The estimate for any row of the deck: a report is read, suggestions are chosen from."""
     if (not card.open and card.proposal) or card.no_change:
         return DECIDING
     if card.proposal:
-        return effort_of_card(card).seconds
+        return reading_seconds(Facts.of_card(card))
     return DECIDING + A_SUGGESTION * card.suggestions + A_CHARACTER * card.report_length
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from navigator.git.scope import fits
 from navigator.model.ids import PART_BASE
 from navigator.model.models import EXISTING, CheckResult, read_words, tests_outcome
-from navigator.model.states import CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
+from navigator.model.states import REPRODUCED, CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
     from navigator.model.models import Proposal, Review
@@ -89,6 +89,8 @@ class Facts:
         refused, confirm: policy items, as (rule, path, words).
         careful: paths of it that the project's settings mark.
         rivals: other variants of the task that wait too.
+        lines: added and removed, in so many `files`.
+        serious: blocker and major findings that are located; `reproduced` how many of all findings a test reproduced.
     """
 
     id: str
@@ -114,6 +116,10 @@ class Facts:
     parent: str = ""
     change: str = ""
     seen: bool = True
+    lines: int = 0
+    files: int = 0
+    serious: int = 0
+    reproduced: int = 0
 
     @staticmethod
     def of(
@@ -126,6 +132,8 @@ class Facts:
     ) -> Facts:
         """Of a proposal as the store has it, with what is known beside it."""
         review = proposal.review
+        findings = review.findings if review else ()
+        proofs = (one.reproduction for one in findings if one.reproduction is not None)
         items = {
             action: tuple(
                 (item.rule, item.path, item.detail) for item in proposal.policy if item.action is action
@@ -156,6 +164,10 @@ class Facts:
             parent=proposal.parent,
             change=EXISTING if proposal.existing else "",
             seen=proposal.seen,
+            lines=proposal.added + proposal.removed,
+            files=len(proposal.paths),
+            serious=sum(one.anchored and one.severity in ("blocker", "major") for one in findings),
+            reproduced=sum(proof.outcome in REPRODUCED for proof in proofs),
         )
 
     @staticmethod
@@ -183,6 +195,10 @@ class Facts:
             parent=card.parent,
             change=card.change,
             seen=card.seen,
+            lines=card.added + card.removed,
+            files=len(card.paths),
+            serious=card.blocking,
+            reproduced=card.reproduced,
         )
 
 

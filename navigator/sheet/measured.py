@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from navigator.figures.cost import throughput
 from navigator.figures.rates import revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
 from navigator.figures.uncertainty import RELATED, relations
@@ -43,12 +42,11 @@ def measured_figures(reader: Reader, swap: SwapSettings) -> tuple[Figures, tuple
             if row.role is Role.GENERATOR
             else ("reviewer_speed", "reviewer_streams", "review_tokens")
         )
-        (measured,) = throughput([row])
-        if measured.tokens_per_second:
-            found[speed] = measured.tokens_per_second
-            beside[streams] = measured.streams or 1.0
+        if row.tokens_per_second:
+            found[speed] = row.tokens_per_second
+            beside[streams] = row.streams or 1.0
             if row.role is Role.REVIEWER:  # the model that would stay loaded, were there no other
-                found["single_speed"] = measured.tokens_per_second
+                found["single_speed"] = row.tokens_per_second
         if row.batch_calls:
             found[tokens] = row.batch_tokens / row.batch_calls
     rate = next(iter(revise_rate(reader.verdict_counts()).rows), None)
@@ -78,8 +76,7 @@ MOST_LIFT = 3.0
 
 def measured_doubt(reader: Reader) -> Doubt | None:
     """What the mean entropy says of the verdict, for the writer with the most verdicts; None unless it is shown to tell."""
-    found = [one for one in relations(reader.entropy_ranks()) if one.measure == "mean"]
-    most = max(found, key=lambda one: one.n, default=None)
+    most = max(relations(reader.entropy_ranks()), key=lambda one: one.n, default=None)
     if most is None or most.verdict != RELATED or most.revise_mean is None or most.approve_mean is None:
         return None
     bits = (most.revise_mean + most.approve_mean) / 2

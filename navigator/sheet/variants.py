@@ -16,7 +16,8 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
-from navigator.sheet.effort import Effort, effort_of, effort_of_card
+from navigator.sheet.effort import reading_words
+from navigator.sheet.marks import Facts
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -29,10 +30,10 @@ Rank = tuple[bool, bool, int, int, int, int]
 _VERDICTS = {Verdict.APPROVE: 0, Verdict.REVISE: 1, Verdict.UNREVIEWED: 2, None: 2}
 
 
-def _rank_of(known: Effort, number: int) -> Rank:
+def _rank_of(known: Facts, number: int) -> Rank:
     """What orders variants: no failed check, tests that pass, the verdict, serious findings, lines, the order of writing."""
     tested = known.tests is CheckOutcome.PASSED
-    return known.failed, not tested, _VERDICTS[known.verdict], known.findings, known.lines, number
+    return bool(known.failed), not tested, _VERDICTS[known.verdict], known.serious, known.lines, number
 
 
 def _is_waiting(card: Card) -> bool:
@@ -46,7 +47,7 @@ def best_first(cards: Iterable[Card]) -> dict[str, list[Card]]:
         if _is_waiting(card):
             found.setdefault(card.variant_of, []).append(card)
     return {
-        name: sorted(held, key=lambda card: _rank_of(effort_of_card(card), card.number))
+        name: sorted(held, key=lambda card: _rank_of(Facts.of_card(card), card.number))
         for name, held in found.items()
         if len(held) > 1
     }
@@ -94,7 +95,7 @@ class VariantStanding:
     def more(self) -> str:
         """What it is ranked by, or why it ended."""
         if self.proposal is not None and self.waiting:
-            return effort_of(self.proposal).why
+            return reading_words(Facts.of(self.proposal))
         return self.task.reason
 
 
@@ -110,7 +111,7 @@ def standings(reader: Reader, first: str) -> list[VariantStanding]:
         made.append(VariantStanding(task, kept[-1] if kept else None))
 
     waits = ((one, one.proposal) for one in made if one.waiting)
-    ranked = [(_rank_of(effort_of(proposal), one.task.variant), one) for one, proposal in waits if proposal]
+    ranked = [(_rank_of(Facts.of(proposal), one.task.variant), one) for one, proposal in waits if proposal]
     return [*(one for _, one in sorted(ranked, key=itemgetter(0))), *(one for one in made if not one.waiting)]
 
 

@@ -13,27 +13,6 @@ _SUMS = ("prompt_tokens", "completion_tokens", "cached_tokens", "seconds")
 _WATCHED = (*_KEY, *_SUMS, "ended")
 """Columns of a call whose change changes a sum. Forgetting an answer's text is none."""
 
-TABLES = (
-    """CREATE TABLE call_sums (
-        role TEXT NOT NULL,
-        model TEXT NOT NULL,
-        purpose TEXT NOT NULL,
-        outcome TEXT NOT NULL,
-        calls INTEGER NOT NULL,
-        prompt_tokens INTEGER NOT NULL,
-        completion_tokens INTEGER NOT NULL,
-        cached_tokens INTEGER NOT NULL,
-        seconds REAL NOT NULL,
-        PRIMARY KEY (role, model, purpose, outcome)
-    ) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE call_busy (
-        role TEXT NOT NULL,
-        model TEXT NOT NULL,
-        seconds REAL NOT NULL,
-        PRIMARY KEY (role, model)
-    ) STRICT, WITHOUT ROWID""",
-)
-
 _END, _DAY = "86400.0 * julianday({0}.ended)", "86400.0"
 _COUNTED = "{0}.outcome <> 'started'"
 _TIMED = "{0}.outcome NOT IN ('started', 'lost') AND {0}.purpose <> 'exam'"
@@ -43,19 +22,6 @@ UNION = (
     " (ORDER BY e DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM ({0}))"
 )
 """Length of the union of intervals from `b` to `e`: going back in time, each adds what no later one covers."""
-
-FILL = (
-    "DELETE FROM call_sums",
-    "DELETE FROM call_busy",
-    f"INSERT INTO call_sums SELECT {', '.join(_KEY)}, count(*), {', '.join(f'sum({name})' for name in _SUMS)}"
-    f" FROM calls c WHERE {_COUNTED.format('c')} GROUP BY {', '.join(_KEY)}",
-    "INSERT INTO call_busy SELECT role, model, total(max(0.0, min(e, coalesce(reached, e)) - b)) FROM ("
-    "SELECT *, min(b) OVER (PARTITION BY role, model ORDER BY e DESC"
-    " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM ("
-    f"SELECT role, model, {_END.format('c')} AS e, {_END.format('c')} - seconds AS b FROM calls c"
-    f" WHERE {_TIMED.format('c')})) GROUP BY 1, 2",
-)
-"""Statements that make both tables anew from the calls."""
 
 
 def call_triggers() -> dict[str, str]:

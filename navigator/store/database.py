@@ -30,7 +30,7 @@ from navigator.store.errors import (
     disk_full,
 )
 from navigator.store.lock import describe_holder
-from navigator.store.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, WORLD, triggers
+from navigator.store.schema import APPLICATION_ID, SCHEMA_VERSION, WORLD, schema, triggers
 
 BUSY_SECONDS = 5.0
 _LOG_BYTES = 64 * 1024
@@ -246,8 +246,9 @@ def _create(connection: sqlite3.Connection) -> bool:
     try:
         # Another writer may have made them since.
         if schema_version(connection) != SCHEMA_VERSION:
-            for statement in SCHEMA:
+            for statement in schema():
                 connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
     except BaseException:

@@ -10,7 +10,7 @@ from typing import Any
 
 from navigator.model.errors import MissingPart, NavigatorError
 from navigator.model.json_text import read_json
-from navigator.store.schema import SCHEMA
+from navigator.store.schema import schema
 
 
 class StoreError(NavigatorError):
@@ -101,8 +101,8 @@ def damaged_row(database: Path) -> str:
         closing(sqlite3.connect(":memory:", isolation_level=None)) as sound,
     ):
         held.text_factory = _Undecoded
-        for statement in SCHEMA:
-            if statement.lstrip().upper().startswith("CREATE TABLE"):
+        for statement in schema():
+            if "CREATE TABLE " in statement:
                 sound.execute(statement)
         tables = [name for (name,) in sound.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:

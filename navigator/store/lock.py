@@ -35,11 +35,6 @@ class StateLock:
         self._path = paths.lock
         self._descriptor: int | None = None
 
-    @property
-    def acquired(self) -> bool:
-        """Whether this instance holds the lock."""
-        return self._descriptor is not None
-
     def acquire(self, blocking: bool = False, *, patience: float = 0.0, command: str = "") -> bool:
         """Take the lock and note who holds it.
 

@@ -104,15 +104,6 @@ def test_reject_and_send_back(command: Command, repository: Path) -> None:
     assert command.json("task", "show", second["task_id"])["task"]["state"] == "cancelled"
 
 
-def test_a_tree_that_changed_is_not_approved(command: Command, repository: Path) -> None:
-    command.run("project", "add", str(repository), "--name", "thing")
-    command.run("task", "add", "thing", "Compare with None by identity", "--file", "thing.py")
-    command.run("run", "--until", "idle", "--time-scale", "0", "--json")
-    row = command.json("approve", "--yes", "P1", "--tree", "0" * 40, code=1)["decisions"][0]
-    assert row["recorded"] is False
-    assert "changed since you looked" in row["reason"]
-
-
 def test_run_without_a_strategy_says_how_to_choose_one(command: Command) -> None:
     command.config.write_text("")
     done = command.run("run", "--until", "idle", code=3)
@@ -125,6 +116,7 @@ def test_a_second_conductor_is_refused_and_commands_reach_the_first(
 ) -> None:
     started = command.json("run", "--detach", "--time-scale", "0")
     try:
+        assert os.getsid(started["pid"]) == started["pid"], "it outlives the terminal"
         status = command.json("status")
         assert status["conductor"]["strategy"] == "rehearsal"
         for words in (("--detach",), ("--until", "idle")):
@@ -136,9 +128,10 @@ def test_a_second_conductor_is_refused_and_commands_reach_the_first(
         assert _comes_true(lambda: command.json("task", "show", "T1")["task"]["state"] == "awaiting_review")
     finally:
         os.kill(started["pid"], signal.SIGTERM)
-    assert _comes_true(lambda: command.json("status")["conductor"] is None)
-    # Nothing was lost, and the lock is free: the next session goes on.
-    assert command.json("run", "--until", "idle", "--time-scale", "0")["states"] == {"awaiting_approval": 1}
+    # Nothing was lost, and the lock comes free: the next session goes on.
+    words = ("run", "--until", "idle", "--time-scale", "0")
+    assert _comes_true(lambda: command.run(*words, code=None).returncode == 0)
+    assert command.json("task", "show", "T1")["task"]["state"] == "awaiting_approval"
 
 
 def _comes_true(condition: object, seconds: float = 60.0) -> bool:
@@ -149,23 +142,6 @@ def _comes_true(condition: object, seconds: float = 60.0) -> bool:
             return True
         time.sleep(0.1)
     return False
-
-
-def test_the_conductor_outlives_the_terminal_that_started_it(command: Command) -> None:
-    launcher = subprocess.run(
-        [sys.executable, "-m", "navigator", "run", "--detach", "--json"],
-        capture_output=True,
-        text=True,
-        env=command.environment(),
-        start_new_session=True,
-        timeout=60,
-    )
-    pid = json.loads(launcher.stdout)["pid"]
-    try:
-        assert os.getsid(pid) == pid
-        assert command.json("status")["conductor"] is not None
-    finally:
-        os.kill(pid, signal.SIGTERM)
 
 
 @pytest.mark.parametrize(
@@ -330,12 +306,6 @@ def test_a_state_folder_that_can_only_be_read_is_read_or_said(command: Command, 
         assert done.returncode == 0 or str(command.state) in done.stderr + done.stdout, (words, done.stderr)
 
 
-def test_help_says_how_the_ends_of_a_session_differ(command: Command) -> None:
-    said = " ".join(command.run("run", "--help").stdout.split())
-    assert "idle: nothing is left to do" in said
-    assert "reviewed: only revisions are left" in said
-
-
 def test_every_command_has_help(command: Command) -> None:
     for name in _COMMANDS:
         assert "Usage: navigator" in command.run(name, "--help").stdout
@@ -358,19 +328,6 @@ def test_a_list_of_tasks_says_what_each_waits_for(command: Command, repository: 
         "variant 2 of T1",
         "after T1",
     ]
-
-
-def test_completion_knows_the_commands(command: Command) -> None:
-    environment = command.environment() | {
-        "_NAVIGATOR_COMPLETE": "bash_complete",
-        "COMP_WORDS": "navigator pro",
-        "COMP_CWORD": "1",
-    }
-    script = "from navigator.cli.main import main; import sys; sys.argv[0] = 'navigator'; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=60
-    )
-    assert {"plain,project", "plain,proposals", "plain,prompts"} <= set(done.stdout.split())
 
 
 def test_export_writes_every_table(command: Command, repository: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pytest
 from navigator.cli.main import main
 from navigator.config.paths import StatePaths
 from navigator.store.database import back_up
-from navigator.store.schema import SCHEMA
+from navigator.store.schema import schema
 from tests.tui.world import NOW, fill, stamp
 
 WHOLE = float(os.environ.get("NAVIGATOR_FUZZ_SECONDS", "20")) > 60
@@ -61,7 +61,7 @@ NUMBER = TEXT | {"wrong type": "x", "huge": 1 << 62, "negative": -1, "empty": 0}
 def columns() -> dict[tuple[str, str], str]:
     """The type of each column of each table."""
     with closing(sqlite3.connect(":memory:")) as made:
-        for statement in SCHEMA:
+        for statement in schema():
             made.execute(statement)
         return {
             (table, row[1]): row[2]

@@ -25,7 +25,7 @@ COMMANDS = (
     ["stats", "outcomes"],
     ["task", "cancel", "T3"],
 )
-DAMAGES = 24
+DAMAGES = 12
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ def conductor(command: Command) -> Iterator[StatePaths]:
 
 
 def test_alone_a_swap_tells_its_phases_and_is_kept(command: Command) -> None:
-    done = command.run("swap", "to", "generator", "--time-scale", "0")
+    done = command.run("swap", "to", "generator")
     assert done.stdout.startswith("done in ")
     assert "swap phase=load state=begin" in done.stderr
     (row,) = command.json("swap", "log")["swaps"]
@@ -107,11 +107,9 @@ def test_history_and_figures(command: Command) -> None:
     (real,) = command.json("stats", "cost")["swaps"]["directions"]
     assert (real["seconds"]["n"], real["seconds"]["mean"], real["failures"]) == (2, 30.0, {"no_memory": 1})
     assert (real["phases"]["load"]["median"], real["outside"]) == (22.5, 1)
-    assert {row["name"]: row["seconds"]["mean"] for row in real["warmth"]} == {"cold": 40.0, "warm": 20.0}
     shown = command.run("stats", "cost").stdout
     assert "  load" in shown
     assert "1 external, not measured" in shown
-    assert "  began warm, 100% in memory" in shown
     assert shown.index("REHEARSAL") < shown.index("systemd")
     log = command.run("swap", "log").stdout
     assert "went back: no memory" in log

@@ -7,10 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
-from navigator.cli import project as projects
 from tests.cli.conftest import Command, git
 from tests.journey.landing_bench import LandingBench
 
@@ -52,57 +50,38 @@ def test_a_diff_as_a_document(bench: LandingBench) -> None:
     assert compared["against"] == first and len(compared["files"]) == 2
 
 
-@pytest.mark.parametrize("tree", ["abc", "nothexadecimal"])
-def test_a_pin_has_twelve_digits(bench: LandingBench, tree: str) -> None:
+def test_a_pin_has_twelve_digits(bench: LandingBench) -> None:
     first = bench.waiting[0]
-    said = bench.desk.run("approve", "--yes", first, "--tree", tree, codes=(2,)).stderr.decode()
-    assert "at least 12 digits" in said
+    for tree in ("abc", "nothexadecimal"):
+        said = bench.desk.run("approve", "--yes", first, "--tree", tree, codes=(2,)).stderr.decode()
+        assert "at least 12 digits" in said
     pinned = bench.proposal(first).tree[:12].upper()
     bench.desk.run("diff", first)
     assert bench.desk.json("approve", "--yes", first, "--tree", pinned)["decisions"][0]["landing"] == "landed"
 
 
-def test_names_and_ids_complete(bench: LandingBench) -> None:
-    def completed(words: str) -> list[str]:
-        place = {"_NAVIGATOR_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "2"}
-        program = "from navigator.cli.main import main; main([])"
+def test_commands_names_and_ids_complete(bench: LandingBench, tmp_path: Path) -> None:
+    def completed(words: str, environment: dict[str, str]) -> set[str]:
+        place = {
+            "_NAVIGATOR_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }
         done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=bench.desk.environment | place,
+            [sys.executable, "-m", "navigator"],
+            env=environment | place,
             capture_output=True,
             text=True,
             timeout=60,
         )
-        return [line.partition(",")[2] for line in done.stdout.splitlines()]
+        assert done.stderr == ""
+        return {line.partition(",")[2] for line in done.stdout.split()}
 
-    assert completed("navigator approve p") == bench.waiting
-    assert completed("navigator diff P2") == ["P2"]
-    place = {
-        "_NAVIGATOR_COMPLETE": "bash_complete",
-        "COMP_WORDS": "navigator project set c",
-        "COMP_CWORD": "3",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", "from navigator.cli.main import main; main([])"],
-        env=bench.desk.environment | place,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.stdout.split() == ["plain,code"]
-
-
-def test_completion_makes_no_state(tmp_path: Path) -> None:
-    place = {"_NAVIGATOR_COMPLETE": "bash_complete", "COMP_WORDS": "navigator approve P", "COMP_CWORD": "2"}
-    kept = os.environ | {"NAVIGATOR_STATE": str(tmp_path / "none")}
-    done = subprocess.run(
-        [sys.executable, "-c", "from navigator.cli.main import main; main([])"],
-        env=kept | place,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.stdout.strip() == "" and done.stderr == ""
+    here, nowhere = bench.desk.environment, os.environ | {"NAVIGATOR_STATE": str(tmp_path / "none")}
+    assert completed("navigator approve p", here) == set(bench.waiting)
+    assert completed("navigator project set c", here) == {"code"}
+    assert completed("navigator pro", nowhere) == {"project", "proposals", "prompts"}
+    assert completed("navigator approve P", nowhere) == set()
     assert not (tmp_path / "none" / "navigator.db").exists()
 
 
@@ -122,21 +101,3 @@ def test_settings_that_are_named_and_missing_are_an_error(command: Command) -> N
     assert "which does not exist" in command.run("project", "list", code=2).stderr
     doctor = command.run("doctor", code=None).stdout
     assert "which does not exist" in doctor
-
-
-@pytest.mark.parametrize(
-    ("answers", "picked"),
-    [
-        (["y", "n", "yes"], "ac"),
-        (["no", "ALL"], "bc"),
-        (["what?", "y", "q"], "a"),
-    ],
-)
-def test_all_and_quit_at_the_prompt_of_a_scan(
-    monkeypatch: pytest.MonkeyPatch, answers: list[str], picked: str
-) -> None:
-    left = iter(answers)
-    monkeypatch.setattr(click, "prompt", lambda *_, **__: next(left))
-    found = [Path("/somewhere/a"), Path("/somewhere/b"), Path("/somewhere/c")]
-    assert "".join(path.name for path in projects._picked(found)) == picked
-    assert list(left) == []

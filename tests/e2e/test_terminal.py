@@ -24,7 +24,6 @@ from navigator.store.writes.writer import Store
 from tests.e2e.conftest import end_conductor, navigator
 from tests.e2e.ptys import Pty
 from tests.e2e.tmux import Terminal
-from tests.journey.landing_bench import LandingBench
 from tests.tui import world
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
@@ -303,16 +302,3 @@ def test_the_terminal_closed_in_mid_work_and_the_work_continues(
     else:
         raise AssertionError("no task was taken up after the terminal was closed")
     end_conductor(Path(place["NAVIGATOR_STATE"]))
-
-
-def test_a_batch_says_how_far_it_is_and_one_outcome_for_each(
-    ours: Callable[..., Pty], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=3)
-    named = [word for name in bench.waiting for word in ("--confirm", f"{name}:unseen")]
-    said = ours(bench.desk.environment, "approve", *bench.waiting, "--yes", *named)
-    code = os.waitstatus_to_exitcode(said.ended())
-    shown = said.output.decode()
-    assert code == 0, shown
-    assert [f"{number} of 3: {name} …" in shown for number, name in enumerate(bench.waiting, 1)] == [True] * 3
-    assert [shown.count(f"{name}  landed on navigator/2026-01-01") for name in bench.waiting] == [1, 1, 1]

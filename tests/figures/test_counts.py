@@ -1,15 +1,13 @@
-"""Swaps, speeds, outcomes and edits."""
+"""Swaps and speeds."""
 
 from __future__ import annotations
 
 import pytest
 
-from navigator.figures.cost import throughput
-from navigator.figures.outcomes import edit_stats, outcomes
 from navigator.figures.swaps import round_trips, swap_stats, usual_swap
 from navigator.model.models import Swap, SwapPhase
-from navigator.model.records import CallTotals, DecisionCount, EditTotals, TaskCount
-from navigator.model.states import DecisionKind, Role, TaskState, Verdict
+from navigator.model.records import CallTotals
+from navigator.model.states import Role
 
 G, R = Role.GENERATOR, Role.REVIEWER
 
@@ -100,16 +98,6 @@ def test_failures_by_class_and_external_swaps_are_in_no_figure() -> None:
     assert usual_swap([swap(R, 0.0, made_by="outside")], G, R) is None
 
 
-def test_warm_swaps_stand_beside_cold_ones() -> None:
-    def read(seconds: float, warm: int, outcome: str = "done") -> Swap:
-        return swap(R, seconds, weight_bytes=100, warm_bytes=warm, outcome=outcome)
-
-    done = [read(40.0, 0), read(44.0, 10), read(20.0, 90), read(16.0, 130), read(30.0, 50)]
-    (row,) = swap_stats([*done, swap(R, 99.0), read(900.0, 0, outcome="failed")])
-    found = {warmth.name: (warmth.share, warmth.seconds.n, warmth.seconds.mean) for warmth in row.warmth}
-    assert found == {"cold": (0.05, 2, 42.0), "partly": (0.5, 1, 30.0), "warm": (0.95, 2, 18.0)}
-
-
 def test_a_phase_that_came_twice_in_one_swap_is_one_duration() -> None:
     twice = (SwapPhase(name="health", seconds=1.0), SwapPhase(name="health", seconds=2.5))
     (row,) = swap_stats([swap(R, 3.5, phases=twice)])
@@ -136,74 +124,14 @@ def calls(**more: object) -> CallTotals:
 
 
 def test_streams_that_run_at_once_share_the_wall_clock() -> None:
-    (row,) = throughput([calls()])
+    row = calls()
     assert row.tokens_per_second == pytest.approx(1600 / 15)
     assert row.stream_tokens_per_second == pytest.approx(1600 / 25)
     assert row.streams == pytest.approx(25 / 15)
     assert row.cached_share == 0.25
 
 
-def test_roles_and_models_stay_apart() -> None:
-    rows = throughput([calls(failed=1), calls(role=R, model="122B"), calls(model="36B")])
-    assert [(row.role, row.model, row.failed) for row in rows] == [
-        (G, "35B", 1),
-        (R, "122B", 0),
-        (G, "36B", 0),
-    ]
-
-
 def test_calls_that_took_no_time_have_no_speed() -> None:
-    (row,) = throughput([calls(seconds=0, busy_seconds=0, prompt_tokens=0)])
+    row = calls(seconds=0, busy_seconds=0, prompt_tokens=0)
     assert (row.tokens_per_second, row.stream_tokens_per_second, row.streams) == (None, None, None)
     assert row.cached_share is None
-
-
-def decided(verdict: Verdict | None, decision: DecisionKind, n: int, **more: bool) -> DecisionCount:
-    return DecisionCount(verdict=verdict, decision=decision, n=n, **more)
-
-
-def test_where_the_developer_and_the_reviewer_disagreed() -> None:
-    rows = [
-        decided(Verdict.APPROVE, DecisionKind.APPROVE, 55),
-        decided(Verdict.APPROVE, DecisionKind.REJECT, 3),
-        decided(Verdict.APPROVE, DecisionKind.SEND_BACK, 3),
-        decided(Verdict.REVISE, DecisionKind.APPROVE, 2),
-        decided(Verdict.REVISE, DecisionKind.REJECT, 17),
-        decided(Verdict.UNREVIEWED, DecisionKind.APPROVE, 1),
-        decided(Verdict.APPROVE, DecisionKind.REJECT, 5, self_review=True),
-        decided(None, DecisionKind.APPROVE, 6),
-    ]
-    real = outcomes([], rows)
-    assert (real.rejected_after_approve.k, real.rejected_after_approve.n) == (3, 61)
-    assert (real.sent_back_after_approve.k, real.sent_back_after_approve.n) == (3, 61)
-    assert (real.approved_over_revise.k, real.approved_over_revise.n) == (2, 19)
-    assert (real.approved_unreviewed.k, real.approved_unreviewed.n) == (1, 1)
-    assert real.not_counted == 11
-    assert real.decisions == {"approve": 64, "reject": 25, "send_back": 3}
-    assert real.rejected_after_approve.low < 3 / 61 < real.rejected_after_approve.high
-
-
-def test_states_are_counted() -> None:
-    found = outcomes([TaskCount(state=TaskState.LANDED, n=9), TaskCount(state=TaskState.FAILED)], [])
-    assert found.states == {"failed": 1, "landed": 9}
-    assert found.rejected_after_approve.rate is None
-
-
-def test_edits_that_applied_at_once_after_repair_or_never() -> None:
-    totals = EditTotals(
-        clean=7,
-        repaired=2,
-        lost=1,
-        rungs={"indent": 7, "exact": 9},
-        codes={"AMBIGUOUS": 1, "NO_MATCH": 4},
-    )
-    real = edit_stats(totals)
-    assert (real.clean_first.k, real.clean_first.n, real.repaired, real.lost) == (7, 10, 2, 1)
-    assert (real.clean_first.low, real.clean_first.high) == pytest.approx((0.3968, 0.8922), abs=1e-4)
-    assert list(real.rungs.items()) == [("exact", 9), ("indent", 7)]
-    assert list(real.codes.items()) == [("NO_MATCH", 4), ("AMBIGUOUS", 1)]
-
-
-def test_no_edits_at_all() -> None:
-    real = edit_stats(EditTotals())
-    assert (real.clean_first.n, real.clean_first.rate, real.rungs, real.lost) == (0, None, {}, 0)

@@ -18,7 +18,7 @@ def ranks(revise: list[float], approve: list[float]) -> EntropyRanks:
     both = sorted(revise + approve)
     place = {value: both.index(value) + (both.count(value) + 1) / 2 for value in both}
     return EntropyRanks(
-        model="m", measure="mean", revise=len(revise), approve=len(approve),
+        model="m", revise=len(revise), approve=len(approve),
         revise_ranks=sum(place[value] for value in revise), revise_sum=sum(revise), approve_sum=sum(approve),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from navigator.engine.conductor import Conductor, RunOptions
 from navigator.journey import review
 from navigator.journey.prompts import material
 from navigator.journey.prompts.material import gather
+from navigator.journey.storage_faults import Storage
 from navigator.model.snapshot import SchedulerSnapshot, TaskView
 from navigator.model.states import Role, TaskState
 from tests.journey.support import REHEARSAL, Desk, git, make_repository
@@ -52,11 +53,12 @@ def test_a_prompt_is_used_for_what_it_was_made_of_and_for_nothing_else(
 
     monkeypatch.setattr(material, "prompt_for", counted)
     with locked_dependencies(desk.paths, time_scale=0.0) as deps:
-        ahead = Ahead(deps)
+        ahead = Ahead(deps, Storage(deps, lambda reason: None))
         asyncio.run(ahead.fill(Role.GENERATOR, QUEUED, time.monotonic()))
-        assert ahead.prompts == 2
+        assert (ahead.prompts, ahead.baselines) == (2, 1)
         assert made == {"T1": 1, "T2": 1}
         assert deps.reader.task("T1").base_commit == "", "nothing is pinned ahead"
+        assert deps.reader.newest_baseline(1) is not None
         task = deps.reader.task("T1")
         if change == "the note":
             task = task.model_copy(update={"note": "Mind the tests."})
@@ -97,6 +99,8 @@ def test_a_session_reads_each_proposal_once_and_its_first_reviews_are_ready(
     with locked_dependencies(desk.paths, time_scale=0.0) as deps:
         told = asyncio.run(run(deps))
         reviews = [one.id for one in deps.reader.proposals() if one.review is not None]
+        (back, *_) = [swap for swap in deps.reader.swaps(9) if swap.to_role is Role.REVIEWER]
     assert sorted(planned) == sorted(reviews)
     assert told["prompts"] == len(reviews) > 0
     assert sum(isinstance(one, review.Planned) for one in taken) == len(reviews)
+    assert back.filled_with["prompts"] > 0

@@ -14,7 +14,7 @@ from navigator.cli.session import locked_dependencies
 from navigator.exam import blame
 from navigator.model.states import PAST, ExamSource, Role
 from navigator.sheet.statistics.page import PageQuestion
-from navigator.sheet.statistics.reviewer import EXAM
+from navigator.sheet.statistics.reviewer import exam_tables
 from tests.git.world import fingerprint, git
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection
@@ -127,9 +127,9 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
     assert fingerprint(room.repository) == before
 
     # It is no exam: that has no item and no score, but the page says what the backtest found.
-    page = EXAM.read(room.read(), PageQuestion())
-    assert (page.scores, page.faulty, page.clean) == ((), 0, 0)
-    (table,) = [one for one in EXAM.tables(page) if one.title == "WOULD IT HAVE CAUGHT YOUR BUGS?"]
+    exam, *tables = exam_tables(room.read(), PageQuestion())
+    assert (exam.data["reviewers"], exam.data["prepared"]) == ([], {"faulty": 0, "clean": 0})
+    (table,) = [one for one in tables if one.title == "WOULD IT HAVE CAUGHT YOUR BUGS?"]
     assert table.answer.startswith("It would have caught 2 of 4 bugs")
 
 

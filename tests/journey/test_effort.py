@@ -8,34 +8,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.states import CheckOutcome, Verdict
-from navigator.sheet.effort import Effort, about
+from navigator.sheet.effort import about, reading_seconds, reading_words
+from navigator.sheet.marks import Facts
 
-efforts = st.builds(
-    Effort,
+KNOWN = st.builds(
+    Facts,
+    id=st.just("P1"),
     lines=st.integers(1, 5_000),
     files=st.integers(1, 60),
     verdict=st.sampled_from([*Verdict, None]),
-    findings=st.integers(0, 8),
+    serious=st.integers(0, 8),
     reproduced=st.integers(0, 8),
     tests=st.sampled_from([*CheckOutcome, None]),
-    failed=st.booleans(),
-    confirm=st.integers(0, 5),
 )
 
 
-@given(efforts)
-def test_more_to_read_takes_longer_and_what_is_known_saves_time(one: Effort) -> None:
-    for name in ("lines", "files", "confirm"):
-        assert replace(one, **{name: getattr(one, name) + 1}).seconds > one.seconds
-    assert replace(one, verdict=Verdict.APPROVE).seconds <= one.seconds
-    assert replace(one, tests=CheckOutcome.PASSED).seconds <= one.seconds
-    assert replace(one, failed=True).seconds <= one.seconds
+@given(KNOWN)
+def test_more_to_read_takes_longer_and_what_is_known_saves_time(one: Facts) -> None:
+    for name in ("lines", "files"):
+        assert reading_seconds(replace(one, **{name: getattr(one, name) + 1})) > reading_seconds(one)
+    assert reading_seconds(replace(one, confirm=(("rule", "a", "b"),))) > reading_seconds(one)
+    # What is not reviewed has to be confirmed besides.
+    assert reading_seconds(replace(one, verdict=Verdict.APPROVE)) <= reading_seconds(one)
+    assert reading_seconds(replace(one, tests=CheckOutcome.PASSED)) <= reading_seconds(one)
 
 
 def test_a_reproduced_finding_takes_less_than_one_that_has_to_be_judged() -> None:
-    judged = Effort(lines=40, files=2, verdict=Verdict.REVISE, findings=1)
-    assert replace(judged, reproduced=1).seconds < judged.seconds
-    assert replace(judged, reproduced=1).why == (
+    judged = Facts(id="P1", lines=40, files=2, verdict=Verdict.REVISE, serious=1)
+    assert reading_seconds(replace(judged, reproduced=1)) < reading_seconds(judged)
+    assert reading_words(replace(judged, reproduced=1)) == (
         "40 lines in 2 files, REVISE, 1 serious finding, 1 reproduced, not tested"
     )
 

@@ -17,8 +17,8 @@ from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Task
 from navigator.model.states import DecisionKind, ProposalState, TaskKind, TaskState
 from navigator.sheet.marks import facts_of
-from navigator.sheet.statistics.page import PageQuestion
-from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
+from navigator.sheet.statistics.page import PageQuestion, declared, document
+from navigator.sheet.statistics.revise_rate import rate_tables
 from tests.git.world import fingerprint
 from tests.journey.room import Room, edit, text_of
 from tests.journey.scripted_models import approval, objection
@@ -187,16 +187,16 @@ def test_reviews_are_counted_apart(room: Room) -> None:
     room.queue()
     review(room)
     room.work()
-    found = REVISE_RATE.read(room.read(), PageQuestion(by="way"))
-    document = REVISE_RATE.document(found)
-    assert [(row["group"], row["n"]) for row in document["rows"]] == [("blocks", 1)]
-    assert [row["n"] for row in document["existing"]] == [1]
-    titles = [table.title for table in REVISE_RATE.tables(found)]
+    tables = list(rate_tables(room.read(), PageQuestion(by="way")))
+    found = document(tables)["revise_rate"]
+    assert [(row["group"], row["n"]) for row in found["rows"]] == [("blocks", 1)]
+    assert [row["n"] for row in found["existing"]] == [1]
+    titles = [table.title for table in tables]
     assert titles.index("EXISTING CHANGES") > titles.index("REVISE RATE")
     assert [proposal.paths for proposal in room.proposals()] == [("app.py",)] * 2
     assert not any(of.overlaps for of in facts_of(room.read(), room.proposals()))
-    totals = room.read().edit_totals()
-    assert totals.clean == 1 and sum(totals.rungs.values()) == 1
+    written = document(declared("writing")(room.read(), PageQuestion()))
+    assert written["edits"]["clean_first"]["k"] == 1 and sum(written["rungs"].values()) == 1
 
 
 def noted(room: Room) -> list[str]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from navigator.figures.outcomes import outcomes
 from navigator.figures.rates import revise_rate
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Suggestion
 from navigator.model.states import Complexity, DecisionKind, Role, TaskKind, TaskState, Verdict
+from navigator.sheet.statistics.page import PageQuestion, declared, document
 from tests.journey.room import Room, edit, saying
 from tests.journey.scripted_models import READER, WRITER, Messages, Models, Refusal, Said, approval, objection
 
@@ -254,9 +254,8 @@ def test_what_is_routed_to_the_reviewer_is_written_and_revised_by_it_and_counts_
     assert not tables.rows
     assert tables.excluded == {"self_review": 1}
     room.decide(DecisionKind.REJECT.value, second)
-    counted = outcomes([], room.read().decision_counts())
-    assert counted.rejected_after_approve.n == 0
-    assert counted.not_counted == 1
+    counted = document(declared("outcomes")(room.read(), PageQuestion()))["decisions"]
+    assert (counted["rejected_after_approve"]["n"], counted["not_counted"]) == (0, 1)
     assert room.task(identifier).round == 1
 
 

@@ -20,8 +20,8 @@ from navigator.model.exam import ExamCount
 from navigator.model.outcomes import ExamPair
 from navigator.model.states import ExamSource, Role, Verdict
 from navigator.sheet.exam_worth import ENOUGH, independence
-from navigator.sheet.statistics.page import PageQuestion
-from navigator.sheet.statistics.reviewer import EXAM
+from navigator.sheet.statistics.page import PageQuestion, document
+from navigator.sheet.statistics.reviewer import exam_tables
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.test_exam_run import set_exam
@@ -143,7 +143,7 @@ def test_both_models_answer_the_cases_and_the_difference_is_said(
     assert found.models.specificity.second.k == 12 and found.synthetic
     low, high = round(100 * side.gain.low), round(100 * side.gain.high)
     assert f"[{low} to {high}] more of 100 faults of our synthetic cases, which flatter" in found.words
-    page = EXAM.document(EXAM.read(room.read(), PageQuestion()))
+    page = document(exam_tables(room.read(), PageQuestion()))["exam"]
     assert page["model"] == "scripted/reader", "the writer is no reviewer"
     assert len(page["reviewers"]) == 1
     told = " ".join(CliRunner().invoke(cli, ["exam", "show"]).output.split())

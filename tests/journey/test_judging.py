@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from navigator.figures.intervals import share
-from navigator.figures.reproductions import finding_tests
 from navigator.model.errors import NotFound
 from navigator.model.models import Finding
 from navigator.model.records import JudgementCount
 from navigator.model.states import Criterion, FindingKind, Judgement, Severity, Verdict
-from navigator.sheet.statistics.page import PageQuestion
-from navigator.sheet.statistics.reviewer import FINDINGS
+from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.sheet.writing import ENOUGH_JUDGED, record_words
 from tests.journey.room import Room, review_of
 from tests.journey.scripted_models import approval, objection
@@ -70,8 +68,9 @@ def test_it_is_counted_once_and_can_be_taken_back(room: Room) -> None:
         room.act("finding.judge", proposal=proposal.id, number=1, judgement=judgement)
     (counted,) = room.read().judgement_counts()
     assert (counted.judgement, counted.n, counted.project) == (Judgement.WRONG, 1, "code")
-    (table,) = FINDINGS.tables(FINDINGS.read(room.read(), PageQuestion()))
-    assert table.answer == "0 of 1 findings that you judged were right [0–79]."
+    every, *by = document(declared("reviewer")(room.read(), PageQuestion()))["judged"]["rows"]
+    assert (every["right"]["k"], every["right"]["n"]) == (0, 1)
+    assert [next(iter(row)) for row in by] == ["criterion", "severity", "project", "prompt"]
     room.act("finding.judge", proposal=proposal.id, number=1)
     assert room.read().judgement_counts() == []
     assert review_of(room.proposals()[0]).findings[0].judged is None
@@ -110,15 +109,3 @@ def test_the_record_is_that_of_the_narrowest_sort_with_enough_of_it() -> None:
     assert record_words(wider, "a", finding).startswith("on correctness, here: right in 5 of 5 ")
     assert record_words(wider, "b", finding).startswith("on correctness, in all projects: right in 5 of 5 ")
     assert record_words(counts(("a", major, Criterion.SAFETY, right, 9)), "a", finding) == ""
-
-
-def test_shares_are_of_all_that_was_judged_by_each_property() -> None:
-    rows = counts(
-        ("a", Severity.MAJOR, Criterion.CORRECTNESS, Judgement.RIGHT, 3),
-        ("a", Severity.NIT, Criterion.SAFETY, Judgement.NOT_WORTH_IT, 2),
-        ("b", Severity.MAJOR, Criterion.SAFETY, Judgement.WRONG, 1),
-    )
-    found = finding_tests([], [], rows).judged
-    assert found[""] == {"all": share(3, 6)}
-    assert found["criterion"] == {"correctness": share(3, 3), "safety": share(0, 3)}
-    assert found["project"] == {"a": share(3, 5), "b": share(0, 1)}

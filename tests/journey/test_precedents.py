@@ -29,8 +29,8 @@ from navigator.journey.subject import precedents_for
 from navigator.model.errors import UsageError
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
-from navigator.sheet.statistics.page import PageQuestion
-from navigator.sheet.statistics.reviewer import EXAM
+from navigator.sheet.statistics.page import PageQuestion, document
+from navigator.sheet.statistics.reviewer import exam_tables
 from navigator.store.reads.exam import Precedent
 from tests.journey.exam_items import add_item
 from tests.journey.killed_at import KILLED_AT
@@ -182,7 +182,7 @@ def items(room: Room, count: int) -> None:
 def examined(room: Room) -> dict[str, Any]:
     set_exam(room, 'hours = "00:00-23:59"')
     room.work()
-    return EXAM.document(EXAM.read(room.read(), PageQuestion()))
+    return document(exam_tables(room.read(), PageQuestion()))["exam"]  # type: ignore[no-any-return]
 
 
 def test_the_exam_sees_a_precedent_that_hides_a_class_of_faults(room: Room, models: Models) -> None:

@@ -47,8 +47,8 @@ def test_commits_on_the_current_branch(tmp_path: Path, monkeypatch: pytest.Monke
     assert fates(bench) == {kept: ("kept", "", ""), reverted: ("reverted", "named", "")}
     assert waiting not in landed
     found = landed_page(bench)
-    assert (found["reverted"]["k"], found["reverted"]["n"]) == (2, 3)
-    assert found["how"] == {"named": 1, "undone": 1}
+    reverted = found["rows"][0]["reverted"]
+    assert (reverted["k"], reverted["n"]) == (2, 3)
     # The one that was reverted is not looked for again; the other one is, from its last look on.
     assert bench.act("reverts.look")["projects"][0]["commits"] == 1
     git(bench.repository, "revert", "--no-edit", landed[kept])
@@ -98,17 +98,16 @@ def test_a_repository_that_is_gone_or_another_one_is_not_known(
     make_repository(bench.repository, {"other.txt": b"another history\n"})
     assert fates(bench) == {bench.waiting[0]: ("unknown", "", "the repository could not be read")}
     found = landed_page(bench)
-    assert found["reverted"]["n"] == 0
-    assert found["unknown"] == {"the repository could not be read": 1}
+    assert (found["rows"], found["unknown"]) == ([], 1)
 
 
 def test_the_command_looks_only_when_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=1)
     git(bench.repository, "revert", "--no-edit", bench.approve(bench.waiting[0])["commit"])
-    assert landed_page(bench)["unknown"] == {"not looked at yet": 1}
+    assert landed_page(bench)["unknown"] == 1
     done = bench.desk.run("stats", "outcomes", "--look")
     assert b"code 1 landed commit looked for: 1 reverted, 0 not known." in done.stderr
-    assert b"reverted later 1 of 1" in done.stdout
+    assert b"all 1 of 1" in done.stdout
 
 
 async def test_an_idle_conductor_looks_and_not_again_soon(

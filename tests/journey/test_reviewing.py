@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from navigator.cli.session import locked_dependencies
-from navigator.figures.outcomes import findings_met
 from navigator.journey.reviewing.answer import review_schema
 from navigator.model.states import TaskState, Verdict
 from navigator.sheet.marks import Facts, Kind, batch_choice, marks
+from navigator.sheet.statistics.page import PageQuestion, declared, document
 from tests.journey.answers import AFTER, BEFORE, CASES, TASK, UNREVIEWED
 from tests.journey.room import Room, edit, review_of, saying, text_of, whole
 from tests.journey.scripted_models import READER, Messages, Models, Said, approval, objection
@@ -224,8 +224,8 @@ def test_what_is_met_although_the_code_is_as_it_was_is_withdrawn_and_not_repaire
     room.settle(batch="revisions = 1")
     review = review_of(room.done())
     assert (review.answered, review.withdrawn) == ((1, 0), int(withdrawn))
-    (found,) = findings_met(room.read().finding_totals())
-    assert (found.met.k, found.repaired.k, found.withdrawn.k) == (1, int(not withdrawn), int(withdrawn))
+    (found,) = document(declared("outcomes")(room.read(), PageQuestion()))["findings_met"]["rows"]
+    assert (found["met"]["k"], found["repaired"]["k"]) == (1, int(not withdrawn))
 
 
 # Whose reading it is

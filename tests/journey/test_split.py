@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from navigator.figures.outcomes import outcomes as figured
 from navigator.git.hunks import ChoiceRefused
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
 from navigator.sheet.marks import batch_choice, facts_of, marks
 from navigator.sheet.parts import part_at_base
+from navigator.sheet.statistics.page import PageQuestion, declared, document
 from tests.journey.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
 from tests.journey.support import git
 from tests.sandbox.support import needs_sandbox
@@ -129,8 +129,9 @@ def test_the_rest_can_be_dropped(bench: SplitBench) -> None:
     assert result["rest"]["state"] == "rejected"
     assert bench.approve(result["part"]["id"])["landing"] == "landed"
     with bench.desk.reading() as store:
-        found = figured(store.task_counts(), store.decision_counts())
-    assert (found.states, found.decisions) == ({"landed": 1, "rejected": 1}, {"approve": 1})
+        found = document(declared("outcomes")(store, PageQuestion()))
+    # The whole was neither approved nor rejected; nobody reviewed the part.
+    assert (found["states"], found["decisions"]["not_counted"]) == ({"landed": 1, "rejected": 1}, 1)
 
 
 def test_a_part_that_needs_another_hunk_shows_its_failed_check(bench: SplitBench) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from navigator.figures.outcomes import variant_shares
 from navigator.figures.rates import revise_rate
 from navigator.journey.choosing import variations
 from navigator.model.errors import UsageError
@@ -15,6 +14,7 @@ from navigator.model.snapshot import AskExam, ReviewTask, SchedulerSnapshot, Swa
 from navigator.model.states import LandingState, Role, TaskState
 from navigator.schedule.next_actions import next_actions
 from navigator.sheet.marks import Kind, batch_choice
+from navigator.sheet.statistics.page import PageQuestion, declared, document
 from navigator.sheet.variants import standings
 from tests.journey.room import Room, edit, text_of
 from tests.journey.scripted_models import Messages, Models, approval, objection, speaking
@@ -92,12 +92,13 @@ def test_three_are_written_and_read_in_one_residency_and_one_is_approved(room: R
     # Only the first variant counts in the revise rate; each way is counted apart.
     (row,) = revise_rate(room.read().verdict_counts(), whole=True).rows
     assert (row.n, row.revise, room.read().variant_verdicts()) == (1, 0, 2)
-    ways = variant_shares(room.read().variant_counts()).ways
-    assert [(way.name, way.written, way.chosen.k, way.chosen.n, way.approved.k) for way in ways] == [
-        ("as the settings say", 1, 0, 1, 1),
-        ("temperature 0.6", 1, 1, 1, 1),
-        ("temperature 1", 1, 0, 1, 0),
-    ]
+    rows = document(declared("writing")(room.read(), PageQuestion()))["variants"]["rows"]
+    ways = {row["variation"]: (row["chosen"]["k"], row["chosen"]["n"], row["approved"]["k"]) for row in rows}
+    assert ways == {
+        "as the settings say": (0, 1, 1),
+        "temperature 0.6": (1, 1, 1),
+        "temperature 1": (0, 1, 0),
+    }
 
 
 def test_a_second_one_is_not_approved_beside_the_first(room: Room) -> None:

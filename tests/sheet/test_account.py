@@ -169,7 +169,7 @@ def test_the_newest_night_ends_with_the_run(paths: StatePaths) -> None:
 def test_an_empty_store_has_nothing_to_tell(paths: StatePaths) -> None:
     found, shown, page = told(paths, lambda make: None)
     said = " ".join(" ".join(shown).split())
-    assert "waits Nothing waits for you." in said and "done Nothing." in said and found.cost.tokens.total == 0
+    assert "waits Nothing waits for you." in said and "done Nothing." in said and found.cost.tokens == 0
     assert "Nothing waits for you." in Seen(page).text
 
 

@@ -93,9 +93,8 @@ def test_what_touches_careful_paths_comes_first_everywhere(bench: SplitBench) ->
         assert deck is not None and [card.proposal for card in deck.inbox] == expected
         for order in CARD_ORDERS:
             assert in_order(deck.inbox, order, {})[-1].proposal == second
-    for sort in ("oldest", "effort"):
-        told = bench.desk.json("proposals", "--waiting", "--sort", sort)["waiting"]
-        assert told[-1]["id"] == second and "careful: it touches code.py" in str(told[0]["marks"])
+    told = bench.desk.json("proposals", "--waiting")["waiting"]
+    assert told[-1]["id"] == second and "careful: it touches code.py" in str(told[0]["marks"])
     assert Tools(bench.desk.paths).call("list_proposals", {})["waiting"][-1]["id"] == second
 
 

@@ -72,21 +72,15 @@ def swap(store: Store, to: Role, second: float, **more: object) -> None:
         tx.add_swap(Swap.model_validate({**values, **more}))
 
 
-def test_swaps_belong_to_a_batch_when_one_was_reviewed_between_them(store: Store) -> None:
+def test_swaps_are_summed_and_what_others_made_is_not(store: Store) -> None:
     swap(store, G, 0, first=True)
     swap(store, R, 100)
-    with store.transaction() as tx:
-        tx.add_batch("a", at(150))
     swap(store, G, 300)
     swap(store, R, 400)  # nothing is reviewed
     swap(store, G, 500, outcome="failed", seconds=7.0)
     swap(store, G, 550, seconds=0.0, made_by="outside")
     swap(store, R, 600)
-    with store.transaction() as tx:
-        tx.add_batch("b", at(700))
-    assert store.read.swap_totals() == SwapTotals(
-        n=6, seconds=157.0, batch_n=3, batch_seconds=90.0, failed=1, unmeasured=1
-    )
+    assert store.read.swap_totals() == SwapTotals(n=6, seconds=157.0, failed=1, unmeasured=1)
     assert store.read.swap_totals(at(300)).n == 4
     assert store.read.swap_totals("9999") == SwapTotals()
 

@@ -14,7 +14,7 @@ from navigator.model.errors import Conflict, NotFound, UsageError
 from navigator.model.models import Swap, SwapPhase, Task, Usage
 from navigator.model.states import EditCode, Role, TaskState
 from navigator.store.database import open_writer
-from navigator.store.schema import TABLES
+from navigator.store.schema import tables
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 
@@ -268,7 +268,7 @@ def test_everything_leaves_as_json_lines(store: Store, task: Task, answer: Answe
         tx.journal_open(made.id, {"a": 1})
         tx.add_batch("b")
     lines = {
-        table: [json.loads(json.dumps(row)) for row in store.read.export_rows(table)] for table in TABLES
+        table: [json.loads(json.dumps(row)) for row in store.read.export_rows(table)] for table in tables()
     }
     assert lines["tasks"][0]["id"] == task.id
     assert lines["proposals"][0]["id"] == made.id
@@ -282,4 +282,4 @@ def test_everything_leaves_as_json_lines(store: Store, task: Task, answer: Answe
     known = store._connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     )
-    assert {row[0] for row in known} == set(TABLES)
+    assert {row[0] for row in known} == set(tables())

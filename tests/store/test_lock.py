@@ -45,7 +45,6 @@ def test_a_second_process_is_refused_and_told_by_whom(paths: StatePaths) -> None
     try:
         lock = StateLock(paths)
         assert not lock.acquire()
-        assert not lock.acquired
         holder = lock.holder()
         assert holder is not None
         assert holder["pid"] == process.pid

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from navigator.figures.cost import looking
-from navigator.model.models import Decision, Task, Usage
-from navigator.model.records import Look, LookCount, LookRounds
-from navigator.model.states import DecisionKind, LookOutcome, Role
+from navigator.model.models import Task, Usage
+from navigator.model.records import Look
+from navigator.model.states import LookOutcome, Role
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
+from tests.store.test_declared import figures, shares
 
 
 def looked(store: Store, task: Task, turn: int, *looks: tuple[str, LookOutcome, int]) -> None:
@@ -43,33 +43,10 @@ def test_looks_are_counted_by_kind_and_round_and_are_no_answers(
     assert [(one.turn, one.paths) for one in read.looks(task.id, 0, 0)] == [(1, ("a.py",))] * 2 + [
         (2, ("a.py",))
     ]
-    assert read.look_counts() == [
-        LookCount(kind="read", outcome=LookOutcome.REPEATED, n=1),
-        LookCount(kind="read", outcome=LookOutcome.SHOWN, n=1, tokens=100),
-        LookCount(kind="search", outcome=LookOutcome.NOTHING, n=1),
-    ]
-    assert read.look_rounds() == LookRounds(rounds=1, looks=2, requests=3, tokens=100)
+    found = figures(store, "writing", "looks")
+    assert {row["kind"]: shares(row)["shown"] for row in found["rows"]} == {"read": (1, 2), "search": (0, 1)}
+    assert found["tokens"] == 100
     (total,) = read.call_totals()
     assert (total.calls, total.failed, total.batch_calls) == (2, 0, 0), (
         "a look is no failed call, and no change either"
     )
-
-
-def test_what_an_accepted_change_takes_is_told_by_way(store: Store, task: Task, answer: AnswerMaker) -> None:
-    usage = Usage(prompt_tokens=1000, cached_tokens=600, completion_tokens=50, seconds=4.0)
-    with store.transaction() as tx:
-        for number, way in enumerate(("looking", "looking", "blocks")):
-            own = tx.add_task(task.project_id, f"task {number}")
-            made = tx.add_proposal(answer(task_id=own.id, way=way, usage=usage))
-            if number == 0:
-                tx.add_decision(made.id, Decision(kind=DecisionKind.APPROVE, tree=made.tree))
-    found = looking(store.read.look_counts(), store.read.look_rounds(), store.read.way_totals())
-    other, real = found.ways
-    assert (real.way, real.accepted.k, real.accepted.n) == ("looking", 1, 2)
-    assert (real.prompt_tokens, real.completion_tokens, real.seconds, real.cached_share) == (
-        2000,
-        100,
-        8.0,
-        0.6,
-    )
-    assert (other.way, other.prompt_tokens, other.cached_share) == ("blocks", None, 0.6)

@@ -14,7 +14,6 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.model.models import Task
 from navigator.model.states import TASK_TRANSITIONS, TaskState
-from navigator.store import schema
 from navigator.store.database import (
     KEEP,
     back_up,
@@ -33,7 +32,7 @@ from navigator.store.errors import (
 )
 from navigator.store.lock import held
 from navigator.store.reads.reader import Reader
-from navigator.store.schema import SCHEMA, SCHEMA_VERSION, triggers
+from navigator.store.schema import APPLICATION_ID, SCHEMA_VERSION, schema, triggers
 from navigator.store.writes.writer import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +64,7 @@ def test_tables_that_cannot_all_be_made_leave_none(
     paths: StatePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("navigator.store.database.SCHEMA", (*SCHEMA, "CREATE TABLE tasks (x)"))
+        patch.setattr("navigator.store.database.schema", lambda: (*schema(), "CREATE TABLE tasks (x)"))
         with pytest.raises(StoreError, match="already exists"):
             open_writer(paths.database)
     assert fill(paths).id == "T1"
@@ -73,8 +72,8 @@ def test_tables_that_cannot_all_be_made_leave_none(
 
 def test_a_changed_schema_has_a_new_version() -> None:
     """A database of the version before would open, and then lack a table: change the number with the digest."""
-    made = "\n".join([*SCHEMA, *triggers().values()])
-    assert (SCHEMA_VERSION, hashlib.sha256(made.encode()).hexdigest()[:16]) == (11, "7b91f6fba1fe2ac9")
+    made = "\n".join([*schema(), *triggers().values()])
+    assert (SCHEMA_VERSION, hashlib.sha256(made.encode()).hexdigest()[:16]) == (13, "f3198702696853c7")
 
 
 @pytest.mark.parametrize("version", [0, SCHEMA_VERSION + 1, SCHEMA_VERSION + 5])
@@ -94,7 +93,7 @@ def test_another_schema_is_refused_by_both(paths: StatePaths, version: int) -> N
 def test_triggers_of_an_earlier_table_are_renewed(paths: StatePaths, monkeypatch: pytest.MonkeyPatch) -> None:
     narrow = {**TASK_TRANSITIONS, TaskState.QUEUED: frozenset({TaskState.CANCELLED})}
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "TASK_TRANSITIONS", narrow)
+        patch.setattr("navigator.store.schema.TASK_TRANSITIONS", narrow)
         task = fill(paths)
         with closing(open_writer(paths.database)) as connection, pytest.raises(sqlite3.IntegrityError):
             connection.execute("UPDATE tasks SET state = 'generating'")
@@ -211,7 +210,7 @@ def test_the_writer_is_set_up_for_power_cuts_and_the_reader_for_peace(paths: Sta
             "journal_mode": "wal",
             "synchronous": 2,
             "foreign_keys": 1,
-            "application_id": schema.APPLICATION_ID,
+            "application_id": APPLICATION_ID,
         }
         assert reader.execute("PRAGMA query_only").fetchone()[0] == 1
         assert reader.execute("PRAGMA wal_autocheckpoint").fetchone()[0] == 0

@@ -8,34 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from navigator.model.models import (
-    AppliedEdit,
-    Decision,
-    Finding,
-    Proposal,
-    Review,
-    Task,
-    Usage,
-)
-from navigator.model.records import (
-    CallTotals,
-    EditTotals,
-    ReviewTotals,
-    VerdictCount,
-    VerdictPair,
-    VersionCount,
-)
-from navigator.model.states import (
-    Criterion,
-    DecisionKind,
-    EditCode,
-    FindingKind,
-    Role,
-    Rung,
-    Severity,
-    TaskState,
-    Verdict,
-)
+from navigator.model.models import Proposal, Review, Task, Usage
+from navigator.model.records import CallTotals, VerdictCount
+from navigator.model.states import Role, TaskState, Verdict
+from navigator.store.reads.verdicts import FirstUse
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 
@@ -116,128 +92,28 @@ def test_verdicts_are_counted_by_group(
     assert sorted(weeks) == [("2026-11-09", 2), ("2026-11-16", 1)]
 
 
-def test_versions_are_counted_with_their_times(store: Store, task: Task, answer: AnswerMaker) -> None:
+def test_first_uses_leave_the_oldest_out_and_what_is_no_verdict(
+    store: Store, task: Task, answer: AnswerMaker
+) -> None:
     """What could not be read, and what the writer's own model reviewed, is no verdict of a version."""
 
-    def reviewed(second: int, review: Review, prompt: str) -> None:
-        another(
-            store,
-            task,
-            answer,
-            review.model_copy(update={"at": at(second)}),
-            model="w",
-            prompt_version=prompt,
-            way="looking",
-        )
+    def reviewed(second: int, review: Review, prompt: str, **fields: object) -> None:
+        said = review.model_copy(update={"at": at(second)})
+        another(store, task, answer, said, model="w", prompt_version=prompt, **fields)
 
     reviewed(1, REVISE, "generate@1")
-    reviewed(3, APPROVE, "generate@1")
-    reviewed(2, REVISE, "generate@1")
-    reviewed(4, UNREADABLE, "generate@1")
-    reviewed(5, REVISE.model_copy(update={"self_review": True}), "generate@1")
-    reviewed(6, REVISE, "generate@2")
-    first, second = store.read.version_counts()
-    versions = {
-        "writer_model": "w",
-        "writer_prompt": "generate@1",
-        "way": "looking",
-        "model": "r",
-        "prompt_version": "review@1",
-    }
-    assert first == VersionCount(**versions, revise=2, approve=1, first=at(1), last=at(3), written=3)
-    assert (second.writer_prompt, second.first, second.written) == ("generate@2", at(6), 6)
-    assert store.read.verdicts_of(first) == [True, True, False]
-    assert store.read.verdicts_of(first, since=at(2)) == [True, False]
-    assert store.read.verdicts_of(first, until=at(2)) == [True, True]
-
-
-def test_pairs_need_a_self_review_and_an_independent_one(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
-    own = REVISE.model_copy(update={"role": Role.GENERATOR})
-    another(store, task, answer, own, APPROVE)
-    another(store, task, answer, own)
-    another(store, task, answer, own, APPROVE.model_copy(update={"self_review": True}))
-    assert store.read.verdict_pairs() == [VerdictPair(own=Verdict.REVISE, reviewer=Verdict.APPROVE)]
-
-
-def test_decisions_are_counted_by_the_newest_review(store: Store, task: Task, answer: AnswerMaker) -> None:
-    made = [another(store, task, answer, UNREADABLE, REVISE) for _ in range(3)]
-    made.append(another(store, task, answer))
-    with store.transaction() as tx:
-        for number, proposal in enumerate(made):
-            kind = DecisionKind.REJECT if number == 0 else DecisionKind.APPROVE
-            tx.add_decision(proposal.id, Decision(kind=kind, tree=proposal.tree, at=at(number)))
-        # A decision that was taken back, and a proposal that was taken in part, say nothing.
-        tx.set_proposal_state(made[1].id, tx.read.proposal("P1").state.OPEN)
-        own = tx.add_task(task.project_id, "a part")
-        tx.add_proposal(answer(task_id=own.id, parent=made[2].id))
-    found = {(row.verdict, row.decision): row.n for row in store.read.decision_counts()}
-    assert found == {(Verdict.REVISE, DecisionKind.REJECT): 1, (None, DecisionKind.APPROVE): 1}
-    assert [row.decision for row in store.read.decision_counts(at(1))] == [DecisionKind.APPROVE]
-
-
-def test_reviews_are_summed_up_by_their_newest(store: Store, task: Task, answer: AnswerMaker) -> None:
-    def finding(*, anchored: bool = True, remark: bool = False) -> Finding:
-        return Finding(
-            kind=FindingKind.WRONG,
-            severity=Severity.MAJOR,
-            criterion=Criterion.SAFETY,
-            message="m",
-            anchored=anchored,
-            remark=remark,
-        )
-
-    another(store, task, answer, UNREADABLE, APPROVE)
-    another(store, task, answer, REVISE.model_copy(update={"findings": (finding(), finding(anchored=False))}))
-    another(
-        store, task, answer, UNREADABLE.model_copy(update={"parts": 3, "findings": (finding(),)}), round=1
-    )
-    lenient = {"stated_verdict": Verdict.REVISE, "findings": (finding(remark=True),)}
-    another(store, task, answer, APPROVE.model_copy(update=lenient), round=1)
-    another(store, task, answer, APPROVE, round=2)
-    another(store, task, answer, APPROVE.model_copy(update={"role": Role.FINAL}))
-    assert store.read.review_totals() == ReviewTotals(
-        reviews=6,
-        in_parts=1,
-        unreviewed=2,
-        stated=4,
-        disagreed=2,
-        findings=4,
-        unanchored=1,
-        remarks=1,
-    )
-    assert store.read.review_totals("9999") == ReviewTotals()
-
-
-def test_edits_that_applied_at_once_after_repair_or_never(
-    store: Store, task: Task, answer: AnswerMaker
-) -> None:
-    exact, indent = AppliedEdit(path="a", rung=Rung.EXACT), AppliedEdit(path="b", rung=Rung.INDENT)
-    another(store, task, answer, edits=(exact, indent), created=at(0))
-    whole = AppliedEdit(path="c", rung=Rung.WHOLE_FILE)
-    another(store, task, answer, edits=(whole,), created=at(0))
-    another(store, task, answer, created=at(0))  # asked for no edit
-    repaired = another(store, task, answer, edits=(exact,), created=at(0))
-    part = another(store, task, answer, edits=(exact,), parent=repaired.id, created=at(0))
-    with store.transaction() as tx:
-        lost = tx.add_task(task.project_id, "never applied")
-        for owner, code in (
-            (repaired.task_id, EditCode.NO_MATCH),
-            (repaired.task_id, EditCode.NO_MATCH),
-            (lost.id, EditCode.AMBIGUOUS),
-        ):
-            tx.add_edit_failure(owner, 0, 0, code)
-    assert part.parent == repaired.id
-    assert store.read.edit_totals() == EditTotals(
-        clean=2,
-        repaired=1,
-        lost=1,
-        rungs={"exact": 2, "indent": 1, "whole_file": 1},
-        codes={"NO_MATCH": 2, "AMBIGUOUS": 1},
-    )
-    # Since a later moment only the failure of today is left: a round's time is its proposal's where it has one.
-    assert store.read.edit_totals(at(1)) == EditTotals(lost=1, codes={"AMBIGUOUS": 1})
+    reviewed(2, UNREADABLE, "generate@2")
+    reviewed(3, REVISE.model_copy(update={"self_review": True}), "generate@2")
+    reviewed(5, REVISE, "generate@2")
+    reviewed(4, APPROVE, "generate@2")
+    reviewed(6, APPROVE.model_copy(update={"model": "other"}), "generate@2", way="looking")
+    assert store.read.first_uses() == [
+        FirstUse(at(4), "writer_prompt", "generate@2"),
+        FirstUse(at(6), "way", "looking"),
+        FirstUse(at(6), "model", "other"),
+    ]
+    assert store.read.revise_counts() == (2, 4)
+    assert store.read.revise_counts(at(4), at(6)) == (1, 2)
 
 
 def ended(store: Store, second: float, seconds: float, tokens: int = 10, **more: object) -> None:

@@ -16,7 +16,7 @@ from navigator.setup.install import carry_out
 from navigator.setup.render import quoted
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(
     body=st.text(), comment=st.sampled_from(["#", "//"]), at=st.integers(0), char=st.characters(codec="utf-8")
 )

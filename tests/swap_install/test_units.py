@@ -51,16 +51,6 @@ def test_systemd_finds_nothing_to_complain_about(tmp_path: Path, profile: str) -
     assert about_ours == []
 
 
-def test_systemd_verify_would_have_said_so(tmp_path: Path) -> None:
-    """The test above can fail: a wrong key in a unit is reported."""
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd: apt install systemd")
-    unit = tmp_path / "navigator-generator.service"
-    unit.write_text("[Service]\nExecStart=/bin/true\nKillMode=sometimes\n")
-    done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
-    assert "navigator" in done.stderr and "kill mode" in done.stderr
-
-
 def test_installed_units_are_read_start_their_server_and_go(
     at_home: Home, manager: UserSystemd, tmp_path: Path
 ) -> None:

@@ -18,10 +18,10 @@ from navigator.model.errors import UsageError
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict
 from navigator.model.text import is_unsafe
-from navigator.sheet.statistics.page import PageQuestion, RatePlot, Table, utc_text
-from navigator.sheet.statistics.pages import PAGES
-from navigator.sheet.statistics.revise_rate import PAGE as REVISE_RATE
-from navigator.sheet.statistics.revise_rate import Rates, how_sure
+from navigator.sheet.statistics.page import PageQuestion, Table, brief, document, utc_text
+from navigator.sheet.statistics.pages import PAGES, REVIEWER
+from navigator.sheet.statistics.revise_rate import how_sure, rate_tables
+from navigator.store.reads.reader import Reader
 from navigator.tui.statistics import draw as plot
 from navigator.tui.statistics.draw import page_lines, table_lines
 from navigator.tui.statistics.screen import StatsScreen
@@ -30,8 +30,6 @@ from navigator.tui.widgets.page import Line, Page, PieceLines
 from tests.sheet import nights
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, looks, until
-
-RATE = REVISE_RATE
 
 
 def verdict(
@@ -55,20 +53,33 @@ def verdict(
     return week, count
 
 
-def counted(*rows: tuple[str, VerdictCount]) -> Rates:
-    counts = [count for _, count in rows]
-    weekly = [count.model_copy(update={"group": week}) for week, count in rows]
-    return Rates(
-        revise_rate(counts, whole=True), revise_rate(counts), revise_rate(weekly), "project", revise_rate(())
-    )
+class Verdicts:
+    """Of the store's reader what the revise rate asks."""
+
+    def __init__(self, rows: Sequence[tuple[str, VerdictCount]]) -> None:
+        self.rows = [count.model_copy(update={"week": week}) for week, count in rows]
+
+    def verdict_counts(self, by: str = "", since: str = "", **how: bool) -> list[VerdictCount]:
+        return [] if how.get("existing") else self.rows
+
+    def first_uses(self) -> list[object]:
+        return []
+
+    def variant_verdicts(self, since: str) -> int:
+        return 0
+
+
+def counted(*rows: tuple[str, VerdictCount]) -> list[Table]:
+    reader = cast("Reader", Verdicts(rows))
+    return [brief(table) for table in rate_tables(reader, PageQuestion("project"))]
 
 
 def text_of(lines: Sequence[Line]) -> str:
     return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
-def rate_page(found: Rates, width: int) -> list[Line]:
-    return page_lines(RATE, found, width, period="all time")
+def rate_page(found: Sequence[Table], width: int) -> list[Line]:
+    return page_lines(found, REVIEWER.missing, width, period="all time")
 
 
 # Plots
@@ -112,36 +123,26 @@ def test_parts_fill_the_line(seconds: list[float], width: int) -> None:
 # The page
 
 
-def weeks(found: Rates) -> Table:
-    return RATE.tables(found)[-1]
-
-
 def test_weeks_run_without_a_gap() -> None:
-    found = counted(verdict("2026-11-02", Verdict.REVISE), verdict("2026-11-16"))
+    weeks = counted(verdict("2026-11-02", Verdict.REVISE, n=40), verdict("2026-11-16", n=30))[-1]
     labels = ["week of Nov 16", "week of Nov 9", "week of Nov 2"]
-    assert [row.label for row in weeks(found).rows] == labels
-    assert [row.cells[2] if row.cells else row.note for row in weeks(found).rows] == ["1", "no verdicts", "1"]
-    drawn = weeks(found).plot
-    assert isinstance(drawn, RatePlot)
-    assert [(day, rate.rate) for day, rate in drawn.points] == [
-        ("2026-11-02", 1.0),
-        ("2026-11-09", None),
-        ("2026-11-16", 0.0),
-    ]
+    assert [row.label for row in weeks.rows] == labels
+    assert [row.cells[2] if row.cells else row.note for row in weeks.rows] == ["30", "no verdicts", "40"]
 
 
 def test_no_more_than_twelve_weeks_are_shown() -> None:
     start = date(2026, 1, 5)
-    found = counted(*(verdict((start + timedelta(weeks=number)).isoformat()) for number in range(30)))
-    assert len(weeks(found).rows) == 12
+    weeks = counted(*(verdict((start + timedelta(weeks=number)).isoformat(), n=9) for number in range(30)))[
+        -1
+    ]
+    assert len(weeks.rows) == 12
 
 
 def test_how_sure_says_what_it_needs() -> None:
-    few = counted(verdict(said=Verdict.REVISE), verdict()).whole.rows[0]
-    assert how_sure(few).startswith("±10 needs n 88, 86 to go · ±5 needs n 350, 348 to go")
-    assert "assuming 35%" in how_sure(few)
-    many = counted(verdict(n=200), verdict(said=Verdict.REVISE, n=400)).whole.rows[0]
-    assert how_sure(many) == "±10 points reached at n 86 · ±5 points reached at n 342"
+    (few,) = revise_rate([verdict(said=Verdict.REVISE)[1], verdict()[1]]).rows
+    assert how_sure(few) == "±10 points needs n 88, 86 to go (assuming 35%)"
+    (many,) = revise_rate([verdict(n=200)[1], verdict(said=Verdict.REVISE, n=400)[1]]).rows
+    assert how_sure(many) == "the interval is about ±10 points or narrower"
 
 
 def test_nothing_is_invented_where_nothing_was_counted() -> None:
@@ -150,15 +151,14 @@ def test_nothing_is_invented_where_nothing_was_counted() -> None:
 
 
 def test_unread_answers_are_shown_beside_n() -> None:
-    said = text_of(rate_page(counted(verdict(n=2), verdict(said=Verdict.UNREVIEWED)), 120))
-    assert "n 2" in said and "1 answer could not be read (UNREVIEWED)" in said
+    said = text_of(rate_page(counted(verdict(n=42), verdict(said=Verdict.UNREVIEWED)), 120))
+    assert "n 42" in said and "1 answer could not be read (UNREVIEWED)" in said
 
 
 def test_a_mixture_is_called_one() -> None:
     rows = [verdict(prompt="review@1", n=40), verdict(prompt="review@2", model="other")]
     said = text_of(rate_page(counted(*rows), 120))
-    assert "mixes 2 reviewer models, 2 reviewer prompts, counted together here" in said
-    assert "mixes 2 versions" in said
+    assert "mixes 2 versions of models, prompts and settings, counted together here" in said
 
 
 def test_untrusted_names_are_made_visible() -> None:
@@ -187,13 +187,12 @@ def test_a_text_that_is_no_date_is_refused() -> None:
 @pytest.mark.parametrize("width", [40, 76, 109, 110, 196])
 def test_no_line_is_wider_than_the_page(width: int, state: StatePaths) -> None:
     from navigator.engine.acting import open_reading
-    from navigator.store.reads.reader import Reader
 
     connection = open_reading(state)
     found = {page.name: page.read(Reader(connection), PageQuestion(by="kind")) for page in PAGES}
     connection.close()
     for page in PAGES:
-        for line in page_lines(page, found[page.name], width):
+        for line in page_lines(found[page.name], page.missing, width):
             # Below 76 cells columns are cut by the widget itself.
             assert length(line) <= max(width, 76), page.name
 
@@ -230,20 +229,18 @@ async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
         pages = (
             (
                 "30% [23–37]  n 166",
-                "No exam item answered yet",
-                "No finding was judged or had a test yet",
                 "DOES UNCERTAINTY TELL?",
             ),
             ("YOU AND THE REVIEWER",),
             ("COST PER ACCEPTED CHANGE", "generator → reviewer", "THROUGHPUT"),
-            ("EDITS", "LOOKS", "No task was written several times yet"),
+            ("EDITS", "RUNGS THAT APPLIED"),
             ("WHAT DOES IT COST?",),
         )
         for marks in pages:
             await pilot.press("n")
             assert [mark for mark in marks if mark not in shown(screen)] == []
         await pilot.press("p")
-        assert "LOOKS" in shown(screen)
+        assert "EDITS" in shown(screen)
 
 
 async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> None:
@@ -287,9 +284,9 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
             name = screen._shown.name
             assert "7 days" in screen.query_one(PieceLines).render().plain
             assert shown(screen) != whole[name], name
-        assert "landed" in screen.counted["outcomes"].outcomes.states
-        now, then = (counted["writing"]["edits"].clean_first for counted in (screen.counted, before))
-        assert now.n < then.n
+        assert "landed" in document(screen.counted["outcomes"])["states"]
+        now, then = (document(of["writing"])["edits"]["clean_first"]["n"] for of in (screen.counted, before))
+        assert now < then
 
 
 async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:

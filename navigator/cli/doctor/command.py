@@ -27,7 +27,6 @@ from navigator.model.states import Role
 from navigator.store.database import is_low
 from navigator.swap.base import Check
 
-_WAL_FIXED = (3, 51, 3)
 _SPARE_MB = 1024
 
 
@@ -83,13 +82,11 @@ def _look(paths: StatePaths) -> Iterator[Check]:
     yield Check("navigator", "ok", f"{__version__}, Python {platform.python_version()}, {sys.executable}")
     yield _git()
     yield _identity(paths)
-    yield _sqlite()
     yield _check_folder(paths)
     database = _database(paths)
     yield database
     if database.state == "ok" and paths.database.exists():
         yield from _second_model(paths)
-    yield from _set_aside(paths)
     try:
         settings = load_settings()
     except NavigatorError as error:
@@ -223,14 +220,6 @@ def _second_model(paths: StatePaths) -> Iterator[Check]:
     yield Check("second model", "ok", worth, "`navigator exam run`, and with --writer, ask both.")
 
 
-def _sqlite() -> Check:
-    version = ".".join(map(str, sqlite3.sqlite_version_info))
-    if sqlite3.sqlite_version_info >= _WAL_FIXED:
-        return Check("sqlite", "ok", version)
-    # Navigator keeps to one writer that also checkpoints, which is what avoids the WAL-reset bug of older versions.
-    return Check("sqlite", "ok", f"{version} (one writer only, as versions before 3.51.3 need it)")
-
-
 def _check_folder(paths: StatePaths) -> Check:
     free = shutil.disk_usage(paths.root).free // (1024 * 1024)
     mode = oct(paths.root.stat().st_mode & 0o777)
@@ -254,15 +243,6 @@ def _check_folder(paths: StatePaths) -> Check:
             "state folder", "warn", f"{paths.root} ({mode}), {free} MB free", "Free some space there."
         )
     return Check("state folder", "ok", f"{paths.root} ({mode}), {free // 1024} GB free")
-
-
-def _set_aside(paths: StatePaths) -> Iterator[Check]:
-    from navigator.sandbox.folders import SET_ASIDE
-
-    left = sorted((paths.root / "checks").glob(f"{SET_ASIDE}*"))
-    if left:
-        found = f"{len(left)} folders of finished test runs could not be removed: {left[0]}"
-        yield Check("leftovers", "warn", found, "Remove them yourself.")
 
 
 def _bubblewrap(*, unsandboxed: bool) -> Check:

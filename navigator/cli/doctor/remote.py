@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from navigator.swap.remote.machine import There
 
 _SECONDS = 15.0
-_NEEDED = ("bash", "systemctl", "curl", "flock", "timeout", "stat", "tail", "tr")
 
 
 def remote_items(settings: Settings) -> Iterator[Check]:
     """What a swap needs on the other machine. Nothing is started or changed there."""
-    from navigator.swap.machine import servers_machine
-    from navigator.swap.remote.machine import There
+    from navigator.swap.remote.machine import There, servers_machine
     from navigator.swap.remote.ssh import ConnectionLost
 
     try:
@@ -37,11 +35,6 @@ def _items(settings: Settings, there: There) -> Iterator[Check]:
     from navigator.setup.places import places_on, system_places
     from navigator.swap.gpu import cards
 
-    listing = 'for each; do command -v -- "$each" >/dev/null || echo "$each"; done'
-    done = there.run(("bash", "-c", listing, "navigator", *_NEEDED), _SECONDS)
-    absent = done.out.decode(errors="replace").split() if done is not None else list(_NEEDED)
-    if absent:
-        yield Check("programs", "missing", f"not on {there.host}: {', '.join(absent)}", "Install them there.")
     found = cards(there)
     for card in found:
         held = f"{card.used_mib} MiB of {card.total_mib} MiB in use, driver {card.driver}"

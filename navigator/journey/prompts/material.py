@@ -170,19 +170,16 @@ async def gather(deps: Dependencies, task: Task, writer: Role = Role.GENERATOR) 
         NavigatorError: the repository is gone, or cannot be worked on; the message says why.
     """
     project = deps.project(task.project_id)
-    before = changes_before(deps.reader, task.id) if task.after else []
-    elsewhere = await _elsewhere(deps, project, task, before)
+    ground, elsewhere = await settle(deps, task)
+    task, source = ground.task, ground.source
+    key = _prompt_key(deps, project, task, source.treeish, writer)
+    kept = None if elsewhere else deps.prepared.pop(key, None)
     async with deps.project_lock(project.id):
-        ground = await _pinned(deps, project, task, before)
-        task, source = ground.task, ground.source
-        base = source.treeish
-        kept = None if elsewhere else deps.prepared.pop(_prompt_key(deps, project, task, base, writer), None)
-        if isinstance(kept, Prompted):
-            made = kept
-        else:
-            made = await asyncio.to_thread(
-                prompt_for, deps, source, task, project, writer, elsewhere=elsewhere
-            )
+        made = (
+            kept
+            if isinstance(kept, Prompted)
+            else await asyncio.to_thread(prompt_for, deps, source, task, project, writer, elsewhere=elsewhere)
+        )
         talk = await asyncio.to_thread(_talk, deps, source, task, made, writer) if made.looks else None
     return Material(task, source, made, talk, writer=writer)
 
@@ -194,20 +191,16 @@ async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere
     before = changes_before(deps.reader, task.id) if task.after else []
     elsewhere = await _elsewhere(deps, project, task, before)
     async with deps.project_lock(project.id):
-        return await _pinned(deps, project, task, before), elsewhere
-
-
-async def _pinned(deps: Dependencies, project: Project, task: Task, before: Sequence[Proposal]) -> Ground:
-    here = [change for change in before if change.project_id == project.id]
-    shared = _base_of_others(deps, task)
-    base, private, on = await asyncio.to_thread(_pinned_base, deps, project, task, shared, here)
-    if base != task.base_commit:
-        with deps.store.transaction() as tx:
-            tx.set_task_base(task.id, base)
-            if on:
-                remember_part_base(tx, base, on, task.note, linked=True)
-        task = task.model_copy(update={"base_commit": base})
-    return Ground(task, TreeSource(private, base, project))
+        here = [change for change in before if change.project_id == project.id]
+        shared = _base_of_others(deps, task)
+        base, private, on = await asyncio.to_thread(_pinned_base, deps, project, task, shared, here)
+        if base != task.base_commit:
+            with deps.store.transaction() as tx:
+                tx.set_task_base(task.id, base)
+                if on:
+                    remember_part_base(tx, base, on, task.note, linked=True)
+            task = task.model_copy(update={"base_commit": base})
+    return Ground(task, TreeSource(private, base, project)), elsewhere
 
 
 async def made_for(deps: Dependencies, task: Task, base: str, writer: Role) -> tuple[Hashable, Prompted]:

@@ -1,17 +1,27 @@
-"""What a page of statistics is: tables of plain data that a client draws, and the JSON of the same figures."""
+"""What a page of statistics is: tables, drawn by the terminal and the screen, and the same figures as JSON, JSON lines and CSV.
+
+Most tables are declared in `figures.toml`; `declared` reads them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from functools import cache
+from importlib import resources
+from itertools import takewhile
+from typing import Any
 
-from navigator.figures.intervals import ANECDOTAL_BELOW, Share, percent_of
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, percent_of, share
 from navigator.model.errors import UsageError
+from navigator.model.json_text import read_toml
+from navigator.model.models import Variation
+from navigator.model.text import safe_line
 from navigator.store.reads.reader import Reader
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +65,19 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class RatePlot:
-    """A rate over time, drawn with its interval.
-
-    Attributes:
-        points: the day on which each period begins (ISO 8601) and its rate, oldest first; nothing where there was nothing.
-        marks: days on which something changed, and what, such as a new prompt version; drawn as vertical lines.
-    """
-
-    points: tuple[tuple[str, Share], ...]
-    marks: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
     """Rows under a title.
 
     Attributes:
         about: words beside the title.
         answer: the sentence that answers the title's question.
-        plot: drawn above the rows.
         headline: the one figure that sums the table up.
         facts: named sentences above the rows.
         empty: what is said where there are no rows.
         notes: below the rows.
+        periods: the rows are periods of one rate: they are rows where all of them together are enough.
+        name: of `data` in the page's JSON; "" where another table has it.
+        data: the figures as plain data.
     """
 
     title: str
@@ -87,33 +86,43 @@ class Table:
     about: str = ""
     answer: str = ""
     headline: str = ""
-    plot: RatePlot | None = None
     facts: tuple[tuple[str, str], ...] = ()
     empty: str = ""
     notes: tuple[str, ...] = ()
+    periods: bool = False
+    name: str = ""
+    data: Any = None
 
 
 @dataclass(frozen=True, slots=True)
-class StatisticsPage(Generic[_T]):
+class StatisticsPage:
     """One page.
 
     Attributes:
         name: of the command.
         title: of the tab.
-        help: of the command: one sentence, then what it says, if anything.
         missing: said where nothing was counted at all.
-        read: counts it from the store.
-        tables: lays it out; () where there is nothing.
-        document: the JSON of the command.
+        parts: what makes its tables, in their order.
     """
 
     name: str
     title: str
-    help: str
     missing: str
-    read: Callable[[Reader, PageQuestion], _T]
-    tables: Callable[[_T], Sequence[Table]]
-    document: Callable[[_T], dict[str, Any]] = asdict  # type: ignore[assignment]
+    parts: tuple[Callable[[Reader, PageQuestion], Iterable[Table]], ...]
+
+    def read(self, reader: Reader, question: PageQuestion) -> tuple[Table, ...]:
+        """Count it from the store."""
+        return tuple(brief(table) for part in self.parts for table in part(reader, question))
+
+
+def drawn(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """Those that have something to say."""
+    return tuple(one for one in tables if one.rows or one.answer or one.empty or one.facts)
+
+
+def document(tables: Iterable[Table]) -> dict[str, Any]:
+    """The JSON of a page."""
+    return {one.name: one.data for one in tables if one.name}
 
 
 def utc_text(value: str | datetime) -> str:
@@ -134,20 +143,29 @@ def utc_text(value: str | datetime) -> str:
     return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def short_date(day: str) -> str:
+    """`Nov 3`."""
+    found = datetime.fromisoformat(day[:10])
+    return f"{found.strftime('%b')} {found.day}"
+
+
 def percent(rate: float | None) -> str:
     """`35%`, or a dash where it is unknown."""
     return "–" if rate is None else f"{percent_of(rate)}%"
 
 
 def bounds(found: Share) -> str:
+    """`[23–37]`, in percent."""
     return f"[{percent_of(found.low)}–{percent_of(found.high)}]" if found.n else ""
 
 
 def number(value: float | None, digits: int = 0) -> str:
+    """`1,234`, or a dash where it is unknown."""
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
 def dash(count: int) -> str:
+    """A count, or a dash for none."""
     return f"{count:,}" if count else "–"
 
 
@@ -186,18 +204,81 @@ def share_rows(named: Iterable[tuple[str, Share]]) -> tuple[Row, ...]:
     return rows_of(SHARE_COLUMNS, named, share=lambda found: found)
 
 
-def share_table(
-    title: str, named: Iterable[tuple[str, Share]], about: str = "", notes: Iterable[tuple[int, str]] = ()
-) -> Table:
-    """Shares under a title; below them what is not in them, as counts with words, where there is any."""
-    told = tuple(f"{count:,} {words}" for count, words in notes if count)
-    return Table(title, SHARE_COLUMNS, share_rows(named), about=about, notes=told)
+def share_table(title: str, named: Iterable[tuple[str, Share]], about: str = "") -> Table:
+    """Shares under a title."""
+    return Table(title, SHARE_COLUMNS, share_rows(named), about=about)
 
 
-def bars(title: str, counts: dict[str, int], empty: str) -> Table:
+@cache
+def _declarations() -> dict[str, dict[str, Any]]:
+    text = resources.files(__package__).joinpath("figures.toml").read_text(encoding="utf-8")
+    made: dict[str, dict[str, Any]] = read_toml(text)
+    return made
+
+
+def declared(page: str) -> Callable[[Reader, PageQuestion], Iterator[Table]]:
+    """The tables of `figures.toml` that are on a page, in their order."""
+
+    def read(reader: Reader, question: PageQuestion) -> Iterator[Table]:
+        for name, held in _declarations().items():
+            if held.get("page") == page:
+                make = _counts if "counts" in held else _shares
+                yield make(reader, name, held, question.since)
+
+    return read
+
+
+def _summed(reader: Reader, sql: str, since: str) -> list[tuple[Any, ...]]:
+    return reader.summed(sql.format_map(_declarations()["parts"]), since)
+
+
+def _counts(reader: Reader, name: str, held: Mapping[str, Any], since: str) -> Table:
     """Counts, the largest first."""
-    rows = sorted(counts.items(), key=lambda item: -item[1])
-    return Table(title, rows=tuple(Row(name, count=count) for name, count in rows), empty=empty)
+    found = {
+        str(label).replace("_", " "): n
+        for label, n in sorted(_summed(reader, held["counts"], since), key=lambda one: -one[1])
+    }
+    rows = tuple(Row(label, count=n) for label, n in found.items())
+    return Table(held["title"], rows=rows, name=name, data=found)
+
+
+def _shares(reader: Reader, name: str, held: Mapping[str, Any], since: str) -> Table:
+    """Shares with their intervals, by the groups of a declaration; below them what is in none."""
+    sums = [f"total({sql})" for _, _, *pair in held["shares"] for sql in pair]
+    left = held.get("notes", ())
+    sums += [f"total({sql})" for *_, sql in left]
+    rows: list[tuple[str, Share]] = []
+    data: list[dict[str, Any]] = []
+    beside = dict.fromkeys((name for name, *_ in left), 0)
+    for place, (by, group, label) in enumerate(held.get("groups", (("", "''", ""),))):
+        sql = (
+            f"SELECT {group}, {', '.join(sums)} FROM {held['query']}{' GROUP BY 1 ORDER BY 1' if by else ''}"
+        )
+        for value, *totals in _summed(reader, sql, since):
+            counts = list(map(int, totals))
+            words = Variation.model_validate_json(value).words if by == "variation" else value
+            pairs = zip(counts[::2], counts[1::2], strict=False)
+            found = {one: share(*pair) for (one, *_), pair in zip(held["shares"], pairs, strict=False)}
+            some = any(one.n for one in found.values())
+            if some:
+                named = zip(found.values(), held["shares"], strict=True)
+                rows += [(f"{label.format(words)}{more}", one) for one, (_, more, *_) in named]
+            if some or "groups" not in held:
+                group_of = {by: words} if by else {}
+                data.append(group_of | {one: asdict(of) for one, of in found.items()})
+            if not place:  # each way of grouping has all of them
+                for one, n in zip(beside, counts[2 * len(found) :], strict=True):
+                    beside[one] += n
+    table = share_table(held["title"], rows, held.get("about", ""))
+    notes = tuple(f"{beside[one]:,} {said}" for one, said, _ in left if beside[one])
+    figures = {"rows": data} if "groups" in held else dict(*data)
+    return replace(
+        table,
+        notes=notes if rows else (),
+        empty="" if rows else "; ".join(notes),
+        name=name,
+        data=figures | beside,
+    )
 
 
 _MOST_NAMED = 6
@@ -205,16 +286,17 @@ _MOST_NAMED = 6
 
 
 def brief(table: Table) -> Table:
-    """A table whose shares are all of too few is one sentence; where some are, a note says what that is.
-
-    A rate over time stays a table where all its periods together are enough.
-    """
-    shares = [(row.label.strip(), row.share) for row in table.rows if row.share is not None and row.share.n]
+    """A table whose shares are all of too few is one sentence; where some are, a note says what that is."""
+    shares = [
+        (safe_line(row.label).strip(), row.share)
+        for row in table.rows
+        if row.share is not None and row.share.n
+    ]
     few = [found for _, found in shares if found.n < ANECDOTAL_BELOW]
     if not few:
         return table
-    over_time = table.plot is not None and sum(found.n for found in few) >= ANECDOTAL_BELOW
-    if len(few) < len(shares) or over_time:
+    together = table.periods and sum(found.n for found in few) >= ANECDOTAL_BELOW
+    if len(few) < len(shares) or together:
         return replace(table, notes=(f"anecdotal: n below {ANECDOTAL_BELOW}", *table.notes))
     named = [f"{label} {found.k:,} of {found.n:,}" for label, found in shares[:_MOST_NAMED]]
     more = [f"{len(shares) - _MOST_NAMED} more"] if len(shares) > _MOST_NAMED else []
@@ -222,4 +304,121 @@ def brief(table: Table) -> Table:
     if table.answer:
         others = tuple(row for row in table.rows if row.share is None and row.cells and row.cells[0] != "–")
         return replace(table, rows=others, notes=(sentence, *table.notes))
-    return replace(table, columns=(), rows=(), plot=None, headline="", facts=(), empty=sentence)
+    return replace(table, columns=(), rows=(), headline="", facts=(), empty=sentence)
+
+
+# The figures of a page as rows, one per figure, for CSV and JSON lines.
+
+_LIMITS = ("k", "n", "low", "high")
+_MAIN = ("rate", "value")
+"""Which field of a record with limits they belong to."""
+
+_NUMBERED = ("round",)
+"""Numbers that say what a record is about, as a text does."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRow:
+    """One figure.
+
+    Attributes:
+        page: the page of statistics.
+        subject: what it is about, as `name=value`, several with a semicolon between; "" for the whole.
+        figure: its name, with dots between the parts; one below 1 that is a rate is a fraction, not per cent.
+        value: None where it is unknown.
+        n: observations behind it; None for plain counts.
+        low: lower limit of its 95 % interval; None where it has none.
+        high: upper limit.
+        rehearsal: whether it is simulated.
+    """
+
+    page: str
+    subject: str
+    figure: str
+    value: float | str | None
+    n: float | None = None
+    low: float | None = None
+    high: float | None = None
+    rehearsal: bool = False
+
+
+COLUMNS = tuple(field.name for field in fields(FigureRow))
+
+
+def figure_rows(page: str, document: Mapping[str, Any]) -> list[FigureRow]:
+    """Every figure of a page's JSON document, in its order."""
+    figures = {name: value for name, value in document.items() if name != "rehearsal"}
+    return [replace(row, page=page, rehearsal=document["rehearsal"]) for row in _walk(figures, "", "")]
+
+
+def exported(page: str, document: Mapping[str, Any], form: str) -> str:
+    """A page's JSON document as "json", "jsonl" or "csv"."""
+    if form == "json":
+        return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+    rows = figure_rows(page, document)
+    return as_csv(rows) if form == "csv" else as_json_lines(rows)
+
+
+def as_csv(rows: Iterable[FigureRow]) -> str:
+    """Rows under a line of names. A text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow(map(_cell, (asdict(row) | {"rehearsal": int(row.rehearsal)}).values()))
+    return stream.getvalue()
+
+
+def as_json_lines(rows: Iterable[FigureRow]) -> str:
+    """One JSON object a line."""
+    return "".join(json.dumps(asdict(row), ensure_ascii=True) + "\n" for row in rows)
+
+
+def _cell(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    text = safe_line(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _walk(node: Any, subject: str, path: str, *, listed: bool = False) -> Iterator[FigureRow]:
+    if isinstance(node, (list, tuple)):
+        for item in node:
+            yield from _walk(item, subject, path, listed=True)
+    elif isinstance(node, Mapping):
+        named = dict(takewhile(_says_what, node.items())) if listed else {}
+        words = (f"{name}={value or ''}" for name, value in named.items())
+        about = "; ".join([*([subject] if subject else []), *words])
+        yield from _of_record({name: node[name] for name in node if name not in named}, about, path)
+    else:
+        yield FigureRow("", subject, path, _plain_value(node))
+
+
+def _says_what(item: tuple[str, Any]) -> bool:
+    """What an item of a list is about comes first in it, as text."""
+    return item[1] is None or isinstance(item[1], str) or item[0] in _NUMBERED
+
+
+def _of_record(node: Mapping[str, Any], subject: str, path: str) -> Iterator[FigureRow]:
+    main = next((name for name in _MAIN if name in node), None) if {"low", "high"} <= node.keys() else None
+    alone = main is not None and node.keys() <= {main, *_LIMITS}
+    beside = sum(isinstance(value, (int, float)) for value in node.values()) > 1
+    for name, value in node.items():
+        where = path if name == "rows" or (alone and path) else f"{path}.{name}" if path else name
+        if isinstance(value, (Mapping, list, tuple)):
+            yield from _walk(value, subject, where)
+        elif name == main:
+            yield FigureRow("", subject, where, _plain_value(value), node.get("n"), node["low"], node["high"])
+        elif main is None and not (name == "n" and beside):
+            # Without limits, n is that of every figure beside it; with them, of the main one alone.
+            yield FigureRow("", subject, where, _plain_value(value), node.get("n") if name != "n" else None)
+        elif main is not None and name not in _LIMITS:
+            yield FigureRow("", subject, where, _plain_value(value))
+
+
+def _plain_value(value: Any) -> float | str | None:
+    if isinstance(value, bool):
+        return int(value)
+    return value if value is None or isinstance(value, (int, float)) else str(value)

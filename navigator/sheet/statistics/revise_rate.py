@@ -1,314 +1,217 @@
-"""How often the reviewer asks for a revision: as a whole, by a property, by week."""
+"""How often the reviewer asks for a revision: as a whole, by a property, by week; and two groups side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from datetime import date, timedelta
 from typing import Any
 
-from navigator.figures.changes import PARTS, SHOWN_FROM, VersionChange, Watched, changes, first_uses, watch
-from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
-from navigator.figures.rates import ASSUMED_RATE, RateRow, RateTables, revise_rate, verdicts_needed
-from navigator.model.records import VersionCount
+from navigator.figures.compare import newcombe
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share
+from navigator.figures.rates import ASSUMED_RATE, RateRow, revise_rate
+from navigator.model.errors import NotFound, UsageError
 from navigator.model.text import plural, safe_line
-from navigator.sheet.statistics.chart import short_date
 from navigator.sheet.statistics.page import (
     Column,
     PageQuestion,
-    RatePlot,
     Row,
-    StatisticsPage,
     Table,
     bounds,
     dash,
     percent,
     rows_of,
+    short_date,
 )
 from navigator.store.reads.reader import Reader
+from navigator.store.reads.verdicts import GROUPINGS, FirstUse
 
 WEEKS = 12
 """Weeks shown over time at most."""
 
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """The revise rate as a whole, by a property and by week (groups are Mondays), and what changed when.
-
-    `own` is of changes that the writer's own base model reviewed (strategy `adapter`).
-    `existing` is of changes that Navigator did not write. `versions` and `watched` are of all verdicts, whatever time is asked
-    about.
-    """
-
-    whole: RateTables
-    grouped: RateTables
-    weeks: RateTables
-    by: str
-    existing: RateTables
-    own: RateTables = field(default_factory=lambda: RateTables(()))
-    versions: tuple[VersionCount, ...] = ()
-    watched: tuple[Watched, ...] = ()
-
-
-def _without(tables: RateTables, variants: int) -> RateTables:
-    """The same, with the verdicts that were left out because they are on further variants of a task."""
-    if not variants:
-        return tables
-    return replace(tables, excluded={**tables.excluded, "further_variants": variants})
-
-
-def _read_rates(reader: Reader, question: PageQuestion) -> Rates:
-    counts = reader.verdict_counts(question.by, question.since, weekly=True)
-    versions = reader.version_counts()
-    variants = reader.variant_verdicts(question.since)
-    return Rates(
-        whole=_without(revise_rate(counts, whole=True), variants),
-        grouped=_without(revise_rate(counts), variants),
-        weeks=revise_rate(row.model_copy(update={"group": row.week}) for row in counts),
-        by=question.by,
-        existing=revise_rate(reader.verdict_counts(since=question.since, existing=True), whole=True),
-        own=revise_rate(counts, whole=True, own=True),
-        versions=tuple(versions),
-        watched=watched(reader, versions),
-    )
-
-
-RATE_COLUMNS = (
+_COLUMNS = (
     Column("rate", lambda row: percent(row.rate)),
-    Column("95 %", lambda row: bounds(_revise_share(row))),
+    Column("95 %", lambda row: bounds(_share_of(row))),
     Column("n", lambda row: f"{row.n:,}"),
     Column("revise", lambda row: f"{row.revise:,}", wide=True),
     Column("approve", lambda row: f"{row.approve:,}", wide=True),
     Column("unread", lambda row: dash(row.unreviewed)),
     Column("stated", lambda row: percent(row.stated_rate)),
-    Column("differs", lambda row: dash(row.disagreed), wide=True),
     Column("to ±10", lambda row: f"{row.more_for_10:,}" if row.more_for_10 else "✓", wide=True),
 )
 
 
-def _rate_tables(found: Rates) -> Sequence[Table]:
-    whole, grouped, weeks, existing = (
-        table.rows for table in (found.whole, found.grouped, found.weeks, found.existing)
+def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
+    """The revise rate, and beside it that of self-reviews (strategy `adapter`) and of changes that Navigator did not write."""
+    counts = reader.verdict_counts(question.by, question.since, weekly=True)
+    whole, grouped = revise_rate(counts, whole=True), revise_rate(counts)
+    own = revise_rate(counts, whole=True, own=True).rows
+    changes = reader.verdict_counts(since=question.since, existing=True)
+    existing = revise_rate(changes, whole=True).rows
+    weeks = revise_rate(row.model_copy(update={"group": row.week}) for row in counts).rows
+    uses = reader.first_uses()
+    variants = reader.variant_verdicts(question.since)
+    excluded = whole.excluded | ({"further_variants": variants} if variants else {})
+    left = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(excluded.items()))
+    yield Table(
+        "REVISE RATE",
+        _COLUMNS,
+        _rate_rows(("all", row) for row in whole.rows),
+        about="first-round verdicts",
+        headline="".join(f"{percent(row.rate)} {bounds(_share_of(row))}  n {row.n:,}" for row in whole.rows),
+        facts=tuple(fact for row in whole.rows for fact in _facts(row)),
+        empty=f"no first-round verdict counts; not counted: {left}" if left else "",
+        notes=(f"not counted: {left}",) if left and whole.rows else (),
+        name="revise_rate",
+        data={
+            "by": question.by,
+            "rows": [asdict(row) for row in grouped.rows],
+            "excluded": excluded,
+            "existing": [asdict(row) for row in existing],
+            "self_reviews": [asdict(row) for row in own],
+            "weeks": [asdict(row) for row in weeks],
+            "changes": [asdict(use) for use in uses],
+        },
     )
-    own = _table("SELF-REVIEWS", found.own.rows, "first verdicts of the writer's own model")
-    changes = _table("EXISTING CHANGES", existing, "first verdicts on changes that Navigator did not write")
-    others = (*own, *changes)
-    left = ", ".join(
-        plural(count, why.replace("_", "-")) if why == "self_review" else f"{count} {why.replace('_', ' ')}"
-        for why, count in sorted(found.whole.excluded.items())
-    )
-    if not whole:
-        none = Table("REVISE RATE", empty=f"no first-round verdict counts; not counted: {left}")
-        return (*((none,) if left else ()), *others)
-    row = whole[0]
-    changed = facts(found.watched)
-    tables = [
-        Table(
-            "REVISE RATE",
-            RATE_COLUMNS,
-            _rate_rows([("all", row)]),
-            about="first-round verdicts",
-            headline=f"{percent(row.rate)} {bounds(_revise_share(row))}  n {row.n:,}",
-            facts=(*changed, *_facts(row)),
-            notes=(f"not counted: {left}",) if left else (),
-        )
-    ]
-    if found.by and found.by != "week":
-        title = f"BY {found.by.replace('-', ' ').upper()}"
-        tables.append(Table(title, RATE_COLUMNS, _rate_rows((one.group, one) for one in grouped)))
-    weekly = _by_week(weeks, found.versions)
-    return (*tables, *others, weekly)
-
-
-def _table(title: str, rows: Sequence[RateRow], about: str) -> Iterable[Table]:
-    """A rate of its own, beside the revise rate; nothing where nothing was counted."""
-    if rows:
-        about += "; not part of the revise rate"
-        yield Table(title, RATE_COLUMNS, _rate_rows(("all", row) for row in rows), about=about)
+    if question.by not in ("", "week"):
+        title = f"BY {question.by.replace('-', ' ').upper()}"
+        yield Table(title, _COLUMNS, _rate_rows((row.group, row) for row in grouped.rows))
+    for title, rows, about in (
+        ("SELF-REVIEWS", own, "first verdicts of the writer's own model"),
+        ("EXISTING CHANGES", existing, "first verdicts on changes that Navigator did not write"),
+    ):
+        named = (("all", row) for row in rows)
+        yield Table(title, _COLUMNS, _rate_rows(named), about=f"{about}; not part of the revise rate")
+    if whole.rows:
+        yield Table("OVER TIME, BY WEEK", _COLUMNS, _by_week(weeks, uses), periods=True)
 
 
 def _rate_rows(named: Iterable[tuple[str, RateRow]]) -> tuple[Row, ...]:
     return rows_of(
-        RATE_COLUMNS,
+        _COLUMNS,
         named,
-        share=lambda row: _revise_share(row) if row.n else None,
-        note=lambda row: row.note or (f"mixes {row.versions} versions" if row.versions > 1 else ""),
+        share=lambda row: _share_of(row) if row.n else None,
+        note=lambda row: row.note or mixed(row),
     )
 
 
-def _facts(row: RateRow) -> Iterable[tuple[str, str]]:
+def mixed(row: RateRow) -> str:
+    """What a row mixes, in words; "" where it is about one combination of versions."""
+    return f"mixes {row.versions} versions" if row.versions > 1 else ""
+
+
+def _facts(row: RateRow) -> Iterator[tuple[str, str]]:
     yield "Margin", how_sure(row)
     if row.stated_rate is not None:
         stated = percent(row.stated_rate)
         yield "Stated", f"the reviewer stated REVISE for {stated}; quotes not found do not count"
     if row.unreviewed:
-        answers = f"{row.unreviewed:,} {'answer' if row.unreviewed == 1 else 'answers'}"
-        yield "Unread", f"{answers} could not be read (UNREVIEWED); not part of n"
-    if mixed := pooled(row):
-        yield "Mixture", f"{mixed}, counted together here"
+        yield "Unread", f"{plural(row.unreviewed, 'answer')} could not be read (UNREVIEWED); not part of n"
+    if mixed(row):
+        yield "Mixture", f"{mixed(row)} of models, prompts and settings, counted together here"
 
 
 def how_sure(row: RateRow) -> str:
-    """What the interval is worth, and how many verdicts a narrower one needs."""
-    said = [_reach(row.n, points, verdicts_needed(points / 100, row.revise, row.n)) for points in (10, 5)]
-    if 0 < row.revise < row.n >= ANECDOTAL_BELOW:
-        return " · ".join(said)
-    few = f" while n is below {ANECDOTAL_BELOW}" if row.n < ANECDOTAL_BELOW else ""
-    return f"{' · '.join(said)} (assuming {100 * ASSUMED_RATE:.0f}%{few})"
+    """How many verdicts a narrower interval needs."""
+    need = row.n + row.more_for_10
+    if not row.more_for_10:
+        return "the interval is about ±10 points or narrower"
+    known = 0 < row.revise < row.n >= ANECDOTAL_BELOW
+    assumed = "" if known else f" (assuming {100 * ASSUMED_RATE:.0f}%)"
+    return f"±10 points needs n {need:,}, {row.more_for_10:,} to go{assumed}"
 
 
-def _reach(n: int, points: int, need: int) -> str:
-    if n >= need:
-        return f"±{points} points reached at n {need:,}"
-    return f"±{points} needs n {need:,}, {need - n:,} to go"
-
-
-def pooled(row: RateRow) -> str:
-    """What a row mixes, in words; "" where it is about one combination of versions."""
-    many = (
-        (row.writer_models, "writer models"),
-        (row.writer_prompts, "writer prompts"),
-        (row.ways, "ways of writing"),
-        (row.models, "reviewer models"),
-        (row.prompt_versions, "reviewer prompts"),
-        (row.rules, "settings of block_on"),
-    )
-    what = [f"{count} {name}" for count, name in many if count > 1]
-    return f"mixes {', '.join(what)}" if what else ""
-
-
-def _by_week(rows: Sequence[RateRow], versions: Sequence[VersionCount]) -> Table:
-    """Consecutive weeks up to the newest with a verdict, the newest first; empty ones between included."""
+def _by_week(rows: Sequence[RateRow], uses: Sequence[FirstUse]) -> tuple[Row, ...]:
+    """Consecutive weeks up to the newest with a verdict, the newest first, each with the versions that were new in it."""
     by_monday = {date.fromisoformat(row.group): row for row in rows}
     last = max(by_monday)
     first = max(min(by_monday), last - timedelta(weeks=WEEKS - 1))
-    mondays = [first + timedelta(weeks=number) for number in range((last - first).days // 7 + 1)]
     shown: list[Row] = []
-    for monday in mondays:
-        label = f"week of {short_date(monday.isoformat())}"
-        row = by_monday.get(monday)
-        shown += _rate_rows([(label, row)]) if row else [Row(label, note="no verdicts")]
-    points = tuple((monday.isoformat(), _revise_share(by_monday.get(monday))) for monday in mondays)
-    plot = RatePlot(points, tuple(mark for mark in marks(versions) if mark[0] >= points[0][0]))
-    return Table("OVER TIME, BY WEEK", RATE_COLUMNS, tuple(reversed(shown)), plot=plot)
+    for back in range((last - first).days // 7 + 1):
+        monday = last - timedelta(weeks=back)
+        week = {(monday + timedelta(days=day)).isoformat() for day in range(7)}
+        label, row = f"week of {short_date(monday.isoformat())}", by_monday.get(monday)
+        new = ", ".join(use_words(use) for use in uses if use.at[:10] in week)
+        about = f"new: {new}" if new else ""
+        if row is None:
+            shown.append(Row(label, note=about or "no verdicts"))
+        else:
+            shown += [replace(one, note=about or one.note) for one in _rate_rows([(label, row)])]
+    return tuple(shown)
 
 
-def _revise_share(row: RateRow | None) -> Share:
-    return Share(row.revise, row.n, row.rate, row.low, row.high) if row else share(0, 0)
-
-
-def _rate_document(found: Rates) -> dict[str, Any]:
-    return {
-        "rows": [asdict(row) for row in found.grouped.rows],
-        "excluded": found.grouped.excluded,
-        "existing": [asdict(row) for row in found.existing.rows],
-        "self_reviews": [asdict(row) for row in found.own.rows],
-        "weeks": [asdict(row) for row in found.weeks.rows],
-        "marks": [{"at": at, "label": label} for at, label in marks(found.versions)],
-        "changes": [document(one) for one in found.watched],
+def use_words(use: FirstUse) -> str:
+    """`generate@7f3c`, `writer 80B`: prompt versions bear the name of what they are for, a model's name does not."""
+    named = {
+        "writer_model": f"writer {use.value}",
+        "model": f"reviewer {use.value}",
+        "block_on": f"block_on = {use.value}",
     }
+    return safe_line(named.get(use.field, use.value)) or "–"
 
 
-PAGE: StatisticsPage[Rates] = StatisticsPage(
-    name="revise-rate",
-    title="Revise rate",
-    help="How often the reviewer asks for a revision of a first proposal, with 95 % Wilson intervals.",
-    missing="No first-round verdict yet. The revise rate appears once the reviewer has reviewed proposals.",
-    read=_read_rates,
-    tables=_rate_tables,
-    document=_rate_document,
-)
+def _share_of(row: RateRow) -> Share:
+    return Share(row.revise, row.n, row.rate, row.low, row.high)
 
 
-# What followed from changes of prompts and models: the marks of a plot, and the monitor's sentence.
+# Two groups side by side: two prompt versions, two models, two projects.
 
-_MODELS = ("writer_model", "model")
-_LARGE = 1000
-
-
-def watched(reader: Reader, counts: Sequence[VersionCount]) -> tuple[Watched, ...]:
-    """The newest change of each writer, with what the verdicts since then say."""
-    found = []
-    for change in changes(counts):
-        before = reader.verdicts_of(change.former, until=change.since)
-        since = reader.verdicts_of(change.current, since=change.since)
-        found.append(Watched(change, sum(before), len(before), watch(sum(before), len(before), since)))
-    return tuple(found)
+ONE_LOOK = "the interval holds for one look at verdicts that were not chosen by their result"
 
 
-def marks(counts: Iterable[VersionCount]) -> tuple[tuple[str, str], ...]:
-    """The first use of each further prompt version, model and way of writing: its UTC time and its name."""
-    return tuple((use.at, _group_name(use.field, use.value)) for use in first_uses(counts))
+def comparison(reader: Reader, first: str, second: str, by: str = "", since: str = "") -> Table:
+    """The revise rates of two groups, and their difference.
+
+    Args:
+        first, second: names of groups, such as two prompt versions.
+        by: the property they are values of, one of `GROUPINGS`; "" for the first one that has both.
+        since: a UTC time as the store writes it; only verdicts from then on.
+
+    Raises:
+        UsageError: both names are the same.
+        NotFound: no property has both names.
+    """
+    if first == second:
+        raise UsageError(f"{first!r} is one group.", hint="Name two.")
+    known: list[str] = []
+    for name in (by,) if by else GROUPINGS:
+        groups = {row.group: row for row in revise_rate(reader.verdict_counts(name, since)).rows}
+        known += [group for group in groups if group not in known]
+        if first in groups and second in groups:
+            return _beside(name, groups[first], groups[second])
+    hint = f"There are: {', '.join(known) or 'none'}."
+    if not by:
+        hint = "`navigator stats reviewer --by writer-prompt` lists the prompt versions; --by names the property."
+    for name in (first, second):
+        if name not in known:
+            raise NotFound(f"No first-round verdict belongs to {name!r}.", hint=hint)
+    raise NotFound(f"{first!r} and {second!r} are not values of the same property.", hint=hint)
 
 
-def facts(found: Sequence[Watched]) -> Iterable[tuple[str, str]]:
-    """Each change in a named sentence; the writer is named where there are several."""
-    for one in found:
-        writer = f"{safe_line(one.change.current.writer_model)} " if len(found) > 1 else ""
-        yield "Since", f"{writer}{sentence(one)}"
-
-
-def sentence(found: Watched) -> str:
-    """`generate@7f3c (Nov 3): fell from 44% (n 61) to 31% (n 85), evidence 31:1`."""
-    return f"{change_words(found.change)}: {rate_words(found)}"
-
-
-def change_words(change: VersionChange) -> str:
-    """`generate@7f3c (Nov 3)`."""
-    return f"{_what(change)} ({short_date(change.since)})"
-
-
-def rate_words(found: Watched) -> str:
-    """`fell from 44% (n 61) to 31% (n 85), evidence 31:1`."""
-    now = found.watch
-    before = share(found.former_revise, found.former_n).rate
-    since = share(now.revise, now.n).rate
-    if now.shown_at is None:
-        return (
-            f"{percent(before)} (n {found.former_n:,}) before, {percent(since)} (n {now.n:,}) since; no change shown:"
-            f" evidence {odds(now.evidence)}, and {SHOWN_FROM:.0f}:1 is needed"
+def _beside(by: str, one: RateRow, other: RateRow) -> Table:
+    data: dict[str, Any] = {
+        "by": by,
+        "first": asdict(one),
+        "second": asdict(other),
+        "difference": None,
+        "low": None,
+        "high": None,
+    }
+    said = "one of them has no verdict"
+    if one.rate is not None and other.rate is not None:
+        low, high = newcombe(one.revise, one.n, other.revise, other.n)
+        difference = one.rate - other.rate
+        data |= {"difference": difference, "low": low, "high": high}
+        shown = "no difference shown" if low <= 0 <= high else "a difference is shown"
+        said = (
+            f"{100 * difference:+.0f} points, 95 % {100 * low:+.0f} to {100 * high:+.0f} (Newcombe); {shown}"
         )
-    moved = "fell" if (since or 0.0) < (before or 0.0) else "rose"
-    told = f"{moved} from {percent(before)} (n {found.former_n:,}) to {percent(since)} (n {now.n:,})"
-    if now.evidence >= SHOWN_FROM:
-        return f"{told}, evidence {odds(now.evidence)}"
-    return f"{told}, evidence {odds(now.strongest)} at its strongest, now {odds(now.evidence)}"
-
-
-def document(found: Watched) -> dict[str, Any]:
-    """One change as plain data."""
-    change, now = found.change, found.watch
-    return {
-        "since": change.since,
-        "changed": {name: getattr(change.current, name) for name in change.differs},
-        "from": {name: getattr(change.former, name) for name in change.differs},
-        "back": change.back,
-        "versions": {name: getattr(change.current, name) for name in PARTS},
-        "before": asdict(share(found.former_revise, found.former_n)),
-        "after": asdict(share(now.revise, now.n)),
-        "evidence": now.evidence,
-        "strongest": now.strongest,
-        "shown": now.shown_at is not None,
-        "shown_at": now.shown_at,
-    }
-
-
-def _what(change: VersionChange) -> str:
-    names = " and ".join(_group_name(name, getattr(change.current, name)) for name in change.differs)
-    return f"the return to {names}" if change.back else names
-
-
-def _group_name(field: str, value: str) -> str:
-    """Prompt versions bear the name of what they are for; a model's name does not say what it does."""
-    if field in _MODELS:
-        value = f"{PARTS[field]} {value}"
-    elif field == "block_on":
-        value = f"block_on = {value}"
-    return safe_line(value) or "–"
-
-
-def odds(evidence: float) -> str:
-    """Evidence in words."""
-    if evidence >= _LARGE:
-        return f"over {_LARGE:,}:1"
-    return f"{evidence:.0f}:1" if evidence >= 10 else f"{evidence:.1f}:1"
+    columns = _COLUMNS[:4]
+    rows = rows_of(columns, ((row.group, row) for row in (one, other)), note=lambda row: row.note)
+    facts = [("Difference", said)]
+    facts += [("Mixture", f"{row.group} {mixed(row)}") for row in (one, other) if mixed(row)]
+    few = (f"anecdotal: n below {ANECDOTAL_BELOW}",) if one.note or other.note else ()
+    title = f"REVISE RATE BY {by.replace('-', ' ').upper()}"
+    return Table(
+        title, columns, rows, facts=tuple(facts), notes=(*few, ONE_LOOK), name="comparison", data=data
+    )

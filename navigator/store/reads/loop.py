@@ -11,7 +11,7 @@ from navigator.model.errors import NotFound
 from navigator.model.ids import number_of, task_id
 from navigator.model.json_text import read_json
 from navigator.model.models import Event, Proposal, Review, Uncertainty, Usage
-from navigator.model.records import AgentTurn, LookCount, LookRounds, WayTotals
+from navigator.model.records import AgentTurn
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
 from navigator.store.reads.verdicts import ReproductionReads
@@ -389,57 +389,6 @@ class LoopReads(ReproductionReads):
             after,
         )
         return [CallCost(Role(row["role"]), row["started"], from_row(Usage, row)) for row in found]
-
-
-# Counts of what writers asked to be shown, and of what changes took by the way they were written.
-
-_APPROVED = (
-    "EXISTS (SELECT 1 FROM decisions d WHERE d.proposal_id = a.id AND d.withdrawn = 0 AND d.kind = 'approve')"
-    " AND NOT EXISTS (SELECT 1 FROM landings l WHERE l.proposal_id = a.id AND l.state = 'undone')"
-)
-
-
-class LookReads(Queries):
-    """Counts over one connection. `since` is a UTC time as the store writes it, "" for all."""
-
-    def look_counts(self, since: str = "") -> list[LookCount]:
-        """Requests by kind and outcome."""
-        return from_rows(
-            LookCount,
-            self._all(
-                "SELECT kind, outcome, count(*) AS n, sum(tokens) AS tokens FROM looks"
-                " WHERE role <> '' AND at >= ? GROUP BY 1, 2 ORDER BY 1, 2",
-                since,
-            ),
-        )
-
-    def look_rounds(self, since: str = "") -> LookRounds:
-        """Rounds with looks, and what was asked and shown in them."""
-        return from_row(
-            LookRounds,
-            *self._all(
-                "SELECT count(*) AS rounds, total(turns) AS looks, total(n) AS requests, total(tokens) AS tokens"
-                " FROM (SELECT max(turn) AS turns, count(*) AS n, sum(tokens) AS tokens FROM looks"
-                " WHERE at >= ? GROUP BY task_id, attempt, round, role)",
-                since,
-            ),
-        )
-
-    def way_totals(self, since: str = "") -> list[WayTotals]:
-        """Written proposals by their way; parts and reviews of existing work left out."""
-        sums = ", ".join(
-            f"total(json_extract(a.usage, '$.{name}')) AS {name}"
-            for name in ("prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
-        )
-        return from_rows(
-            WayTotals,
-            self._all(
-                f"SELECT a.way, count(*) AS proposals, sum({_APPROVED}) AS accepted, {sums}"
-                " FROM proposals a WHERE a.parent IS NULL AND a.way <> 'existing' AND a.created >= ?"
-                " GROUP BY 1 ORDER BY 1",
-                since,
-            ),
-        )
 
 
 # Reading what coding agents did.

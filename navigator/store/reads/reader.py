@@ -30,11 +30,11 @@ from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role, Sugge
 from navigator.store.reads.exam import ExamReads, Precedent, PrecedentReads
 from navigator.store.reads.glance import GlanceReads
 from navigator.store.reads.ledger import LedgerReads
-from navigator.store.reads.loop import AgentReads, LookReads, LoopReads
+from navigator.store.reads.loop import AgentReads, LoopReads
 from navigator.store.reads.queries import limited
 from navigator.store.reads.statistics import CostReads, OutcomeReads, StatisticsReads
 from navigator.store.rows import decoded, from_row, from_rows, unpacked
-from navigator.store.schema import TABLES
+from navigator.store.schema import tables
 
 _CHUNK = 500
 """Ids in one IN list; SQLite's limit of variables is 999 in old builds."""
@@ -82,7 +82,6 @@ class Reader(
     ExamReads,
     PrecedentReads,
     AgentReads,
-    LookReads,
 ):
     """Queries over one connection. On a connection of `open_reader` it sees committed state only."""
 
@@ -307,13 +306,13 @@ class Reader(
         return found
 
     def export_rows(self, table: str) -> Iterator[dict[str, Any]]:
-        """Every row of one of `schema.TABLES` as JSON data, one at a time.
+        """Every row of one of `schema.tables()` as JSON data, one at a time.
 
         Raises:
             NotFound: no such table.
         """
-        if table not in TABLES:
-            raise NotFound(f"There is no table {table!r}.", hint=f"There are: {', '.join(TABLES)}.")
+        if table not in tables():
+            raise NotFound(f"There is no table {table!r}.", hint=f"There are: {', '.join(tables())}.")
         for row in self._connection.execute(f"SELECT * FROM {table} ORDER BY 1"):
             values = dict(row)
             values |= {name: bool(values[name]) for name in _FLAGS if name in values}

@@ -16,11 +16,7 @@ from navigator.model.models import Finding, Judged, Reproduction, Review
 from navigator.model.records import (
     EntropyRanks,
     JudgementCount,
-    ReproducedDecision,
-    ReproductionCount,
     VerdictCount,
-    VersionCount,
-    Versions,
 )
 from navigator.model.states import Judgement
 from navigator.store.reads.queries import Queries
@@ -34,6 +30,9 @@ _COLUMNS = {
     "prompt_version": "r.prompt_version",
     "block_on": "r.block_on",
 }
+REVIEWERS = ("model", "prompt_version", "block_on")
+"""Those that are the reviewer's."""
+
 _VERSIONS = ", ".join(f"{column} AS {name}" for name, column in _COLUMNS.items())
 
 _GROUPS = {
@@ -65,7 +64,17 @@ FIRST = (
     " JOIN reviews r ON r.proposal_id = a.id AND r.counted = 1 AND r.role = 'reviewer'"
     f" WHERE NOT {VARIANT} AND a.attempt = 0 AND a.round = 0 AND a.parent IS NULL AND a.way <> 'existing' AND r.at >= ?"
 )
+_READ = "r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE')"
 _OF_EXISTING = FIRST.replace("a.way <> 'existing'", "a.way = 'existing'")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstUse:
+    """The first verdict (UTC time) under another prompt or model than the first of its sort; `field` is one of `_COLUMNS`."""
+
+    at: str
+    field: str
+    value: str
 
 
 class VerdictReads(Queries):
@@ -100,7 +109,7 @@ class VerdictReads(Queries):
         again = FIRST.replace("a.round = 0", "a.round = 1")
         (row,) = self._all(
             f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a"
-            f"{again} AND r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE')",
+            f"{again} AND {_READ}",
             "",
         )
         return int(row["n"]), int(row["revise"])
@@ -116,58 +125,51 @@ class VerdictReads(Queries):
             )
         )
 
-    def version_counts(self) -> list[VersionCount]:
-        """First verdicts by everything they depend on; those that could not be read and self-reviews are left out."""
-        return from_rows(
-            VersionCount,
-            self._all(
-                f"SELECT {_VERSIONS}, sum(r.verdict = 'REVISE') AS revise,"
-                " sum(r.verdict = 'APPROVE') AS approve, min(r.at) AS first, max(r.at) AS last,"
-                f" max(a.id) AS written FROM proposals a{FIRST} AND r.self_review = 0"
-                " AND r.verdict IN ('REVISE', 'APPROVE') GROUP BY 1, 2, 3, 4, 5, 6",
-                "",
-            ),
+    def first_uses(self) -> list[FirstUse]:
+        """When each prompt version, model, way of writing and rule was first used, oldest first, without the oldest of each."""
+        rows = self._all(
+            f"SELECT {_VERSIONS}, min(r.at) AS first FROM proposals a{FIRST} AND {_READ} GROUP BY 1, 2, 3, 4, 5, 6",
+            "",
         )
+        found: list[FirstUse] = []
+        for name in _COLUMNS:
+            seen: dict[str, str] = {}
+            for row in sorted(rows, key=lambda row: str(row["first"])):
+                seen.setdefault(row[name], row["first"])
+            found += [FirstUse(at, name, value) for value, at in list(seen.items())[1:]]
+        return sorted(found, key=lambda use: use.at)
+
+    def revise_counts(self, since: str = "", until: str = "~") -> tuple[int, int]:
+        """Of the first verdicts in a time how many were REVISE, and how many there are."""
+        sql = f"SELECT total(r.verdict = 'REVISE'), count(*) FROM proposals a{FIRST} AND {_READ} AND r.at < ?"
+        revise, n = self._all(sql, since, until)[0]
+        return int(revise), n
 
     def entropy_ranks(self, since: str = "") -> list[EntropyRanks]:
-        """First verdicts against the entropy of the change, by writer and measure; self-reviews are left out."""
-        one = (
-            "SELECT model, '{0}' AS measure, sum(revise) AS revise, sum(1 - revise) AS approve,"
-            " total(revise * place) AS revise_ranks, total(revise * bits) AS revise_sum,"
-            " total((1 - revise) * bits) AS approve_sum FROM (SELECT *, rank() OVER (PARTITION BY model"
-            " ORDER BY bits) + (count(*) OVER (PARTITION BY model, bits) - 1) / 2.0 AS place FROM ("
-            f"SELECT a.model, a.entropy_{{0}} AS bits, r.verdict = 'REVISE' AS revise"
-            f" FROM proposals a{FIRST} AND r.self_review = 0 AND r.verdict IN ('REVISE', 'APPROVE')"
-            " AND a.entropy_{0} IS NOT NULL)) GROUP BY 1, 2"
+        """First verdicts against the mean entropy of the change, by writer; self-reviews are left out."""
+        return from_rows(
+            EntropyRanks,
+            self._all(
+                "SELECT model, sum(revise) AS revise, sum(1 - revise) AS approve,"
+                " total(revise * place) AS revise_ranks, total(revise * bits) AS revise_sum,"
+                " total((1 - revise) * bits) AS approve_sum FROM (SELECT *, rank() OVER (PARTITION BY model"
+                " ORDER BY bits) + (count(*) OVER (PARTITION BY model, bits) - 1) / 2.0 AS place FROM ("
+                f"SELECT a.model, a.entropy_mean AS bits, r.verdict = 'REVISE' AS revise"
+                f" FROM proposals a{FIRST} AND {_READ} AND a.entropy_mean IS NOT NULL)) GROUP BY 1",
+                since,
+            ),
         )
-        return [
-            row
-            for name in ("mean", "peak")
-            for row in from_rows(EntropyRanks, self._all(one.format(name), since))
-        ]
 
     def sent_back_above(self, model: str, bits: float) -> tuple[int, int]:
         """Of one writer's changes with a mean entropy above `bits`: first verdicts, and those with REVISE; as `entropy_ranks`."""
         row = self._all(
-            f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a{FIRST} AND r.self_review = 0"
-            f" AND r.verdict IN ('REVISE', 'APPROVE') AND a.entropy_mean > ? AND a.model = ?",
+            f"SELECT count(*) AS n, total(r.verdict = 'REVISE') AS revise FROM proposals a{FIRST} AND {_READ}"
+            f" AND a.entropy_mean > ? AND a.model = ?",
             "",
             bits,
             model,
         )[0]
         return int(row["n"]), int(row["revise"])
-
-    def verdicts_of(self, versions: Versions, *, since: str = "", until: str = "~") -> list[bool]:
-        """The verdicts that `version_counts` counts in one row, in order: whether each was REVISE. `until` is included."""
-        rows = self._all(
-            f"SELECT r.verdict = 'REVISE' FROM proposals a{FIRST} AND r.at <= ? AND r.self_review = 0"
-            " AND r.verdict IN ('REVISE', 'APPROVE')"
-            f" AND {' AND '.join(f'{column} = ?' for column in _COLUMNS.values())} ORDER BY r.at, r.id",
-            since,
-            until,
-            *(getattr(versions, name) for name in _COLUMNS),
-        )
-        return [bool(row[0]) for row in rows]
 
 
 # Reading the tests that were to prove findings.
@@ -251,31 +253,6 @@ class ReproductionReads(Queries):
                 " FROM judgements j JOIN reviews r ON r.id = j.review_id JOIN proposals a ON a.id = r.proposal_id"
                 " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
                 " WHERE j.at >= ? GROUP BY 1, 2, 3, 4, 5",
-                since,
-            ),
-        )
-
-    def reproduction_counts(self, since: str = "") -> list[ReproductionCount]:
-        """Findings that a test was to prove, by severity, criterion and outcome; those still on the way are left out."""
-        return from_rows(
-            ReproductionCount,
-            self._all(
-                "SELECT severity, criterion, outcome, revised, count(*) AS n FROM reproductions"
-                " WHERE at >= ? AND outcome NOT IN ('unasked', 'pending') GROUP BY 1, 2, 3, 4",
-                since,
-            ),
-        )
-
-    def reproduced_decisions(self, since: str = "") -> list[ReproducedDecision]:
-        """Decisions on proposals with findings that a test was to prove: was one of them reproduced?"""
-        return from_rows(
-            ReproducedDecision,
-            self._all(
-                "SELECT d.kind AS decision, x.proved, count(*) AS n FROM decisions d JOIN"
-                " (SELECT proposal_id, max(outcome IN ('regression', 'unmet')) AS proved"
-                " FROM reproductions WHERE outcome NOT IN ('unasked', 'pending') GROUP BY proposal_id) x"
-                " ON x.proposal_id = d.proposal_id WHERE d.withdrawn = 0 AND d.at >= ?"
-                " AND NOT EXISTS (SELECT 1 FROM proposals WHERE parent = d.proposal_id) GROUP BY 1, 2",
                 since,
             ),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from navigator.model.errors import MissingPart
 from navigator.process.runner import MOST, Ended, run
 
 if TYPE_CHECKING:
+    from navigator.config.settings import Settings
     from navigator.swap.remote.ssh import SshConnection
 
 _FILE_SECONDS = 30.0
@@ -178,3 +180,23 @@ class There(Machine):
         if done is None or done.code:
             said = done.err.decode(errors="replace").strip().rpartition(":")[2].strip() if done else ""
             raise OSError(0, said or "no answer", f"{self.host}:{path}")
+
+
+@contextmanager
+def servers_machine(settings: Settings) -> Iterator[Machine]:
+    """This machine, or the one of `[swap.systemd] host`; the conductor's connection to it is used while there is one.
+
+    Raises:
+        ConnectionLost: by the machine's methods, where it cannot be reached.
+    """
+    if not settings.swap.host:
+        yield HERE
+        return
+    from navigator.swap.remote.ssh import SshConnection
+    from navigator.swap.strategies.systemd import forwards
+
+    connection = SshConnection(settings.swap.host, forwards(settings))
+    try:
+        yield There(connection)
+    finally:
+        connection.close()

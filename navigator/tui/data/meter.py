@@ -95,7 +95,7 @@ def meanwhile(snapshot: DeckSnapshot, live: LiveStatus) -> str:
     told = live.status.get("ahead")
     ahead = told if isinstance(told, Mapping) else {}
     checks = sum(card.state is TaskState.CHECKING for card in snapshot.work)
-    counts = {"check": checks, "prompt": ahead.get("prompts")}
+    counts = {"check": checks, "prompt": ahead.get("prompts"), "baseline": ahead.get("baselines")}
     return ", ".join(
         f"{count} {name}{'s' if count != 1 else ''}"
         for name, count in counts.items()

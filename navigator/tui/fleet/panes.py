@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.client.status import ServerLook
-from navigator.figures.swaps import swap_stats, usual_swap
+from navigator.figures.swaps import usual_swap
 from navigator.model.models import Swap
 from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
@@ -230,7 +230,7 @@ def _brief(seconds: float) -> str:
 def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:
     if not swaps:
         return [[], [("SWAPS", "title")], [], [("No swaps measured yet.", "muted")]]
-    return table_lines(swap_table(swap_stats(swaps)), width, period=f"the newest {len(swaps)}")
+    return table_lines(swap_table(swaps), width, period=f"the newest {len(swaps)}")
 
 
 def log_lines(lines: Sequence[str], width: int) -> list[Line]:

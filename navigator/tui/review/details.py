@@ -15,8 +15,8 @@ from textual.widgets import Static
 from navigator.model.models import Proposal, Review
 from navigator.model.states import PolicyAction
 from navigator.model.text import safe_text
-from navigator.sheet.effort import about, effort_of
-from navigator.sheet.marks import marks
+from navigator.sheet.effort import about, reading_seconds, reading_words
+from navigator.sheet.marks import Facts, marks
 from navigator.sheet.variants import standing_lines
 from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
 from navigator.tui.keys.registry import bindings_of
@@ -99,8 +99,8 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         yield _own_review(shown.own_review)
     if found := marks(context.known(shown, overlaps)):
         yield "marks", "\n".join(mark.words for mark in found)
-    effort = effort_of(shown)
-    yield "effort", f"{about(effort.seconds)} to read and decide, estimated from: {effort.why}"
+    of = Facts.of(shown)
+    yield "effort", f"{about(reading_seconds(of))} to read and decide, estimated from: {reading_words(of)}"
     written = (
         ""
         if shown.existing

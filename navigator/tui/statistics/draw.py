@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
 
 from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.model.text import safe_line
-from navigator.sheet.statistics.chart import chart, joined
-from navigator.sheet.statistics.page import Column, Row, StatisticsPage, Table
+from navigator.sheet.statistics.page import Column, Row, Table, drawn
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.widgets.cells import Piece, cropped, fit, justified, length, right, thousands
 from navigator.tui.widgets.page import Line
@@ -31,11 +31,11 @@ _READABLE = 120
 """Cells of a sentence's line at most."""
 
 
-def page_lines(page: StatisticsPage[Any], found: Any, width: int, *, period: str = "") -> list[Line]:
-    """The whole page. `period` is the span of time it covers."""
-    tables = page.tables(found)
+def page_lines(found: Iterable[Table], missing: str, width: int, *, period: str = "") -> list[Line]:
+    """A whole page's tables; `missing` where none has anything to say. `period` is the span of time it covers."""
+    tables = drawn(found)
     if not tables:
-        return [[], [(page.missing, "title")]]
+        return [[], [(missing, "title")]]
     lines: list[Line] = []
     for number, table in enumerate(tables):
         lines += table_lines(table, width, period=period if number == 0 else "", beside=tables)
@@ -43,7 +43,7 @@ def page_lines(page: StatisticsPage[Any], found: Any, width: int, *, period: str
 
 
 def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[Table] = ()) -> list[Line]:
-    """Title, answer, facts, plot, rows and notes of one table.
+    """Title, answer, facts, rows and notes of one table.
 
     Args:
         beside: the tables of the page; those with the same columns get the same widths.
@@ -62,9 +62,6 @@ def table_lines(table: Table, width: int, *, period: str = "", beside: Sequence[
     named = min(max(_FACT, named), width // 3)
     for name, text in table.facts:
         lines += list(wrapped([(safe_line(text), "")], width, [(fit(name, named), "muted")], " " * named))
-    if table.plot is not None:
-        drawn = [cropped(line, width) for line in chart(table.plot, width)]
-        lines += [[], *drawn, []] if drawn else []
     if not table.rows:
         lines += wrapped([(table.empty, "muted")], readable) if table.empty else []
     elif table.columns:
@@ -156,6 +153,13 @@ def _bars(rows: Sequence[Row], width: int) -> list[Line]:
             (f" {thousands(row.count or 0)}", "strong"),
         ]
         for row in rows
+    ]
+
+
+def joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Neighbours of one style as one piece: fewer segments to draw."""
+    return [
+        ("".join(text for text, _ in group), style) for style, group in groupby(pieces, key=itemgetter(1))
     ]
 
 

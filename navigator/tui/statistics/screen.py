@@ -9,14 +9,13 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 from textual.app import ComposeResult
 
 from navigator.model.errors import NavigatorError
 from navigator.model.text import SIMULATED
 from navigator.sheet.account import account, folded, newest_night
-from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, utc_text
+from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, drawn, utc_text
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.verdicts import GROUPINGS
@@ -36,9 +35,6 @@ _PAUSE = 3.0
 """Seconds between two countings of a store that keeps changing."""
 
 
-Named = StatisticsPage[Any]
-
-
 class StatsScreen(NavScreen):
     """The pages of `sheet.statistics`, counted again, in a thread, when the store has changed."""
 
@@ -49,10 +45,10 @@ class StatsScreen(NavScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: Named = PAGES[0]
+        self._shown: StatisticsPage = PAGES[0]
         self._by = _GROUPS[0]
         self._days = 0
-        self._counted: dict[str, Any] = {}
+        self._counted: dict[str, tuple[Table, ...]] = {}
         self._night: Table | None = None
         self._seq = -1
         self._due = 0.0
@@ -63,18 +59,18 @@ class StatsScreen(NavScreen):
         yield Page(self._lines, id="page")
 
     @property
-    def counted(self) -> dict[str, Any]:
+    def counted(self) -> dict[str, tuple[Table, ...]]:
         """What each page counted, by its name; a page that was not counted yet is not in it."""
         return self._counted
 
     @property
-    def pages(self) -> list[Named]:
+    def pages(self) -> list[StatisticsPage]:
         """The summary, and the pages that have something to say."""
         counted = self._counted
         return [
             page
             for page in PAGES
-            if page is PAGES[0] or page.name not in counted or page.tables(counted[page.name])
+            if page is PAGES[0] or page.name not in counted or drawn(counted[page.name])
         ]
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
@@ -136,7 +132,7 @@ class StatsScreen(NavScreen):
         page = self._shown
         if page.name not in self._counted:
             return [[], [("counting …", "muted")]]
-        lines = page_lines(page, self._counted[page.name], width, period=self._period)
+        lines = page_lines(self._counted[page.name], page.missing, width, period=self._period)
         if page is PAGES[0] and self._night is not None:
             lines = [*table_lines(self._night, width), *lines]
         if self.app.snapshot.rehearsal:
@@ -178,7 +174,7 @@ def _question(by: str, days: int) -> PageQuestion:
     return PageQuestion(by, utc_text(clock.now() - timedelta(days=days)) if days else "")
 
 
-def _read(page: StatisticsPage[Any], question: PageQuestion, reader: Reader) -> Any:
+def _read(page: StatisticsPage, question: PageQuestion, reader: Reader) -> tuple[Table, ...]:
     with reader.snapshot():
         return page.read(reader, question)
 

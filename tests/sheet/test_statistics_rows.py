@@ -14,11 +14,16 @@ from hypothesis import strategies as st
 
 from navigator.config.paths import StatePaths
 from navigator.figures.intervals import Durations, share
-from navigator.figures.uncertainty import RELATED, relations
-from navigator.sheet.measured import measured_doubt
-from navigator.sheet.statistics.page import PageQuestion, StatisticsPage
+from navigator.sheet.statistics.page import (
+    COLUMNS,
+    PageQuestion,
+    StatisticsPage,
+    as_csv,
+    as_json_lines,
+    document,
+    figure_rows,
+)
 from navigator.sheet.statistics.pages import PAGES
-from navigator.sheet.statistics.rows import COLUMNS, as_csv, as_json_lines, figure_rows
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from tests.tui import world
@@ -31,8 +36,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return Reader(open_reader(paths.database))
 
 
-def document_of(page: StatisticsPage[Any], reader: Reader) -> dict[str, Any]:
-    return {**page.document(page.read(reader, PageQuestion(by="kind"))), "rehearsal": reader.rehearsal}
+def document_of(page: StatisticsPage, reader: Reader) -> dict[str, Any]:
+    return {**document(page.read(reader, PageQuestion(by="kind"))), "rehearsal": reader.rehearsal}
 
 
 COUNTS = st.builds(lambda k, rest: share(k, k + rest), st.integers(0, 40), st.integers(0, 40))
@@ -97,13 +102,3 @@ def test_a_rate_keeps_every_digit(reader: Reader) -> None:
     rows = figure_rows(rate.name, document_of(rate, reader))
     fix = next(row for row in rows if row.subject == "group=fix" and row.figure == "revise_rate.rate")
     assert (fix.value, fix.n) == (8 / 30, 30)
-
-
-def test_uncertainty_is_weighed_only_where_it_is_shown_to_tell_something(reader: Reader) -> None:
-    """In this world changes that were sent back had a higher entropy."""
-    (mean, _) = relations(reader.entropy_ranks())
-    assert (mean.verdict, mean.n) == (RELATED, 40)
-    doubt = measured_doubt(reader)
-    assert doubt is not None and doubt.above > 1
-    above, revised = reader.sent_back_above(mean.model, doubt.bits)
-    assert revised / above > mean.revise / mean.n

@@ -1,0 +1,207 @@
+"""The revise rate from a store: by group and week, since a change, and two groups compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navigator.model.errors import NotFound, UsageError
+from navigator.model.models import Proposal, Review
+from navigator.model.states import Verdict
+from navigator.sheet.statistics.page import PageQuestion, Table, document
+from navigator.sheet.statistics.revise_rate import comparison, rate_tables
+from navigator.sheet.statistics.summary import better
+from navigator.store.database import open_writer
+from navigator.store.writes.writer import Store
+
+START = datetime(2026, 11, 2, 10, tzinfo=UTC)
+HALF, NEVER = (True, False), (False,)
+Add = Callable[..., None]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(open_writer(tmp_path / "navigator.db"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def add(store: Store) -> Add:
+    """Proposals reviewed one a quarter of an hour; `pattern` repeats, True for REVISE."""
+    with store.transaction() as tx:
+        project = tx.add_project(name="thing", path="/src/thing", root_commit="r0")
+    moments = (START + timedelta(minutes=15 * number) for number in range(10_000))
+
+    def made(
+        n: int,
+        pattern: tuple[bool, ...],
+        prompt: str = "generate@1",
+        review_prompt: str = "review@1",
+        block_on: str = "grounded",
+        self_review: bool = False,
+        **fields: object,
+    ) -> None:
+        with store.transaction() as tx:
+            for revise in islice(cycle(pattern), n):
+                task = tx.add_task(project.id, "one more")
+                values = {"model": "35B", "prompt_version": prompt, "base_commit": "b" * 40, "tree": "t" * 40}
+                proposal = Proposal.model_validate(
+                    {
+                        "id": "",
+                        "task_id": task.id,
+                        "project_id": project.id,
+                        "project": "thing",
+                        "attempt": 0,
+                        "round": 0,
+                        **values,
+                        **fields,
+                    }
+                )
+                verdict = Verdict.REVISE if revise else Verdict.APPROVE
+                at = next(moments).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+                tx.add_review(
+                    tx.add_proposal(proposal).id,
+                    Review(
+                        verdict=verdict,
+                        stated_verdict=verdict,
+                        model="122B",
+                        prompt_version=review_prompt,
+                        block_on=block_on,
+                        self_review=self_review,
+                        at=at,
+                    ),
+                )
+
+    return made
+
+
+def tables(store: Store, by: str = "") -> dict[str, Table]:
+    return {table.title: table for table in rate_tables(store.read, PageQuestion(by))}
+
+
+def rates(store: Store, by: str = "") -> dict[str, Any]:
+    return document(rate_tables(store.read, PageQuestion(by)))["revise_rate"]  # type: ignore[no-any-return]
+
+
+def test_a_fall_since_a_prompt_is_better(store: Store, add: Add) -> None:
+    add(60, HALF)
+    add(4, NEVER, "generate@2")
+    assert better(store.read).sentence == (
+        "Cannot tell yet: there are 4 first verdicts since generate@2 (Nov 3) and 60 before; 30 of each are needed."
+    )
+    add(30, NEVER, "generate@2")
+    found = better(store.read)
+    assert found.known
+    assert found.sentence == "Yes. Revise rate: 50% [38–62] before, 0% [0–10] since generate@2 (Nov 3)."
+
+
+def test_a_rise_is_not_and_only_the_versions_just_before_are_compared(store: Store, add: Add) -> None:
+    add(60, HALF)
+    add(40, NEVER, "generate@2")
+    add(40, HALF, "generate@3")
+    assert better(store.read).sentence.startswith("No. Revise rate: 0% [0–9] before, 50%")
+
+
+def test_no_difference_is_no_change(store: Store, add: Add) -> None:
+    add(60, HALF)
+    add(60, HALF, "generate@2")
+    found = better(store.read)
+    assert not found.known and found.sentence.startswith("No change of the revise rate is shown")
+
+
+def test_another_reviewer_is_another_yardstick(store: Store, add: Add) -> None:
+    add(60, HALF)
+    add(60, NEVER, "generate@2", block_on="reproduced")
+    found = better(store.read)
+    assert not found.known
+    assert found.sentence.startswith("Cannot tell: the reviewer itself changed")
+    assert found.sentence.endswith("since generate@2 and block_on = reproduced (Nov 3).")
+
+
+def test_without_a_change_the_newest_weeks_are_compared(store: Store, add: Add) -> None:
+    add(3, HALF)
+    assert "in the newest 4 weeks" in better(store.read).sentence
+
+
+def test_self_reviews_have_a_rate_of_their_own_and_the_empty_one_says_why(store: Store, add: Add) -> None:
+    """As under strategy `adapter`, where only the writer's own model reviews."""
+    add(2, HALF, self_review=True)
+    found = tables(store)
+    assert found["REVISE RATE"].rows == ()
+    assert found["REVISE RATE"].empty == "no first-round verdict counts; not counted: 2 self review"
+    (row,) = found["SELF-REVIEWS"].rows
+    assert (row.cells[0], row.cells[2]) == ("50%", "2")
+
+
+def test_weeks_name_what_was_new_in_them(store: Store, add: Add) -> None:
+    add(400, HALF)
+    add(300, HALF, "generate@2")
+    add(300, HALF, "generate@2", review_prompt="review@2", model="80B")
+    rows = tables(store)["OVER TIME, BY WEEK"].rows
+    assert [(row.label, row.note) for row in rows] == [
+        ("week of Nov 9", "new: writer 80B, review@2"),
+        ("week of Nov 2", "new: generate@2"),
+    ]
+    weeks = rates(store)["weeks"]
+    assert sum(row["n"] for row in weeks) == 1000
+    assert [row["group"] for row in weeks] == ["2026-11-02", "2026-11-09"]
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("writer-prompt", {"generate@1": 40, "generate@2": 50}),
+        ("writer-model", {"35B": 60, "80B": 30}),
+        ("way", {"blocks": 60, "looking": 30}),
+        ("reviewer-prompt", {"review@1": 90}),
+        ("reviewer-model", {"122B": 90}),
+        ("week", {"2026-11-02": 90}),
+    ],
+)
+def test_the_rate_is_grouped_by_the_writers_side_too(
+    store: Store, add: Add, by: str, groups: dict[str, int]
+) -> None:
+    add(40, HALF)
+    add(20, HALF, "generate@2")
+    add(30, HALF, "generate@2", model="80B", way="looking")
+    assert {row["group"]: row["n"] for row in rates(store, by)["rows"]} == groups
+    assert (f"BY {by.replace('-', ' ').upper()}" in tables(store, by)) is (by != "week")
+
+
+def test_two_prompts_are_compared(store: Store, add: Add) -> None:
+    add(60, HALF)
+    add(60, NEVER, "generate@2")
+    table = comparison(store.read, "generate@1", "generate@2")
+    found = table.data
+    assert (found["by"], found["first"]["rate"], found["second"]["rate"]) == ("writer-prompt", 0.5, 0.0)
+    assert 0.35 < found["low"] < 0.5 == found["difference"] < found["high"]
+    assert [row.label for row in table.rows] == ["generate@1", "generate@2"]
+    assert table.facts[0][1].startswith("+50 points") and "a difference is shown" in table.facts[0][1]
+
+
+def test_a_comparison_names_what_its_groups_mix(store: Store, add: Add) -> None:
+    add(20, HALF)
+    add(20, HALF, review_prompt="review@2")
+    add(40, HALF, "generate@2")
+    facts = comparison(store.read, "generate@1", "generate@2").facts
+    assert ("Mixture", "generate@1 mixes 2 versions") in facts
+    assert "no difference shown" in facts[0][1]
+
+
+def test_names_that_cannot_be_compared_are_refused(store: Store, add: Add) -> None:
+    add(3, HALF)
+    with pytest.raises(UsageError, match="one group"):
+        comparison(store.read, "generate@1", "generate@1")
+    with pytest.raises(NotFound, match="belongs to 'generate@9'"):
+        comparison(store.read, "generate@1", "generate@9")
+    with pytest.raises(NotFound, match="not values of the same property"):
+        comparison(store.read, "generate@1", "thing")
+    with pytest.raises(NotFound) as refused:
+        comparison(store.read, "thing", "other", "project")
+    assert refused.value.hint == "There are: thing."
