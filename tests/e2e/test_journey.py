@@ -114,7 +114,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.wait("ctrl+s save")
     terminal.type("Pin a table instead.")
     terminal.wait("Pin a table instead.")
-    terminal.keys("C-s")
+    terminal.answer("C-s")
     terminal.wait("Pin a table instead.", gone="ctrl+s save")
     terminal.keys("b")
     terminal.wait("Send P", "Pin a table instead.")
@@ -128,7 +128,7 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     terminal.press_until("Enter", "choose hunk")
     whole = choose_a_hunk(terminal)
     terminal.keys("a")
-    terminal.wait("a separate proposal?", "becomes a proposal too")
+    terminal.wait("Make a proposal of", "ctrl+s split")
     terminal.press_until("C-s", f"part of {whole}, reviewed as a whole")
 
     # What a scan proposes becomes a task; what a report says is read and put away.
@@ -193,14 +193,16 @@ def test_a_developer_s_first_hour(terminal: Terminal, place: dict[str, str]) -> 
     status = json.loads(navigator(place, "status", "--json"))
     assert status
 
-    # The second day: the same state, and the conductor stopped on the way out.
+    # The second day: the same state, and the conductor stopped before leaving.
     terminal.type(f"export NAVIGATOR_CONFIG={place['NAVIGATOR_CONFIG']}")
     terminal.keys("Enter")
     terminal.run()
     terminal.wait("PROJECTS 24", "ENDED TODAY", "landed", "REHEARSAL")
+    terminal.keys("F")
+    terminal.wait("SERVERS", "X stop")
+    terminal.keys("X")
+    terminal.wait("no conductor")
     terminal.keys("q")
-    terminal.wait("Quit Navigator?")
-    terminal.answer("X")
     terminal.wait("ended with 0")
     landed = json.loads(navigator(place, "proposals", "--json"))
     assert landed
