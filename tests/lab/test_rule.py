@@ -8,18 +8,23 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from navigator.cli.doctor.serving import unit_items
 from navigator.cli.lab.measure import write_decision
 from navigator.cli.main import cli
+from navigator.config.settings import Settings
+from navigator.lab.speculation import launch
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import Answer, Counts
-from navigator.lab.speculation.launch import write_launch
 from navigator.lab.speculation.plan import read_plan
 from navigator.lab.speculation.rule import Rule, rules
 from navigator.lab.speculation.runs import Run, read_runs
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
+from navigator.setup import sglang_flags
 from navigator.setup.files import sealed, state_of
 from navigator.setup.host_probe import flags_of_unit
+from navigator.setup.places import user_places
+from navigator.setup.sglang_flags import Installed
 from navigator.swap.remote.machine import HERE
 from tests.lab.test_decide import measured
 from tests.lab.test_measure import plan_file, run
@@ -112,29 +117,45 @@ def test_measuring_ends_with_the_rule(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def decided(**changes: object) -> list[Run]:
-    own = {"engine": "sglang", "arguments": ("--speculative-algorithm", "NGRAM")}
+    own = {
+        "engine": "sglang",
+        "version": "0.5.23",
+        "card": "RTX",
+        "arguments": ("--speculative-algorithm", "NGRAM"),
+    }
     return [each.model_copy(update=own | changes) for each in measured({4: 1.25})]
 
 
-def test_the_decision_is_written_into_the_unit_once_and_taken_out_again(tmp_path: Path) -> None:
+def test_the_decision_is_written_into_the_unit_once_and_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unit, runs = tmp_path / "unit", decided()
+    monkeypatch.setattr(launch, "card_names", lambda on=HERE: "RTX")
     unit.write_text(sealed(UNIT))
     for _ in range(2):
-        write_launch(unit, HERE, decide(runs), runs, "/models/big")
+        launch.write_launch(unit, HERE, decide(runs), runs, "/models/big")
         text = unit.read_text()
         assert state_of(unit) == "ours"
-        assert "KillMode=mixed" in text
+        assert text.count("# Speculation:") == 1 and "KillMode=mixed" in text
         assert flags_of_unit(text) == {
             "--model-path": "/models/big",
             "--port": "30000",
             "--speculative-algorithm": "NGRAM",
         }
+    assert launch.to_look_at(text, "0.5.23") == ""
+    assert launch.to_look_at(text, "0.6.0") == "engine: 0.5.23 then, 0.6.0 now"
+    monkeypatch.setattr(launch, "card_names", lambda on=HERE: "H100")
+    assert launch.to_look_at(text, "") == "card: RTX then, H100 now"
+    assert "model: /models/big then, /models/new now" in launch.to_look_at(
+        text.replace("--model-path /models/big", "--model-path /models/new"), ""
+    )
+    assert launch.to_look_at(UNIT, "0.6.0") == ""
     lost = [each.model_copy(update={"speed": each.speed / 2}) if each.gamma else each for each in runs]
-    write_launch(unit, HERE, decide(lost), lost, "/models/big")
+    launch.write_launch(unit, HERE, decide(lost), lost, "/models/big")
     assert "--speculative" not in unit.read_text() and "--port 30000\nKillMode" in unit.read_text()
 
 
-def test_the_command_writes_it_into_the_installed_unit(
+def test_the_command_writes_it_into_the_installed_unit_and_doctor_says_when_it_is_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -149,16 +170,21 @@ def test_the_command_writes_it_into_the_installed_unit(
     path.write_text(text.replace('"{port}"]', '"{port}", "--model-path", "{target}"]'))
     assert write_decision(decided(), Role.GENERATOR, read_plan(path)) == unit
     assert flags_of_unit(unit.read_text())["--speculative-algorithm"] == "NGRAM"
+    newer = Installed(Path("/opt/python"), "0.6.0", "")
+    monkeypatch.setattr(sglang_flags, "find_sglang", lambda named, on: newer)
+    (told,) = [one for one in unit_items(Settings(), user_places()) if one.name == "speculation"]
+    assert told.state == "warn"
+    assert "engine: 0.5.23 then, 0.6.0 now" in told.found and "--write" in told.hint
 
 
 def test_what_was_not_measured_on_that_server_is_not_written(tmp_path: Path) -> None:
     unit, runs = tmp_path / "unit", decided()
     unit.write_text(sealed(UNIT))
     with pytest.raises(UsageError, match="starts /models/big; /models/other was measured"):
-        write_launch(unit, HERE, decide(runs), runs, "/models/other")
+        launch.write_launch(unit, HERE, decide(runs), runs, "/models/other")
     for changes in ({"random_weights": True}, {"engine": "vllm"}):
         with pytest.raises(UsageError, match="these runs are of others"):
-            write_launch(unit, HERE, decide(runs), decided(**changes), "/models/big")
+            launch.write_launch(unit, HERE, decide(runs), decided(**changes), "/models/big")
     with pytest.raises(Conflict, match="is not as"):
-        write_launch(tmp_path / "none", HERE, decide(runs), runs, "/models/big")
+        launch.write_launch(tmp_path / "none", HERE, decide(runs), runs, "/models/big")
     assert unit.read_text() == sealed(UNIT)

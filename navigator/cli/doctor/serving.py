@@ -95,7 +95,8 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
 
 
 def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
-    """The SGLang that each unit starts, named once if both share it."""
+    """The SGLang that each unit starts, named once if both share it, and what its speculation was decided for."""
+    from navigator.lab.speculation.launch import to_look_at
     from navigator.setup.files import read_text
     from navigator.setup.host_probe import program_of_unit
     from navigator.setup.sglang_flags import find_sglang
@@ -110,6 +111,11 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
             assert found is not None
             keyless = any(program in text and "--config" not in text for text in texts)
             yield _holes("SGLang", found.version, keyless)
+            for text in texts:
+                changed = program_of_unit(text) == program and to_look_at(text, found.version, places.on)
+                if changed:
+                    hint = "Measure again: `navigator lab speculation measure PLAN --write`."
+                    yield Check("speculation", "warn", f"decided for another {changed}", hint)
 
 
 def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
