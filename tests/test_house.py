@@ -158,7 +158,7 @@ BUDGETS = {
     "tui": 8_245,
     "cli": 5_825,
     "store": 3_255,
-    "lab": 3_105,
+    "lab": 3_120,
     "sandbox": 2_435,
     "swap": 2_535,
     "context": 1_845,
