@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -41,7 +40,7 @@ def report(file: Path | None, overwrite: bool, since: str, as_json: bool) -> Non
     with reading() as store, store.snapshot():
         found, rehearsal = account(store, moment), store.rehearsal
     if as_json:
-        output.print_json(asdict(found) | {"cost": found.cost.document(), "rehearsal": rehearsal})
+        output.print_json(found.document() | {"rehearsal": rehearsal})
         return
     title, *rest = lines(folded(found))
     output.say(title, bold=True)

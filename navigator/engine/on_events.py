@@ -12,7 +12,6 @@ import logging
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +148,7 @@ class OnEvents:
 
                 with store.snapshot():
                     found = account(store, said["since"], redact)
-                said |= {"account": asdict(found), "text": "\n".join(lines(folded(found)))}
+                said |= {"account": found.document(), "text": "\n".join(lines(folded(found)))}
 
     def _document(self, event: Event) -> dict[str, Any] | None:
         """What the command of this event is given; None for an event without one."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from html import escape
 from importlib import resources
+from typing import Any
 from unicodedata import east_asian_width
 
 from navigator.model.models import Event, Finding, utc_now
@@ -84,6 +85,10 @@ class Account:
     prevented: tuple[str, ...]
     wrong: tuple[str, ...]
     cost: Cost
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self) | {"cost": self.cost.document()}
 
 
 def newest_night(reader: Reader, now: datetime | None = None) -> str:

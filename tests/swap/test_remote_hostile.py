@@ -53,7 +53,8 @@ def test_a_machine_that_does_not_get_to_the_point_is_no_connection(
     alone: SshServer, monkeypatch: pytest.MonkeyPatch, manner: str
 ) -> None:
     monkeypatch.setattr(ssh, "_CONNECT_SECONDS", 4.0)
-    monkeypatch.setitem(ssh._OPTIONS, "ConnectTimeout", "3")
+    options = ssh.table("navigator.swap.remote", "ssh.toml") | {"ConnectTimeout": "3"}
+    monkeypatch.setattr(ssh, "table", lambda package, name: options)
     with relayed(alone.port) as relay:
         through(alone, relay)
         relay.manner = manner
@@ -63,7 +64,7 @@ def test_a_machine_that_does_not_get_to_the_point_is_no_connection(
         assert not connection.alive
         relay.manner = "pass"
         monkeypatch.setattr(ssh, "_CONNECT_SECONDS", 60.0)
-        monkeypatch.setitem(ssh._OPTIONS, "ConnectTimeout", "60")
+        options["ConnectTimeout"] = "60"
         try:
             assert connection.call(("echo", "here"), 60.0).out == b"here\n"
         finally:
