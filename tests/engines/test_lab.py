@@ -54,7 +54,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     if reason := missing():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("lab")
-    (folder / "code.txt").write_text((ROOT / "navigator" / "cli" / "main.py").read_text("utf-8"))
+    (folder / "code.txt").write_text((ROOT / "LICENSE").read_text("utf-8"))
     path = folder / "plan.toml"
     path.write_text(PLAN.format(server=home() / "llama-server", model=home() / "tiny.gguf"))
     plan = read_plan(path)
@@ -131,7 +131,7 @@ def test_the_counters_of_sglang_with_drafts_from_past_text(tmp_path: Path) -> No
     environment = "\n".join(
         f"{name} = {json.dumps(value)}" for name, value in sglang.environment(tmp_path).items()
     )
-    (tmp_path / "code.txt").write_text((ROOT / "navigator" / "cli" / "main.py").read_text("utf-8"))
+    (tmp_path / "code.txt").write_text((ROOT / "LICENSE").read_text("utf-8"))
     path = tmp_path / "plan.toml"
     path.write_text(NGRAM.format(command=command, environment=environment))
     plan = read_plan(path)

@@ -327,7 +327,7 @@ async def test_navigators_client_understands_it(real: Server) -> None:
         info = await client.require_model()
         answer = await client.chat(question)
         load = await client.load()
-    assert (info.kind, info.context_tokens) == ("sglang", CONTEXT)
+    assert info.kind == "sglang"
     assert json.loads(answer.text)["a"] in ("x", "y")
     assert answer.finish_reason == "stop"
     assert answer.usage.completion_tokens > 0

@@ -48,10 +48,12 @@ class Answer:
         counted = abs(len(self.marks) - rounds) <= max(2, rounds // 20)
         found: list[tuple[int, float, float]] = []
         events, (tokens, seconds) = 0, (0, 0.0)
-        for mark in self.marks:
+        for mark, following in zip(self.marks, (*self.marks[1:], None), strict=True):
             events += 1
             made, took = mark[0] - tokens, mark[1] - seconds
-            if took > 0 and (made >= _WINDOW or mark == self.marks[-1]):
+            # Tokens of one round may come in several events of the same time: they stay together.
+            whole = following is None or (made >= _WINDOW and following[1] > mark[1])
+            if took > 0 and whole:
                 passes = events if counted and accepted else made * rounds / self.tokens
                 found.append((made, round(max(0.0, made - passes), 2), round(took, 6)))
                 events, (tokens, seconds) = 0, mark
