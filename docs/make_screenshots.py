@@ -123,7 +123,7 @@ async def take(state: Path) -> None:
     app = NavigatorApp(load_settings(), paths, time_scale=SCALE_SHOWN, seed=SEED, autostart=True)
     try:
         async with app.run_test(size=SIZE) as pilot:
-            await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.rates))
+            await until(pilot, lambda: app.snapshot.loaded and bool(app.snapshot.figured.tips))
             await pilot.press("g")
             painted = False
             while not painted:  # a stream may end while the screen is painted
