@@ -224,13 +224,14 @@ class Dependencies(Prompting):
     async def lent_client(self, role: Role) -> AsyncIterator[ModelClient]:
         """The connection for one call: it stays open until the call ends, even if it is forgotten meanwhile."""
         client = self.client(role)
-        if client not in self._rooms:
-            self._rooms[client] = client.limiter.max_inflight
-            load = await client.load()
-            if load is not None and load.room is not None:
-                self._rooms[client] = max(1, load.room)
         self._lent[client] += 1
         try:
+            if client not in self._rooms:
+                self._rooms[client] = client.limiter.max_inflight
+                load = await client.load()
+                # A swap may have forgotten it meanwhile.
+                if load is not None and load.room is not None and client in self._rooms:
+                    self._rooms[client] = max(1, load.room)
             yield client
         finally:
             self._lent[client] -= 1

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
+from navigator.client.body import Load
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.journey.dependencies import Dependencies
@@ -18,8 +23,9 @@ from navigator.store.writes.writer import Store
 F = Role.FINAL
 
 
-async def test_a_server_that_runs_two_at_once_gets_two(tmp_path: Path) -> None:
-    """The rehearsal's server tells as SGLang does."""
+@asynccontextmanager
+async def at_a_server(folder: Path) -> AsyncIterator[Dependencies]:
+    """With a server that runs two requests at once; the rehearsal's tells as SGLang does."""
     api = Api(Role.GENERATOR, pace_of(Role.GENERATOR, 0.0), lambda *_: Completion("x"), max_running=2)
     http = HttpServer(api)
     await http.start("127.0.0.1", 0)
@@ -29,17 +35,43 @@ async def test_a_server_that_runs_two_at_once_gets_two(tmp_path: Path) -> None:
         "max_inflight": 6,
         "enabled": True,
     }
-    paths = StatePaths(tmp_path)
+    paths = StatePaths(folder)
     paths.root.mkdir(exist_ok=True)
     connection = open_writer(paths.database)
     deps = Dependencies(
         Settings.model_validate({"final": server}), paths, Store(connection), Reader(connection)
     )
-    assert deps.request_limit(F) == 6
-    async with deps.lent_client(F):
-        assert deps.request_limit(F) == 2
-    await deps.forget_client(F)
-    assert deps.request_limit(F) == 6, "another model begins anew"
-    await deps.close()
-    connection.close()
-    await http.close()
+    try:
+        yield deps
+    finally:
+        await deps.close()
+        connection.close()
+        await http.close()
+
+
+async def test_a_server_that_runs_two_at_once_gets_two(tmp_path: Path) -> None:
+    async with at_a_server(tmp_path) as deps:
+        assert deps.request_limit(F) == 6
+        async with deps.lent_client(F):
+            assert deps.request_limit(F) == 2
+        await deps.forget_client(F)
+        assert deps.request_limit(F) == 6, "another model begins anew"
+
+
+async def test_a_connection_that_is_forgotten_while_its_server_is_asked_stays_open_for_its_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_a_server(tmp_path) as deps:
+        client = deps.client(F)
+        load = client.load
+
+        async def forgotten() -> Load | None:
+            await deps.forget_client(F)
+            return await load()
+
+        monkeypatch.setattr(client, "load", forgotten)
+        async with deps.lent_client(F) as lent:
+            assert lent is client
+            assert await load() is not None, "it still answers"
+        assert deps.request_limit(F) == 6, "the limit was the forgotten connection's"
+        assert not deps._rooms, "nothing of it is kept"
