@@ -81,6 +81,9 @@ _WORDS = 400
 _TOO_LONG = patterns.compile(r"context (length|window|size)")
 """How servers say that a prompt is too long; it only chooses a hint."""
 
+_NOT_PARSED = patterns.compile(r"model produced output that does not match")
+"""How llama.cpp says, with status 500, that it cannot take apart what its model wrote: the answer's fault, not its own."""
+
 
 def load_json(text: str) -> Any:
     """Parse JSON as servers write it: raw control characters inside strings are let through.
@@ -179,7 +182,7 @@ class Assembly:
 
         Raises:
             BadAnswer: it cannot be read, or the answer grows too long.
-            Overloaded, ServerFault, Refused: the server reports an error inside the stream.
+            Overloaded, ServerFault, BadAnswer, Refused: the server reports an error inside the stream.
         """
         if data.strip() == DONE:
             self.done = True
@@ -304,6 +307,13 @@ def error_for_status(
     if status in BACKPRESSURE:
         return Overloaded(
             f"{address} is busy (HTTP {status}){said}", status=status, retry_after=retry_after, said=words
+        )
+    if status >= 500 and _NOT_PARSED.search(words):
+        return BadAnswer(
+            f"{address} could not read the answer (HTTP {status}){said}",
+            hint="The task is tried again. If this continues, check the model's chat template.",
+            status=status,
+            said=words,
         )
     if status >= 500:
         return ServerFault(

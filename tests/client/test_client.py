@@ -285,6 +285,14 @@ async def test_a_fault_inside_gets_one_more_chance(connect) -> None:
     assert len(server.chats) == 2
 
 
+async def test_an_answer_that_the_server_cannot_take_apart_is_the_answers_fault(connect) -> None:
+    words = "The model produced output that does not match the expected peg-native format"
+    script = routes(refuse(500, {"error": {"code": 500, "message": words, "type": "server_error"}}))
+    async with serving(script) as server, connect(server.url) as client:
+        with pytest.raises(BadAnswer, match="peg-native"):
+            await client.chat(question())
+
+
 async def test_a_refusal_shows_the_servers_words_made_safe(connect) -> None:
     script = routes(refuse(400, {"object": "error", "message": "bad \x1b]52;c;eA==\x07 thing\nnext"}))
     async with serving(script) as server, connect(server.url) as client:
