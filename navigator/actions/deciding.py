@@ -89,6 +89,7 @@ class Decide(SubjectVerb[Arguments, Decided]):
     takes_back: ClassVar[bool] = False
     """It may follow an approval whose landing was refused, which it takes back."""
     result = Decided
+    misfit = "`navigator proposals --json` shows each proposal's tree."
 
     def ids(self, args: Arguments) -> Iterable[str]:
         return [entry.id for entry in args.proposals]

@@ -100,6 +100,7 @@ class Split(SubjectVerb[SplitArgs, SplitDone]):
 
     name = "split"
     args = SplitArgs
+    misfit = "`navigator proposals --json` shows each proposal's tree."
     result = SplitDone
 
     def ids(self, args: SplitArgs) -> Iterable[str]:

@@ -1,33 +1,32 @@
-"""`navigator approve | reject | send-back | undo | escalate`."""
+"""`navigator approve | reject | send-back | undo | escalate | split | merge | finding`: what you decide."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import click
 
 from navigator.actions.approve import Approve, ApproveArgs
 from navigator.actions.base import plural
-from navigator.actions.deciding import (
-    TREE_DIGITS,
-    DecideArgs,
-    Decided,
-    DecisionRow,
-    Pinned,
-    Reject,
-    tree_pin,
-)
+from navigator.actions.deciding import DecideArgs, Decided, DecisionRow, Pinned, Reject
 from navigator.actions.escalate import Escalate, EscalateArgs
+from navigator.actions.judging import MOST_PRECEDENTS, TOLD, WORDS, JudgeArgs, JudgeFinding
 from navigator.actions.send_back import SendBack, SendBackArgs
-from navigator.actions.split import Split, SplitArgs
+from navigator.actions.split import Split
 from navigator.actions.undo import Undo, UndoArgs
 from navigator.cli import output
+from navigator.cli.command import AtLeast1, Note, Value, command, given
 from navigator.cli.session import (
+    ProjectName,
+    ProjectNames,
+    ProposalIds,
     act,
     ask,
     carry_out,
-    complete_projects,
     complete_proposals,
     confirmed,
     reading,
@@ -42,64 +41,32 @@ from navigator.model.models import tests_outcome
 from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, batch_choice
+from navigator.store.reads.exam import Precedent
+
+Tree = Annotated[str, Value("HASH")]
 
 
-def whole_pin(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """The value of --tree.
-
-    Raises:
-        UsageError: too short, or no hash.
-    """
-    try:
-        return tree_pin(value)
-    except ValueError as error:
-        raise UsageError(f"--tree: {error}.", hint=_TREES) from error
-
-
-_TREES = "`navigator proposals --json` shows each proposal's tree."
-IDS = click.argument("ids", nargs=-1, metavar="P…", shell_complete=complete_proposals)
-TREE = click.option(
-    "--tree",
-    default="",
-    metavar="HASH",
-    callback=whole_pin,
-    help=f"Refuse unless the proposal is this tree (at least {TREE_DIGITS} digits).",
-)
-NOTE = click.option("--note", default="", metavar="TEXT", help="A note to record with the decision.")
-YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-
-
-@click.command()
-@IDS
-@click.option(
-    "--all-reviewed",
-    is_flag=True,
-    help="Every open proposal that you have seen, with verdict APPROVE, no failed check, no overlap and nothing to confirm.",
-)
-@click.option("--include-unseen", is_flag=True, help="With --all-reviewed: also what you have not looked at.")
-@click.option(
-    "--confirm",
-    multiple=True,
-    metavar="[P…:]RULE:PATH",
-    help="An item you have looked at, or `unseen`. Name the proposal where several have the same item.",
-)
-@NOTE
-@TREE
-@YES
-@output.JSON
+@command(yes=True)
 def approve(
-    ids: tuple[str, ...],
-    all_reviewed: bool,
-    include_unseen: bool,
-    confirm: tuple[str, ...],
-    note: str,
-    tree: str,
-    yes: bool,
-    as_json: bool,
+    ids: ProposalIds = (),
+    *,
+    all_reviewed: bool = False,
+    include_unseen: bool = False,
+    confirm: Annotated[tuple[str, ...], Value("[P…:]RULE:PATH")] = (),
+    note: Note = "",
+    tree: Tree = "",
 ) -> None:
     """Approve proposals and land them.
 
     Approving a proposal again that could not land tries the landing again.
+
+    Args:
+        all_reviewed: Every open proposal that you have seen, with verdict APPROVE, no failed check, no overlap and nothing to
+            confirm.
+        include_unseen: With --all-reviewed: also what you have not looked at.
+        confirm: An item you have looked at, or `unseen`. Name the proposal where several have the same item.
+        note: A note to record with the decision.
+        tree: Refuse unless the proposal is this tree (at least 12 digits).
     """
     if include_unseen and not all_reviewed:
         raise UsageError("--include-unseen goes with --all-reviewed.")
@@ -110,26 +77,27 @@ def approve(
         output.note(f"Left out: {row['id']}, {row['reason']}")
     if any(untold.values()):
         output.note(f"Note: {_untold_words(untold)}")
-    if tree:
-        chosen = [Pinned(id=chosen[0].id, tree=tree)]
-    args = ApproveArgs(
-        proposals=tuple(chosen),
-        note=note,
-        confirm=confirm,
-        unasked=yes and not all_reviewed,
-    )
     verb = Approve()
-    result = _approve_each(verb, ask(verb, args, yes=yes)) if chosen else Decided()
+    args = verb.read_args(
+        {
+            "proposals": [{"id": one.id, "tree": tree or one.tree} for one in chosen],
+            "note": note,
+            "confirm": confirm,
+            "unasked": bool(given("--yes")) and not all_reviewed,
+        }
+    )
+    result = _approve_each(verb, ask(verb, args)) if chosen else Decided()
     document: dict[str, Any] = result.model_dump(mode="json")
     approved = [row.id for row in result.decisions if row.recorded]
+    taken = {why: [one for one in named if one in approved] for why, named in untold.items()}
     if all_reviewed:
-        taken = {why: [one for one in named if one in approved] for why, named in untold.items()}
         document |= {"left_out": left_out} | taken
-        if any(taken.values()) and not as_json:
+    if not given("--json"):
+        if any(taken.values()):
             output.say(f"Of {len(approved)} approved: {_untold_words(taken)}")
-    if not result.decisions and not as_json:
-        output.say(_nothing_taken(left_out))
-    report(verb.tell(result), document if as_json else None)
+        if not result.decisions:
+            output.say(_nothing_taken(left_out))
+    report(verb.tell(result), document)
 
 
 def _approve_each(verb: Approve, args: ApproveArgs) -> Decided:
@@ -192,105 +160,93 @@ def _untold_words(untold: dict[str, list[str]]) -> str:
     return "; ".join(f"{len(ids)} {_UNTOLD[why]}: {', '.join(ids)}" for why, ids in untold.items() if ids)
 
 
-@click.command()
-@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
-@NOTE
-@YES
-@output.JSON
-def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
-    """Reject proposals; their tasks end."""
-    carry_out(Reject(), DecideArgs(proposals=_pinned(ids), note=note), as_json=as_json, yes=yes)
+@command(yes=True)
+def reject(ids: ProposalIds, *, note: Note = "") -> None:
+    """Reject proposals; their tasks end.
+
+    Args:
+        note: A note to record with the decision.
+    """
+    carry_out(Reject(), DecideArgs(proposals=_pinned(ids), note=note))
 
 
-@click.command("send-back")
-@click.argument("ids", nargs=-1, required=True, metavar="P…|T…", shell_complete=complete_proposals)
-@NOTE
-@output.JSON
-def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
-    """Send back proposals, or tasks with a report or an answer without a change: a new attempt starts with your note."""
+@command()
+def send_back(ids: Annotated[ProposalIds, Value("P…|T…", complete_proposals)], *, note: Note = "") -> None:
+    """Send back proposals, or tasks with a report or an answer without a change: a new attempt starts with your note.
+
+    Args:
+        note: A note to record with the decision.
+    """
     tasks = tuple(one for one in ids if one[:1] in "Tt")
     proposals = _pinned(tuple(one for one in ids if one not in tasks))
-    carry_out(SendBack(), SendBackArgs(proposals=proposals, tasks=tasks, note=note), as_json=as_json)
+    carry_out(SendBack(), SendBackArgs(proposals=proposals, tasks=tasks, note=note))
 
 
 def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
     return tuple(Pinned(id=one) for one in ids)
 
 
-@click.command()
-@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
-@YES
-@output.JSON
-def undo(ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
+@command(yes=True)
+def undo(ids: ProposalIds) -> None:
     """Undo landings, or withdraw approvals that have not landed.
 
     The branch returns to where it was; if it has moved on, a revert commit is made on a new branch.
     """
-    carry_out(Undo(), UndoArgs(ids=ids), as_json=as_json, yes=yes)
+    carry_out(Undo(), UndoArgs(ids=ids))
 
 
-@click.command()
-@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
-@click.option("--final", is_flag=True, help="By the final model: shows first what leaves this machine.")
-@click.option("--withdraw", is_flag=True, help="Take back what was asked for and has not begun.")
-@YES
-@output.JSON
-def escalate(ids: tuple[str, ...], final: bool, withdraw: bool, yes: bool, as_json: bool) -> None:
+@command(yes=True)
+def escalate(ids: ProposalIds, *, final: bool = False, withdraw: bool = False) -> None:
     """Have the reviewer read proposals next, which may cost a swap, or have the final model read them too.
 
     A proposal that waits for your decision gets a second verdict beside the first.
+
+    Args:
+        final: By the final model: shows first what leaves this machine.
+        withdraw: Take back what was asked for and has not begun.
     """
     with reading() as store:
         pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))
-    if final and not withdraw and not yes and not sys.stdin.isatty():
-        raise UsageError(
-            "Nothing is sent to another machine before you confirm.",
-            hint="Run it in a terminal to see what would leave, or add --yes.",
-        )
-    carry_out(
-        Escalate(), EscalateArgs(proposals=pinned, final=final, withdraw=withdraw), as_json=as_json, yes=yes
-    )
+    carry_out(Escalate(), EscalateArgs(proposals=pinned, final=final, withdraw=withdraw))
 
 
-@click.command()
-@click.argument("proposal", metavar="P…", shell_complete=complete_proposals)
-@click.argument("hunks", nargs=-1, required=True, metavar="H…")
-@click.option("--note", default="", metavar="TEXT", help="Have the rest written again, with this note.")
-@click.option("--drop-rest", is_flag=True, help="Drop the other hunks.")
-@TREE
-@output.JSON
+@command()
 def split(
-    proposal: str, hunks: tuple[str, ...], note: str, drop_rest: bool, tree: str, as_json: bool
+    proposal: Annotated[str, Value("P…", complete_proposals)],
+    hunks: Annotated[tuple[str, ...], Value("H…")],
+    *,
+    note: Note = "",
+    drop_rest: bool = False,
+    tree: Tree = "",
 ) -> None:
     """Make a separate proposal from some hunks (H1 H3, or H1,H3).
 
     The other hunks become another one. The checks run on both, and you approve each by its own id. Both keep the review of
     the whole; `navigator escalate P…` has one reviewed by itself.
+
+    Args:
+        note: Have the rest written again, with this note.
+        drop_rest: Drop the other hunks.
+        tree: Refuse unless the proposal is this tree (at least 12 digits).
     """
-    labels = tuple(label for word in hunks for label in word.split(",") if label)
+    labels = [label for word in hunks for label in word.split(",") if label]
     verb = Split()
-    args = SplitArgs(proposal=proposal, hunks=labels, tree=tree, note=note, drop_rest=drop_rest)
+    args = verb.read_args(
+        {"proposal": proposal, "hunks": labels, "tree": tree, "note": note, "drop_rest": drop_rest}
+    )
     with reading() as store:
         verb.require(store, args)
         tests = store.project(store.proposal(proposal).project_id).check.strip()
-    if tests:
-        # They may take minutes.
+    if tests:  # they may take minutes
         output.note(
             f"Running the tests on the new proposal, and on its base if needed: `{safe_line(tests)}` …"
         )
     result = act(verb, args)
-    document = {
-        "proposals": [result.part.model_dump(mode="json")],
-        "rest": result.rest.model_dump(mode="json"),
-    }
-    report(verb.tell(result), document if as_json else None)
+    report(verb.tell(result), {"proposals": [result.part], "rest": result.rest})
 
 
-@click.command()
-@click.argument("projects", nargs=-1, metavar="[PROJECT]…", shell_complete=complete_projects)
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@output.JSON
-def merge(projects: tuple[str, ...], yes: bool, as_json: bool) -> None:
+@command(yes=True)
+def merge(projects: ProjectNames = ()) -> None:
     """Merge what landed on Navigator's branches into the branches that are checked out.
 
     Without PROJECT: of all projects. What git cannot merge cleanly is left as it was, with the command to do it by hand.
@@ -303,13 +259,12 @@ def merge(projects: tuple[str, ...], yes: bool, as_json: bool) -> None:
         with at_home(project):
             facts = read_facts(project.path)
         waiting += [(project.name, facts, branch) for branch in merging.unmerged(facts, landed[project.name])]
-    if not as_json:
-        for name, facts, branch in waiting:
-            output.say(f"{name}: {branch} into {facts.branch or 'no branch'}")
-            for line in merging.subjects(facts, branch):
-                output.say(f"  {safe_line(line)}")
+    for name, facts, branch in () if given("--json") else waiting:
+        output.say(f"{name}: {branch} into {facts.branch or 'no branch'}")
+        for line in merging.subjects(facts, branch):
+            output.say(f"  {safe_line(line)}")
     if waiting:
-        confirmed("Merge them?" if len(waiting) > 1 else "Merge it?", yes=yes)
+        confirmed("Merge them?" if len(waiting) > 1 else "Merge it?")
     rows: list[dict[str, str]] = []
     for name, facts, branch in waiting:
         row = {"project": name, "branch": branch, "commit": "", "reason": ""}
@@ -319,11 +274,126 @@ def merge(projects: tuple[str, ...], yes: bool, as_json: bool) -> None:
         except LandingRefused as error:
             row["reason"] = f"{error.message} {error.hint}"
         rows.append(row)
-    if as_json:
-        output.print_json({"merges": rows})
-    elif not rows:
+    output.show({"merges": rows}, lambda found: _say_merged(found["merges"]))
+    sys.exit(int(any(row["reason"] for row in rows)))
+
+
+def _say_merged(rows: list[dict[str, str]]) -> None:
+    if not rows:
         output.say("Nothing waits to be merged.")
-    for row in () if as_json else rows:
+    for row in rows:
         said = f"merged, {row['commit'][:12]}" if row["commit"] else row["reason"]
         output.say(f"{'✓' if row['commit'] else '✗'} {row['project']}: {row['branch']}: {said}")
-    sys.exit(int(any(row["reason"] for row in rows)))
+
+
+# What a finding is worth, and the precedents that wrong ones leave
+
+_CHOICES = {words.replace(" ", "-"): one for one, words in WORDS.items()}
+
+FILE = ".navigator-precedents.jsonl"
+"""In the repository, for a team: one precedent a line."""
+
+
+@command()
+def finding(
+    proposal: Annotated[str | None, Value("[P…", complete_proposals)] = None,
+    number: AtLeast1 | None = None,
+    judgement: Annotated[
+        str | None, Value("right|wrong|not-worth-it]", type=click.Choice(list(_CHOICES)))
+    ] = None,
+    *,
+    note: Note = "",
+    withdraw: bool = False,
+    list_: ProjectName | None = None,
+    precedent: AtLeast1 | None = None,
+    write: ProjectName | None = None,
+    read: ProjectName | None = None,
+) -> None:
+    """Say whether finding N of a proposal is right, wrong, or true but not worth a change.
+
+    `navigator diff P…` numbers the findings. This changes no verdict and blocks nothing; it is the reviewer's record. What you
+    judge wrong does not count when the reviewer says it again of the same task; with a note it becomes a precedent, which
+    later reviews in the project are shown where it is near.
+
+    Args:
+        note: Why; of a wrong finding it makes a precedent.
+        withdraw: Take back what you said of it, or drop the precedent.
+        list_: Show the precedents of a project.
+        precedent: Change (--note) or drop (--withdraw) one.
+        write: Write the precedents of a project to .navigator-precedents.jsonl there.
+        read: Take in what that file of a project has.
+    """
+    if sum(one is not None for one in (proposal, list_, precedent, write, read)) != 1:
+        raise UsageError("Name a finding, or one of --list, --precedent, --write and --read.")
+    if list_:
+        name, held = list_, _held(list_)[1]
+        output.show({"precedents": held}, lambda _: _list_precedents(name, held))
+    elif write:
+        _write_precedents(write)
+    elif read:
+        carry_out(JudgeFinding(), JudgeArgs(project=read, precedents=_read_precedents(read)))
+    elif withdraw == bool(note.strip() if precedent else judgement):
+        raise UsageError(
+            "Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --note or --withdraw."
+        )
+    else:
+        args = JudgeArgs(
+            proposal=proposal or "",
+            number=number or 0,
+            precedent=precedent or 0,
+            judgement=_CHOICES.get(judgement or ""),
+            note=note,
+        )
+        carry_out(JudgeFinding(), args)
+
+
+def _held(name: str) -> tuple[Path, list[dict[str, Any]]]:
+    """A project's folder, and its precedents."""
+    with reading() as store:
+        project = store.project(name)
+        found = store.precedents(project.id)
+    return Path(project.path), [one.model_dump(mode="json", include={"id", *TOLD}) for one in found]
+
+
+def _list_precedents(name: str, held: list[dict[str, Any]]) -> None:
+    if not held:
+        output.say(f"{name} has no precedents. `navigator finding P… N wrong --note TEXT` makes one.")
+    for one in held:
+        output.prose(f"{one['criterion']} {one['path']}: {one['message']}", "    ", first=f"{one['id']:>3} ")
+        output.prose(one["note"], "    you: ")
+
+
+def _write_precedents(name: str) -> None:
+    """Everything that holds, without secrets, in place of what the file had."""
+    from navigator.config.guarded import write_file
+    from navigator.model.secrets import Redactor, environment_values
+
+    redact = Redactor(environment_values(os.environ))
+    folder, held = _held(name)
+    text = "".join(f"{json.dumps({key: redact.outgoing(one[key]) for key in TOLD})}\n" for one in held)
+    try:
+        write_file(folder, FILE, text.encode())
+    except OSError as error:
+        raise NavigatorError(f"{FILE} of {name}: {error.strerror}.") from error
+    output.say(f"{len(held)} in {folder / FILE}. Commit it; others take it in with --read.")
+
+
+def _read_precedents(name: str) -> tuple[Precedent, ...]:
+    """What the file has: somebody else may have written it.
+
+    Raises:
+        UsageError: it is not there, is something else, too large, or has a line that is no precedent.
+    """
+    from navigator.config.guarded import read_file
+    from navigator.model.json_text import read_json
+
+    try:
+        lines = read_file(_held(name)[0], FILE, 1_000_000).decode("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{FILE} of {name} cannot be read: {error}.") from error
+    if len(lines) > MOST_PRECEDENTS:
+        raise UsageError(f"{FILE} has {len(lines)} lines; {MOST_PRECEDENTS} are the most.")
+    try:
+        return tuple(Precedent.model_validate(read_json(line)) for line in lines)
+    except ValueError as error:
+        raise UsageError(f"A line of {FILE} is no precedent: it has {', '.join(TOLD)}.") from error

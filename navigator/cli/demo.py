@@ -9,12 +9,14 @@ import sys
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from navigator.cli import output
+from navigator.cli.command import Value, command, given
 from navigator.cli.run import conduct, show_session
+from navigator.cli.session import act, live_status
 from navigator.config.paths import STATE_VARIABLE, StatePaths, private_folder
 from navigator.model.errors import Conflict
 
@@ -33,81 +35,66 @@ _QUESTIONS_FROM = 12
 """With at least so many tasks, two of them are a scan and a report."""
 
 
-@click.command()
-@click.option("--headless", is_flag=True, help="Run without the screens; the default without a terminal.")
-@click.option(
-    "--projects", type=click.IntRange(1, 24), default=24, show_default=True, help="Number of projects."
-)
-@click.option("--tasks", type=click.IntRange(1, 120), default=36, show_default=True, help="Number of tasks.")
-@click.option(
-    "--time-scale",
-    type=float,
-    default=None,
-    help=f"Factor on every simulated second; {DEFAULT_SCALE} by default.",
-)
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Which tasks come first, and simulated probabilities.",
-)
-@click.option(
-    "--state",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=None,
-    help="State folder. Without it: a temporary folder, which --headless removes at the end.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@command()
 def demo(
-    headless: bool,
-    projects: int,
-    tasks: int,
-    time_scale: float | None,
-    seed: int,
-    state: Path | None,
-    as_json: bool,
+    *,
+    headless: bool = False,
+    projects: Annotated[int, Value(type=click.IntRange(1, 24))] = 24,
+    tasks: Annotated[int, Value(type=click.IntRange(1, 120))] = 36,
+    time_scale: float | None = None,
+    seed: int = 0,
+    state: Path | None = None,
 ) -> None:
-    """Run the whole workflow on sample projects with simulated models. Needs no GPU and no network."""
+    """Run the whole workflow on sample projects with simulated models. Needs no GPU and no network.
+
+    Args:
+        headless: Run without the screens; the default without a terminal.
+        projects: Number of projects.
+        tasks: Number of tasks.
+        time_scale: Factor on every simulated second; 0.02 by default.
+        seed: Which tasks come first, and simulated probabilities.
+        state: State folder. Without it: a temporary folder, which --headless removes at the end.
+    """
     from navigator.config.settings import time_scale as scale_of
 
     named = time_scale is not None or os.environ.get("NAVIGATOR_TIME_SCALE")
     scale = scale_of(time_scale) if named else DEFAULT_SCALE
     paths, temporary = _demo_folder(state)
-    screens = not (headless or as_json) and sys.stdout.isatty() and sys.stdin.isatty()
     _require_own(paths)
     _use(paths)
     output.note(f"REHEARSAL on sample projects in {paths.root} (times are scaled by {scale:g}).")
     prepare(paths, projects=projects, tasks=tasks, seed=seed)
-    if screens:
-        from navigator.cli.screens import open_screens
+    quiet = bool(given("--json"))
+    if not (headless or quiet) and sys.stdout.isatty() and sys.stdin.isatty():
+        from navigator.cli.main import open_screens
 
         try:
             open_screens(time_scale=scale, seed=seed)
         finally:
             _say_how_to_return(paths, temporary=temporary)
         return
-    document = conduct(paths, until="idle", quiet=as_json, time_scale=scale, seed=seed)
+    document = conduct(paths, until="idle", quiet=quiet, time_scale=scale, seed=seed)
     if temporary:
         shutil.rmtree(paths.root)
-    if as_json:
-        output.print_json(document)
-        return
-    show_session(document)
-    _say_untested(document)
-    if temporary:
-        output.say(
-            f"\nNothing was kept. To look at the proposals, run {_command()} demo in a terminal or with --state DIR."
-        )
-    else:
-        output.say(f"\nLook at the result:\n{_environment(paths)}\n  {_command()} proposals")
+
+    def text(_: object) -> None:
+        show_session(document)
+        _say_untested(document)
+        if temporary:
+            output.say(
+                f"\nNothing was kept. To look at the proposals, run {_command()} demo in a terminal or with --state DIR."
+            )
+        else:
+            output.say(f"\nLook at the result:\n{_environment(paths)}\n  {_command()} proposals")
+
+    output.show(document, text)
 
 
 def _say_untested(document: dict[str, Any]) -> None:
     """Why no test ran, where the sandbox is the reason, and what to install."""
     from navigator.sandbox.probe import probe
 
-    untested = document.get("tests", {}).get("untested", 0)
+    untested = document["tests"].get("untested", 0)
     sandbox = probe() if untested else None
     if sandbox is None or sandbox.works:
         return
@@ -116,20 +103,9 @@ def _say_untested(document: dict[str, Any]) -> None:
 
 def _say_how_to_return(paths: StatePaths, *, temporary: bool) -> None:
     """After the screens: how to open them again, whether a conductor is still running, and where the files are."""
-    from navigator.engine.client import request
-    from navigator.model.errors import NavigatorError
-
-    try:
-        request(paths.socket, "status", {}, timeout=5)
-        working = True
-    except NavigatorError:
-        working = False
     output.say(f"To open the demo again:\n{_environment(paths)}\n  {_command()}")
-    output.say(
-        f"The conductor is still running; `{_command()} stop` ends it."
-        if working
-        else "The conductor is not running."
-    )
+    if live_status() is not None:
+        output.say(f"The conductor is still running; `{_command()} run --stop` ends it.")
     if temporary:
         output.say(f"Remove the demo when you are done: rm -r {shlex.quote(str(paths.root))}")
 
@@ -175,18 +151,16 @@ def _use(paths: StatePaths) -> None:
     os.environ["NAVIGATOR_CONFIG"] = str(config)
 
 
-def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[str, Any]:
+def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
     """Create sample repositories and queue tasks on them, once per state folder."""
     from navigator.actions.projects import AddProject, AddProjectArgs
     from navigator.actions.task_add import AddTasks, AddTasksArgs, NewTask
-    from navigator.cli.session import act
     from navigator.engine.acting import reading
     from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
 
     with reading(paths) as store:
-        known = store.projects()
-    if known:
-        return {"projects": len(known)}
+        if store.projects():
+            return
     made = sample_projects()[:projects]
     root = private_folder(paths.root / "samples")
     for sample in made:
@@ -205,7 +179,6 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
         for task in [*sample_tasks(tasks - len(asked), seed, made), *asked]
     )
     act(AddTasks(), AddTasksArgs(tasks=queued))
-    return {"projects": len(made), "tasks": len(queued)}
 
 
 def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Collection[str] = ()) -> None:

@@ -1,37 +1,35 @@
-"""`navigator exam`: the reviewer's exam."""
+"""`navigator exam` and `navigator backtest`: how far the reviewer's verdict can be trusted."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from navigator.actions.exam import (
-    ExamPrepared,
-    ExamRunArgs,
-    PrepareExam,
-    PrepareExamArgs,
-    RunExam,
-)
+from navigator.actions.exam import ExamPrepared, ExamRunArgs, PrepareExam, PrepareExamArgs, RunExam
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
-from navigator.cli.lazy import Commands
+from navigator.cli.command import AtLeast1, Commands, Value, command
 from navigator.cli.session import (
+    ProjectNames,
     carry_out,
-    complete_projects,
     locked_dependencies,
     reading,
     state_paths,
     take_config_projects,
 )
 from navigator.engine.following import ConductorClient
-from navigator.model.text import safe_line
+from navigator.model.states import PAST
+from navigator.model.text import plural, safe_line
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
+    from navigator.figures.exam import Backtest
     from navigator.model.exam import PreparedProject
 
 
@@ -40,48 +38,31 @@ def exam() -> None:
     """Find out how far the reviewer's verdict can be trusted."""
 
 
-@exam.command("prepare")
-@click.argument("projects", nargs=-1, shell_complete=complete_projects, metavar="[PROJECT]...")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Faulty items per project, at most.")
-@click.option(
-    "--source",
-    "sources",
-    multiple=True,
-    type=click.Choice(["reversed-fix", "mutant", "synthetic"]),
-    help="Make only these; may be repeated. `synthetic` are 24 cases that come with Navigator.",
-)
-@output.JSON
-def prepare(
-    projects: tuple[str, ...],
-    limit: int | None,
-    sources: tuple[str, ...],
-    as_json: bool,
-) -> None:
+_Sources = Annotated[tuple[str, ...], Value(type=click.Choice(["reversed-fix", "mutant", "synthetic"]))]
+
+
+@command(exam)
+def prepare(projects: ProjectNames = (), *, limit: AtLeast1 | None = None, source: _Sources = ()) -> None:
     """Make the exam's items from PROJECTs, all if none is named: changes whose right verdict is known.
 
     Each is proved by the project's own tests in the sandbox. What was tried is remembered; interrupt it at any time.
     Exit code 3: nothing could be prepared for any project.
+
+    Args:
+        limit: Faulty items per project, at most.
+        source: Make only these; may be repeated. `synthetic` are 24 cases that come with Navigator.
     """
-    take_config_projects()
-    args = PrepareExam().read_args(
-        {
-            "projects": projects,
-            "limit": limit,
-            "sources": [source.replace("-", "_") for source in sources],
-        }
-    )
-    made = prepared(args)
-    if as_json:
-        output.print_json(made.model_dump(mode="json"))
-    else:
-        _show_prepared(made)
+    sources = [each.replace("-", "_") for each in source]
+    made = prepared({"projects": projects, "limit": limit, "sources": sources})
+    output.show(made, _show_prepared)
     if made.projects and all(one.problem for one in made.projects):
         sys.exit(3)
 
 
-def prepared(args: PrepareExamArgs) -> ExamPrepared:
+def prepared(document: dict[str, Any]) -> ExamPrepared:
     """Have the conductor prepare items, or do it here where none runs; progress goes to stderr."""
-    paths = state_paths()
+    take_config_projects()
+    args, paths = PrepareExam().read_args(document), state_paths()
     try:
         return asyncio.run(_through_conductor(paths, args))
     except NoConductor:
@@ -140,9 +121,9 @@ def _counts(one: PreparedProject) -> None:
         (f"  {source.replace('_', ' ')}", count.found, count.known, count.tried, count.kept)
         for source, count in one.sources.items()
     ]
-    output.emit(output.table(("  made from", "found", "known", "tried", "kept"), rows, right=range(1, 5)))
+    output.table(("  made from", "found", "known", "tried", "kept"), rows, right=range(1, 5))
     for source, count in one.sources.items():
-        for reason, number in sorted(count.rejected.items(), key=lambda held: (-held[1], held[0])):
+        for reason, number in _most_first(count.rejected):
             output.say(f"  {source.replace('_', ' ')}: {number} not kept: {reason}")
     output.say(
         f"  Items now: {one.faulty} faulty, {one.clean} clean. {one.runs} test runs in {output.duration(one.seconds)}; "
@@ -150,24 +131,25 @@ def _counts(one: PreparedProject) -> None:
     )
 
 
-@exam.command("run")
-@click.option(
-    "--items", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Items to ask."
-)
-@click.option("--writer", is_flag=True, help="Ask the writer's model, loaded now, to compare the two.")
-@click.option("--yes", is_flag=True, help="Do not ask before a swap.")
-@output.JSON
-def run(items: int, writer: bool, yes: bool, as_json: bool) -> None:
+def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda held: (-held[1], held[0]))
+
+
+@command(exam, yes=True)
+def run(*, items: AtLeast1 = 20, writer: bool = False) -> None:
     """Have the reviewer answer items now; a conductor has to run.
 
     Otherwise a few items are asked whenever the reviewer is loaded, within `[exam] share`. Reviews of proposals always go first.
+
+    Args:
+        items: Items to ask.
+        writer: Ask the writer's model, loaded now, to compare the two.
     """
-    carry_out(RunExam(), ExamRunArgs(items=items, writer=writer), as_json=as_json, yes=yes)
+    carry_out(RunExam(), ExamRunArgs(items=items, writer=writer))
 
 
-@exam.command("show")
-@output.JSON
-def show(as_json: bool) -> None:
+@command(exam)
+def show() -> None:
     """Show what the reviewer caught and missed, and how often its REVISE is right."""
     from navigator.cli.stats import tell
     from navigator.sheet.statistics.page import PageQuestion, brief
@@ -175,10 +157,86 @@ def show(as_json: bool) -> None:
 
     with reading() as store:
         found = [brief(table) for table in exam_tables(store, PageQuestion())]
-    figures = found[0].data
-    if as_json:
-        output.print_json(figures)
+
+    def text(figures: dict[str, Any]) -> None:
+        tell(found, "No exam item answered yet. `navigator exam prepare` makes items.")
+        if any(figures["prepared"].values()):
+            output.say("Items prepared: {faulty} faulty, {clean} clean.".format(**figures["prepared"]))
+
+    output.show(found[0].data, text)
+
+
+@command()
+def backtest(
+    projects: ProjectNames = (), *, since: Annotated[str, Value("D")] = "", limit: AtLeast1 | None = None
+) -> None:
+    """Find the commits that brought in the bugs you fixed, and say how many of them the reviewer catches.
+
+    It reads each as it was, mixed with innocent ones, in slots that no review needs; `navigator exam run` asks now.
+    Run this again for the result so far.
+
+    Args:
+        since: Only fixes since this day, e.g. 2026-11-03, or the last 7d, 8w.
+        limit: Bugs per project, at most; else 40.
+    """
+    from navigator.cli.stats import since_utc
+    from navigator.exam.backtest import document
+    from navigator.sheet.exam_worth import read_backtest
+
+    moment = datetime.fromisoformat(since_utc(since)).timestamp() if since else 0
+    made = prepared({"projects": projects, "limit": limit, "past": True, "since": max(0, int(moment))})
+    with reading() as store:
+        ids = {store.project(name).id for name in projects}
+        found, reviewer = read_backtest(store, ids)
+        items = [
+            item for item in store.exam_items() if item.source in PAST and (not ids or item.project_id in ids)
+        ]
+    hosts = sorted({item.evidence["public"] for item in items} - {""})
+
+    def text(_: object) -> None:
+        for one in made.projects:
+            _history(one)
+        _result(found, reviewer, len(items))
+        if hosts:
+            output.prose(
+                f"A remote is on {', '.join(hosts)}. If it is public, the model may have been trained on these commits and "
+                "their fixes: until when it was trained is not known here, and the result may flatter it."
+            )
+
+    output.show({"projects": made.projects, "public": hosts} | document(found, reviewer), text)
+
+
+def _history(one: PreparedProject) -> None:
+    output.say(one.project, bold=True)
+    if one.problem:
+        output.say(f"  {one.problem} {one.hint}")
+    for count in one.sources.values():
+        output.say(f"  Of {count.found:,} fixes {count.kept:,} lead to a commit each.")
+        for reason, number in _most_first(count.rejected):
+            output.say(f"  {number:,} left out: {reason}")
+        output.say(f"  Asked about: {plural(one.faulty, 'bug')}, {plural(one.clean, 'innocent commit')}.")
+    if one.ended:
+        output.say(f"  Not proved by tests: {one.ended}")
+
+
+def _result(found: Backtest, reviewer: str, items: int) -> None:
+    from navigator.cli.stats import print_table
+    from navigator.exam.backtest import by_size, how_sure, worth_reading
+    from navigator.sheet.exam_worth import backtest_words
+    from navigator.sheet.statistics.page import share_table
+
+    output.say()
+    output.prose(backtest_words(found), bold=True)
+    if left := items - len(found.bugs) - len(found.innocent) - found.unread:
+        output.prose(f"{plural(left, 'commit')} to ask: `navigator exam run --items {left}` asks now.")
+    if not found.bugs:
         return
-    tell(found, "No exam item answered yet. `navigator exam prepare` makes items.")
-    if any(figures["prepared"].values()):
-        output.say("Items prepared: {faulty} faulty, {clean} clean.".format(**figures["prepared"]))
+    rows = [("caught", found.caught), *((f"  {name} lines", one) for name, one in by_size(found))]
+    print_table(share_table("BUGS", [*rows, ("innocent, with a finding", found.flagged)], reviewer))
+    output.prose(how_sure(found))
+    for title, cases in zip(("Caught", "Missed"), worth_reading(found), strict=True):
+        for case in cases:
+            item = case.item
+            fix = f"{item.evidence['fix'][:12]} {item.evidence['fix_subject']}"
+            output.prose(f"{title}: {item.origin.rpartition(':')[2][:12]} {item.title}")
+            output.prose(f"{item.path}:{item.line}, fixed by {fix}", "  ")

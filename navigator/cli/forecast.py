@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 import click
 
 from navigator.cli import output
+from navigator.cli.command import AtLeast1, Share, Value, command
 from navigator.cli.session import reading
 from navigator.model.text import plural
 from navigator.schedule.forecast import (
@@ -36,38 +37,24 @@ _FIGURES = 8
 """Figures that can be measured."""
 
 
-@click.command()
-@click.option(
-    "--batch",
-    type=click.IntRange(min=1),
-    default=None,
-    help="Proposals in a batch; by default the target in the settings.",
-)
-@click.option("--swap-in", type=float, default=None, metavar="S", help="Seconds of a swap to the reviewer.")
-@click.option("--swap-back", type=float, default=None, metavar="S", help="Seconds of a swap back.")
-@click.option("--generator-speed", type=float, default=None, metavar="TOK/S", help="Of all streams together.")
-@click.option("--reviewer-speed", type=float, default=None, metavar="TOK/S", help="Of all streams together.")
-@click.option("--proposal-tokens", type=float, default=None, metavar="N", help="Tokens of a proposal.")
-@click.option("--review-tokens", type=float, default=None, metavar="N", help="Tokens of a review.")
-@click.option(
-    "--revise-rate",
-    type=click.FloatRange(0, 1),
-    default=None,
-    metavar="R",
-    help="Share of proposals sent back; by default as measured, 0 where nothing was reviewed yet.",
-)
-@click.option(
-    "--single-speed", type=float, default=None, metavar="TOK/S", help="Of one model that does all the work."
-)
-@click.option(
-    "--revisions",
-    type=click.IntRange(min=0, max=100),
-    default=None,
-    metavar="N",
-    help="Also follow one task alone through N revisions, each reviewed again.",
-)
-@output.JSON
-def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: float | None) -> None:
+class _Given(TypedDict):
+    swap_in: Annotated[float | None, Value("S")]
+    swap_back: Annotated[float | None, Value("S")]
+    generator_speed: Annotated[float | None, Value("TOK/S")]
+    reviewer_speed: Annotated[float | None, Value("TOK/S")]
+    proposal_tokens: Annotated[float | None, Value("N")]
+    review_tokens: Annotated[float | None, Value("N")]
+    revise_rate: Share | None
+    single_speed: Annotated[float | None, Value("TOK/S")]
+
+
+@command()
+def forecast(
+    *,
+    batch: AtLeast1 | None = None,
+    revisions: Annotated[int | None, Value("N", type=click.IntRange(0, 100))] = None,
+    **given: Unpack[_Given],
+) -> None:
     """Estimate when all that is queued is done, and the time of a batch, from figures measured here, else published ones.
 
     Options override the figures. What is queued is followed task by task: written, checked, reviewed, and revised at the revise
@@ -75,6 +62,18 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
 
     The break-even is against one model that stays loaded, writes every change and is not reviewed. The best batch is the
     smallest one whose time per change is within 5% of an endless batch's.
+
+    Args:
+        batch: Proposals in a batch; by default the target in the settings.
+        swap_in: Seconds of a swap to the reviewer.
+        swap_back: Seconds of a swap back.
+        generator_speed: Of all streams together.
+        reviewer_speed: Of all streams together.
+        proposal_tokens: Tokens of a proposal.
+        review_tokens: Tokens of a review.
+        revise_rate: Share of proposals sent back; by default as measured, 0 where nothing was reviewed yet.
+        single_speed: Of one model that does all the work.
+        revisions: Also follow one task alone through N revisions, each reviewed again.
     """
     from navigator.config.settings import load_settings
 
@@ -91,29 +90,27 @@ def forecast(batch: int | None, revisions: int | None, as_json: bool, **given: f
     result = batch_forecast(batch or settings.batch.target, figures)
     even, best = break_even(figures), best_batch(figures)
     steps = None if revisions is None else task_steps(figures, revisions=revisions)
-    if as_json:
-        document: dict[str, Any] = {
-            "figures": asdict(figures) | {"source": origin},
-            "forecast": asdict(result) | {"source": origin},
-            "break_even": asdict(even),
-            "best_batch": best,
-            "remaining": None if left is None else _remaining_document(left, names),
-        }
-        if steps is not None:
-            document["one_task"] = {
-                "revisions": revisions,
-                "seconds": sum(step.seconds for step in steps),
-                "steps": [asdict(step) for step in steps],
-            }
-        output.print_json(document)
-        return
-    if left is not None:
-        _tell_remaining(left, names)
-    output.say(f"Figures: {origin}.")
-    _tell_batch(result, figures)
-    _tell_even(even, best, figures)
+    document: dict[str, Any] = {
+        "figures": asdict(figures) | {"source": origin},
+        "forecast": asdict(result) | {"source": origin},
+        "break_even": even,
+        "best_batch": best,
+        "remaining": left and _remaining_document(left, names),
+    }
     if steps is not None:
-        _tell_steps(steps, revisions or 0)
+        seconds = sum(step.seconds for step in steps)
+        document["one_task"] = {"revisions": revisions, "seconds": seconds, "steps": steps}
+
+    def text(_: object) -> None:
+        if left is not None:
+            _tell_remaining(left, names)
+        output.say(f"Figures: {origin}.")
+        _tell_batch(result, figures)
+        _tell_even(even, best, figures)
+        if steps is not None:
+            _tell_steps(steps, revisions or 0)
+
+    output.show(document, text)
 
 
 def _remaining_document(left: Remaining, names: dict[int, str]) -> dict[str, Any]:
@@ -128,7 +125,7 @@ def _tell_remaining(left: Remaining, names: dict[int, str]) -> None:
     if len(left.by_project) > 1:
         each = sorted(left.by_project.items(), key=lambda item: item[1])
         rows += [(f"  {names.get(number, number)}", output.duration(seconds)) for number, seconds in each]
-    output.emit(output.table((f"{plural(left.tasks, 'task')} queued or under way, done in about", ""), rows))
+    output.table((f"{plural(left.tasks, 'task')} queued or under way, done in about", ""), rows)
     expected = f"{plural(left.swaps, 'swap')} and {plural(left.revisions, 'revision')} expected"
     output.say(f"{expected}; {left.tokens_per_second:.0f} tokens of changes per second overall.")
     if left.single_seconds:
@@ -151,7 +148,7 @@ def _tell_batch(result: Forecast, figures: Figures) -> None:
         *([("swap time per proposal", f"{result.swap_each:.1f} s")] if result.swap_each else []),
         ("written tokens per second, overall", f"{result.tokens_per_second:.0f}"),
     ]
-    output.emit(output.table((f"a batch of {result.batch}", ""), lines))
+    output.table((f"a batch of {result.batch}", ""), lines)
     output.say(_revise_rate(figures))
 
 
@@ -193,7 +190,7 @@ def _tell_steps(steps: tuple[Step, ...], revisions: int) -> None:
     times = plural(revisions, "revision") if revisions else "no revision"
     rows = [(step.name, output.duration(step.seconds)) for step in steps]
     rows.append(("total", output.duration(sum(step.seconds for step in steps))))
-    output.emit(output.table((f"one task alone, {times}", ""), rows))
+    output.table((f"one task alone, {times}", ""), rows)
 
 
 def _measured(reader: Reader, swap: SwapSettings) -> tuple[Figures, str]:

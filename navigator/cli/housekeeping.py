@@ -1,4 +1,4 @@
-"""`navigator gc` and `navigator export`."""
+"""`navigator gc`, `navigator export` and `navigator forget`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from collections.abc import Collection
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from navigator.cli import output
+from navigator.cli.command import Value, command, given
 from navigator.cli.session import confirmed, locked_dependencies, reading, state_paths
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine.acting import learn_secrets
@@ -46,34 +47,27 @@ def moment_of(age: str) -> str | None:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-@click.command()
-@click.option("--older-than", "age", default="30d", show_default=True, metavar="AGE", help="12h, 30d, 8w, …")
-@output.JSON
-def gc(age: str, as_json: bool) -> None:
-    """Delete the texts of old answers, old events, and the private git objects of tasks that ended. Figures are kept."""
-    before = moment_of(age)
+@command()
+def gc(*, older_than: Annotated[str, Value("AGE")] = "30d") -> None:
+    """Delete the texts of old answers, old events, and the private git objects of tasks that ended. Figures are kept.
+
+    Args:
+        older_than: 12h, 30d, 8w, …
+    """
+    before = moment_of(older_than)
     if before is None:
-        raise UsageError(f"{age!r} is not an age.", hint="Examples: 12h, 30d, 8w.")
+        raise UsageError(f"{older_than!r} is not an age.", hint="Examples: 12h, 30d, 8w.")
     with locked_dependencies(state_paths()) as deps:
         with deps.store.transaction() as tx:
             answers, events = tx.forget_answers(before), tx.forget_events(before)
-        dropped = _drop_proposals(deps, before)
-        exam = _drop_exam(deps)
-    result = {
-        "answers": answers,
-        "events": events,
-        "proposals": dropped,
-        "exam_items": exam,
-        "before": before,
-    }
-    if as_json:
-        output.print_json(result)
-    else:
-        also = f" and {exam} exam items" if exam else ""
-        output.say(
-            f"Deleted the texts of {plural(answers, 'answer')}, {plural(events, 'event')} and"
-            f" the objects of {plural(dropped, 'proposal')}{also}."
-        )
+        dropped, exam = _drop_proposals(deps, before), _drop_exam(deps)
+    also = f" and {exam} exam items" if exam else ""
+    said = (
+        f"Deleted the texts of {plural(answers, 'answer')}, {plural(events, 'event')} and"
+        f" the objects of {plural(dropped, 'proposal')}{also}."
+    )
+    gone = {"answers": answers, "events": events, "proposals": dropped, "exam_items": exam}
+    output.show(gone | {"before": before}, lambda _: output.say(said))
 
 
 def _drop_proposals(deps: Dependencies, before: str) -> int:
@@ -127,13 +121,14 @@ def _drop_exam(deps: Dependencies) -> int:
     return dropped
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
-@click.option("--overwrite", is_flag=True, help="Overwrite files of these names that no export wrote.")
-def export(folder: Path, overwrite: bool) -> None:
+@command(json=False)
+def export(folder: Annotated[Path, Value("DIR")], *, overwrite: bool = False) -> None:
     """Write everything as JSON lines, one file per table, to DIR. An earlier export there is replaced.
 
     Secrets are redacted: those with a known form, and the values in files that no model is shown.
+
+    Args:
+        overwrite: Overwrite files of these names that no export wrote.
     """
     from navigator.store.schema import tables
 
@@ -165,16 +160,18 @@ def export(folder: Path, overwrite: bool) -> None:
             output.note(f"{table}.jsonl  {count}")
 
 
-@click.command()
-@click.option("--keep", type=click.Choice(KINDS), multiple=True, help="Leave these.")
-@click.option("--unmerged", is_flag=True, help="Also delete branches of landed commits that are not merged.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@output.JSON
-def forget(keep: tuple[str, ...], unmerged: bool, yes: bool, as_json: bool) -> None:
+@command(yes=True)
+def forget(
+    *, keep: Annotated[tuple[str, ...], Value(type=click.Choice(KINDS))] = (), unmerged: bool = False
+) -> None:
     """Remove what Navigator made on this machine: hooks, branches, systemd units, cached flags, settings, state.
 
     It lists everything first. Branches that are not merged stay without --unmerged, and what Navigator did not make stays always.
     What installed the program removes it: `pipx uninstall navigator-cascade`, for example.
+
+    Args:
+        keep: Leave these.
+        unmerged: Also delete branches of landed commits that are not merged.
     """
     paths = StatePaths(state_dir())
     lock = StateLock(paths)
@@ -182,30 +179,27 @@ def forget(keep: tuple[str, ...], unmerged: bool, yes: bool, as_json: bool) -> N
         raise Conflict("A conductor is running.", hint="`navigator run --stop` ends it.")
     found = [one for one in _find_traces(paths, unmerged) if one.kind not in keep]
     goes = [one for one in found if not one.kept]
-    if not as_json:
-        for one in found:
-            size = f", {max(1, one.bytes // 1024):,} KiB" if one.bytes else ""
-            output.say(f"  {one.kind:<9} {one.place}{f'  (stays: {one.kept})' if one.kept else size}")
+    for one in () if given("--json") else found:
+        size = f", {max(1, one.bytes // 1024):,} KiB" if one.bytes else ""
+        output.say(f"  {one.kind:<9} {one.place}{f'  (stays: {one.kept})' if one.kept else size}")
     if goes:
-        confirmed(f"Remove {plural(len(goes), 'thing')}?", yes=yes)
-    rows = [{"kind": one.kind, "place": one.place, "removed": False, "reason": one.kept} for one in found]
-    for one, row in zip(found, rows, strict=True):
-        if not one.kept:
-            row["reason"] = _removed(one)
-            row["removed"] = not row["reason"]
+        confirmed(f"Remove {plural(len(goes), 'thing')}?")
+    rows = [{"kind": one.kind, "place": one.place, "reason": one.kept or _removed(one)} for one in found]
+    gone = sum(not row["reason"] for row in rows)
     lock.release()
     if "state" not in keep:
         paths.lock.unlink(missing_ok=True)
     with suppress(OSError):  # it keeps what is not Navigator's
         paths.root.rmdir()
-    gone = sum(bool(row["removed"]) for row in rows)
-    if as_json:
-        output.print_json({"forgotten": rows})
-    else:
+    documents = [row | {"removed": not row["reason"]} for row in rows]
+
+    def text(_: object) -> None:
         for one, row in zip(found, rows, strict=True):
             if row["reason"] and not one.kept:
                 output.say(f"✗ {row['place']}: {row['reason']}")
         output.say(f"{plural(gone, 'thing')} removed." if goes else "There is nothing to remove.")
+
+    output.show({"forgotten": documents}, text)
     sys.exit(int(gone < len(goes)))
 
 

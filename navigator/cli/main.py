@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from navigator import __version__
-from navigator.cli.lazy import LazyGroup
-from navigator.model.errors import NavigatorError
+from navigator.cli.command import LazyGroup
+from navigator.model.errors import NavigatorError, UsageError
 
 # Every package on the machine is looked through for plugins of pydantic otherwise, and those found are run.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -22,14 +22,14 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "setup": ("setup", "Find model servers, write the settings, add projects"),
     "demo": ("demo", "Run everything on sample projects, with simulated models"),
     "status": ("status", "Show what is waiting, what the GPU holds and what is running"),
-    "doctor": ("doctor.command", "Check the installation; say what is missing and how to get it"),
-    "config": ("config", "Show or check the settings"),
+    "doctor": ("doctor", "Check the installation; say what is missing and how to get it"),
+    "config": ("setup", "Show or check the settings"),
     "project": ("project", "Add, list, change, check and remove projects"),
     "task": ("task", "Add, list, cancel and retry tasks"),
     "review": ("review", "Have existing work reviewed: commits, ranges, branches, uncommitted changes"),
     "fix": ("review", "Queue a task that fixes what a review of existing work found"),
-    "hook": ("hook", "Install or remove a hook that queues each commit for review"),
-    "context": ("context", "Show what a model is given for a task, why, and what it costs"),
+    "hook": ("others", "Install or remove a hook that queues each commit for review"),
+    "context": ("prompts", "Show what a model is given for a task, why, and what it costs"),
     "run": ("run", "Run the conductor: write, swap, review, swap back, revise"),
     "proposals": ("proposals", "List the proposals that wait for your decision"),
     "diff": ("proposals", "Show a proposal's change, with the findings"),
@@ -38,17 +38,17 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "reject": ("decide", "Reject proposals"),
     "send-back": ("decide", "Send proposals, reports and answers back with a note"),
     "escalate": ("decide", "Have proposals reviewed next, or by the final model"),
-    "finding": ("finding", "Say whether a finding is right, wrong or not worth a change"),
+    "finding": ("decide", "Say whether a finding is right, wrong or not worth a change"),
     "undo": ("decide", "Undo landings, or withdraw approvals"),
     "merge": ("decide", "Merge what landed on Navigator's branches into yours"),
     "stats": ("stats", "Show revise rate, swaps, throughput, outcomes and edits"),
     "exam": ("exam", "Prepare, run and show the reviewer's exam: changes whose right verdict is known"),
-    "backtest": ("backtest", "Find out which bugs of your history the reviewer would have caught"),
-    "report": ("report", "Say what happened, what waits and what went wrong"),
+    "backtest": ("exam", "Find out which bugs of your history the reviewer would have caught"),
+    "report": ("stats", "Say what happened, what waits and what went wrong"),
     "swap": ("swap", "Show what the GPU holds, swap models, show past swaps"),
     "forecast": ("forecast", "Estimate what a batch costs, from measured or given figures"),
-    "mcp": ("mcp_server", "Serve MCP on stdin and stdout: other tools queue tasks and read results"),
-    "lab": ("lab.group", "Measurements on your card: does speculation pay, does the second model pay"),
+    "mcp": ("others", "Serve MCP on stdin and stdout: other tools queue tasks and read results"),
+    "lab": ("lab", "Measurements on your card: does speculation pay, does the second model pay"),
     "prompts": ("prompts", "List, show and try prompt templates"),
     "gc": ("housekeeping", "Delete what old tasks left behind"),
     "forget": ("housekeeping", "Remove what Navigator made on this machine"),
@@ -67,9 +67,23 @@ _COMMANDS: dict[str, tuple[str, str]] = {
 def cli(ctx: click.Context) -> None:
     """A fast local model writes, a strong one reviews, you decide. Without a command, the screens open."""
     if ctx.invoked_subcommand is None:
-        from navigator.cli.screens import open_screens
-
         open_screens()
+
+
+def open_screens(*, time_scale: float | None = None, seed: int = 0) -> None:
+    """Run the Textual app until the developer quits.
+
+    Raises:
+        UsageError: there is no terminal to draw on.
+    """
+    # Textual's own variable: textual-serve has the app talk to a browser through pipes.
+    if not (os.environ.get("TEXTUAL_DRIVER") or (sys.stdin.isatty() and sys.stdout.isatty())):
+        raise UsageError(
+            "The screens need a terminal.", hint="Without one, use the commands: `navigator --help`."
+        )
+    from navigator.tui.app import run_app
+
+    run_app(time_scale=time_scale, seed=seed)
 
 
 def main(argv: list[str] | None = None) -> None:

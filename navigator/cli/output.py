@@ -7,20 +7,40 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
+from navigator.cli.command import given
 from navigator.model.text import duration as duration
 from navigator.model.text import safe_line, safe_text
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+T = TypeVar("T")
+
+
+def show(found: T, text: Callable[[T], object]) -> None:
+    """What a command found: its one JSON document with --json, else what `text` prints of it."""
+    if given("--json"):
+        print_json(found)
+    else:
+        text(found)
 
 
 def print_json(document: Any) -> None:
     """The one JSON document of a command with --json. ASCII escapes keep control characters from the terminal."""
-    click.echo(json.dumps(document, indent=2, ensure_ascii=True))
+    click.echo(json.dumps(document, indent=2, ensure_ascii=True, default=plain))
+
+
+def plain(found: Any) -> Any:
+    """What JSON has of an object: its `document()`, else its fields."""
+    if hasattr(found, "document"):
+        return found.document()
+    if is_dataclass(found) and not isinstance(found, type):
+        return asdict(found)
+    return str(found) if isinstance(found, Path) else found.model_dump(mode="json", by_alias=True)
 
 
 def say(text: str = "", **attributes: Any) -> None:
@@ -57,8 +77,10 @@ def style(text: str, **attributes: Any) -> str:
     return click.style(text, **attributes)
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = ()) -> str:
-    """A plain table with two spaces between columns; columns in `right` are aligned there.
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = (), err: bool = False
+) -> None:
+    """Print a plain table with two spaces between columns; columns in `right` are aligned there.
 
     Every cell goes through the character filter. The last column is not padded.
     """
@@ -76,7 +98,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iter
         ]
         return "  ".join(parts).rstrip()
 
-    return "\n".join([style(line(list(heads)), bold=True), *(line(cells) for cells in body)])
+    click.echo("\n".join([style(line(list(heads)), bold=True), *(line(cells) for cells in body)]), err=err)
 
 
 def _cells(text: str) -> int:

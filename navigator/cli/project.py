@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from navigator.actions.project_check import CheckProject, CheckProjectArgs, ProjectChecked, SandboxFound
+from navigator.actions.project_check import CheckProject, CheckProjectArgs, ProjectChecked
 from navigator.actions.projects import (
     AddProject,
     AddProjectArgs,
+    Landing,
     RemoveProjects,
     RemoveProjectsArgs,
     SetProject,
     SetProjectArgs,
+    untested,
 )
 from navigator.cli import output
-from navigator.cli.lazy import Commands
-from navigator.cli.session import act, carry_out, complete_projects, reading, take_config_projects
+from navigator.cli.command import Commands, Folder, Value, command, given
+from navigator.cli.session import (
+    ProjectName,
+    act,
+    carry_out,
+    complete_projects,
+    reading,
+    take_config_projects,
+)
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.secrets import MOST_VALUES
 from navigator.model.states import CheckOutcome
@@ -39,59 +50,72 @@ def project() -> None:
     """Manage the repositories that Navigator works on."""
 
 
-@project.command("check")
-@click.argument("name", shell_complete=complete_projects)
-@click.option("--set", "command", metavar="CMD", help="Save CMD as the project's test command first.")
-@output.JSON
-def check(name: str, command: str | None, as_json: bool) -> None:
-    """Run NAME's test command once on its base, in the sandbox, and explain what is missing.
+@command(project)
+def check(name: ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None) -> None:
+    """Run PROJECT's test command once on its base, in the sandbox, and explain what is missing.
 
     Exit code 0: the tests pass. 1: they fail; proposals are not blamed for that. 3: they could not run, or none ran.
+
+    Args:
+        set_: Save CMD as the project's test command first.
     """
-    _announce(name, command)
-    found = act(CheckProject(), CheckProjectArgs(name=name, command=command))
-    if as_json:
-        output.print_json(found.model_dump(mode="json"))
-    else:
-        _show_check(found)
+    take_config_projects()
+    with reading() as store:
+        tests = (store.project(name).check if set_ is None else set_).strip()
+    if tests:  # they may take minutes
+        output.note(f"Running the tests on the base: `{safe_line(tests)}` …")
+    found = act(CheckProject(), CheckProjectArgs(name=name, command=set_))
+    output.show(found, _show_check)
     if found.outcome is not CheckOutcome.PASSED:
         sys.exit(1 if found.outcome is CheckOutcome.FAILED else 3)
 
 
-def _announce(name: str, command: str | None) -> None:
-    """Say that the tests start: they may take minutes. Says nothing where there is nothing to run."""
-    take_config_projects()
-    with reading() as store:
-        held = store.project(name)
-    command = held.check if command is None else command
-    if command.strip():
-        output.note(f"Running the tests on the base: `{safe_line(command.strip())}` …")
-
-
 def _show_check(found: ProjectChecked) -> None:
     output.say(f"{found.project}  base {found.base[:12]}")
-    if found.baseline is None:
-        _propose(found)
-        return
-    output.say(f"  command: {safe_line(found.command)}")
-    _sandbox(found.sandbox)
-    for title, paths in (
-        ("dependencies", found.dependencies),
-        ("mounts", found.mounts),
-        ("toolchains", found.toolchains),
-    ):
-        if paths:
-            output.say(f"  {title}, read-only inside: {', '.join(map(safe_line, paths))}")
-    for mount in found.mounts_absent:
-        output.say(
-            f"  ! check_mounts lists {safe_line(mount)}, which does not exist or is a link of the repository."
+    for line in _surroundings(found) if found.baseline is not None else []:
+        output.say(f"  {safe_line(line)}")
+    _show_outcome(found)
+    if found.outcome is not CheckOutcome.PASSED:
+        for hint in found.hints:
+            output.say(f"  → {safe_line(hint)}")
+
+
+def _surroundings(found: ProjectChecked) -> list[str]:
+    """What the tests ran in."""
+    sandbox, lines = found.sandbox, [f"command: {found.command}"]
+    if sandbox.unsandboxed:
+        lines.append(
+            "! runs UNSANDBOXED because of `[checks] unsandboxed`: code that a model wrote runs as you."
         )
+    elif sandbox.works:
+        group = ", in its own control group" if sandbox.control_group else ""
+        lines.append(f"sandbox: bubblewrap, no network, no home{group}")
+    else:
+        lines += [f"✗ no sandbox: {sandbox.reason}", f"→ {sandbox.hint}"]
+    for title in ("dependencies", "mounts", "toolchains"):
+        if paths := getattr(found, title):
+            lines.append(f"{title}, read-only inside: {', '.join(paths)}")
+    lines += [
+        f"! check_mounts lists {mount}, which does not exist or is a link of the repository."
+        for mount in found.mounts_absent
+    ]
     if found.unredacted:
-        output.say(
-            f"  ! Files with secrets hold more than {MOST_VALUES:,} values: the rest is not redacted in what tests print."
+        lines.append(
+            f"! Files with secrets hold more than {MOST_VALUES:,} values: the rest is not redacted in what tests print."
         )
+    return lines
+
+
+def _show_outcome(found: ProjectChecked) -> None:
     baseline = found.baseline
-    failed = baseline.outcome is CheckOutcome.FAILED
+    if baseline is None:
+        output.say("– untested: the project has no test command.")
+        seems = f"It seems to be {found.proposed!r}. " if found.proposed else ""
+        save = f"navigator project check {found.project} --set {found.proposed!r}" if found.proposed else ""
+        output.say(
+            f"  {seems}Save and try it: {save or f'navigator project check {found.project} --set CMD'}"
+        )
+        return
     mark = {CheckOutcome.PASSED: "✓", CheckOutcome.FAILED: "✗"}.get(baseline.outcome, "–")
     line, _, rest = baseline.detail.partition("\n")
     output.say(f"{mark} {baseline.outcome.value}: {safe_line(line)}  ({output.duration(baseline.seconds)})")
@@ -99,129 +123,86 @@ def _show_check(found: ProjectChecked) -> None:
         output.say(f"    {safe_line(name)}")
     if len(baseline.failures) > _SHOWN:
         output.say(f"    and {len(baseline.failures) - _SHOWN} more")
-    if failed:
+    if baseline.outcome is CheckOutcome.FAILED:
         output.say("  They fail without any proposal: a proposal is blamed only for further failures.")
-    if failed and not baseline.failures:
-        output.say(
-            "  The output names no failing test, so failures of a proposal cannot be compared with these."
-        )
+        if not baseline.failures:
+            output.say(
+                "  The output names no failing test, so failures of a proposal cannot be compared with these."
+            )
     if baseline.outcome is not CheckOutcome.PASSED:
         output.say(safe_text(rest.strip()))
-        for hint in found.hints:
-            output.say(f"  → {safe_line(hint)}")
-
-
-def _propose(found: ProjectChecked) -> None:
-    output.say("– untested: the project has no test command.")
-    if found.proposed:
-        output.say(f"  It seems to be: {found.proposed}")
-        output.say(f"  Save and try it: navigator project check {found.project} --set {found.proposed!r}")
-    else:
-        output.say(f"  Set one: navigator project check {found.project} --set CMD")
-    for hint in found.hints:
-        output.say(f"  → {safe_line(hint)}")
-
-
-def _sandbox(sandbox: SandboxFound) -> None:
-    if sandbox.unsandboxed:
-        output.say(
-            "  ! runs UNSANDBOXED because of `[checks] unsandboxed`: code that a model wrote runs as you."
-        )
-    elif sandbox.works:
-        group = ", in its own control group" if sandbox.control_group else ""
-        output.say(f"  sandbox: bubblewrap, no network, no home{group}")
-    else:
-        output.say(f"  ✗ no sandbox: {safe_line(sandbox.reason)}")
-        output.say(f"  → {safe_text(sandbox.hint)}")
 
 
 _BASES = {"": "the current branch", "worktree": "the checkout with its uncommitted changes"}
-_LANDING = click.Choice(["branch", "current"])
-_LANDING_HELP = "Where approved changes land: a separate branch navigator/…, or the current branch."
-_BASE_HELP = "The branch to work from; default: the current one. 'worktree': the checkout with its uncommitted changes."
 
 
-@project.command("add")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option("--name", default="", help="Name of the project; default: the folder's name.")
-@click.option("--check", default="", metavar="CMD", help="The project's test command, e.g. 'pytest -q'.")
-@click.option("--landing", type=_LANDING, default="branch", show_default=True, help=_LANDING_HELP)
-@click.option("--base", default="", metavar="BRANCH", help=_BASE_HELP)
-@output.JSON
-def add(path: Path, name: str, check: str, landing: str, base: str, as_json: bool) -> None:
-    """Add the git repository at PATH. Nothing in it is changed."""
-    place = str(path.expanduser().absolute())
-    document = {"path": place, "name": name, "check": check, "landing": landing, "base": base}
-    carry_out(AddProject(), AddProjectArgs.model_validate(document), as_json=as_json)
-
-
-@project.command("set")
-@click.argument("name", shell_complete=complete_projects)
-@click.option(
-    "--path",
-    type=click.Path(path_type=Path),
-    default=None,
-    help="Where its repository is now. The first commit must be the same.",
-)
-@click.option("--check", default=None, metavar="CMD", help="The project's test command; '' for none.")
-@click.option("--landing", type=_LANDING, default=None, help=_LANDING_HELP)
-@click.option("--base", default=None, metavar="BRANCH", help=f"{_BASE_HELP} '' for the current branch.")
-@click.option(
-    "--escalate/--no-escalate",
-    default=None,
-    help="Let its proposals be sent to the final model when you escalate one, or when one touches a careful path.",
-)
-@click.option(
-    "--review-branch",
-    "review_branches",
-    multiple=True,
-    metavar="PATTERN",
-    help="Review the new commits of branches such as 'agent/*'; may be repeated. '' for none.",
-)
-@output.JSON
-def set_project(
-    name: str,
-    path: Path | None,
-    check: str | None,
-    landing: str | None,
-    base: str | None,
-    escalate: bool | None,
-    review_branches: tuple[str, ...],
-    as_json: bool,
+@command(project)
+def add(
+    path: Path,
+    *,
+    name: str = "",
+    check: Annotated[str, Value("CMD")] = "",
+    landing: Landing = "branch",
+    base: Annotated[str, Value("BRANCH")] = "",
 ) -> None:
-    """Change the settings of project NAME."""
-    args = SetProjectArgs.model_validate(
-        {
-            "name": name,
-            "path": str(path.expanduser().absolute()) if path is not None else None,
-            "check": check,
-            "landing": landing,
-            "base": base,
-            "escalate": escalate,
-            "review_branches": review_branches or None,
-        }
+    """Add the git repository at PATH. Nothing in it is changed.
+
+    Args:
+        name: Name of the project; default: the folder's name.
+        check: The project's test command, e.g. 'pytest -q'.
+        landing: Where approved changes land: a separate branch navigator/…, or the current branch.
+        base: The branch to work from; default: the current one. 'worktree': the checkout with its uncommitted changes.
+    """
+    place = str(path.expanduser().absolute())
+    args = AddProjectArgs(path=place, name=name, check=check, landing=landing, base=base)
+    carry_out(AddProject(), args)
+
+
+@command(project, "set")
+def set_project(
+    name: ProjectName,
+    *,
+    path: Path | None = None,
+    check: Annotated[str | None, Value("CMD")] = None,
+    landing: Landing | None = None,
+    base: Annotated[str | None, Value("BRANCH")] = None,
+    escalate: bool | None = None,
+    review_branch: Annotated[tuple[str, ...], Value("PATTERN")] = (),
+) -> None:
+    """Change the settings of PROJECT.
+
+    Args:
+        path: Where its repository is now. The first commit must be the same.
+        check: The project's test command; '' for none.
+        landing: Where approved changes land: a separate branch navigator/…, or the current branch.
+        base: The branch to work from; '' for the current one. 'worktree': the checkout with its uncommitted changes.
+        escalate: Let its proposals be sent to the final model when you escalate one, or when one touches a careful path.
+        review_branch: Review the new commits of branches such as 'agent/*'; may be repeated. '' for none.
+    """
+    args = SetProjectArgs(
+        name=name,
+        path=str(path.expanduser().absolute()) if path is not None else None,
+        check=check,
+        landing=landing,
+        base=base,
+        escalate=escalate,
+        review_branches=review_branch or None,
     )
-    carry_out(SetProject(), args, as_json=as_json)
+    carry_out(SetProject(), args)
 
 
-@project.command("scan")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--yes", is_flag=True, help="Add all that are found, without asking.")
-@output.JSON
-def scan(folder: Path, yes: bool, as_json: bool) -> None:
-    """Find git repositories under FOLDER and add them."""
+@command(project, yes=True)
+def scan(folder: Folder) -> None:
+    """Find git repositories under FOLDER and add them. Without a terminal and --yes none is added."""
     found = new_below(folder)
-    if found and not as_json:
+    if found and not given("--json"):
         show_found(found)
-    asked = bool(found) and not yes and sys.stdin.isatty()
-    added, failed = add_all(found) if yes or (asked and may_add(found)) else ([], [])
-    if as_json:
-        paths = [str(path) for path, _ in found]
-        output.print_json({"found": paths, "projects": added, "failed": failed})
-    else:
-        output.say(f"Found {len(found)} new, added {len(added)}.")
-        if found and not (yes or asked):
-            output.note("There is no terminal to ask at; --yes adds all.")
+    asked = bool(found) and not given("--yes") and sys.stdin.isatty()
+    added, failed = add_all(found) if given("--yes") or (asked and may_add(found)) else ([], [])
+    document = {"found": [path for path, _ in found], "projects": added, "failed": failed}
+    output.show(document, lambda _: output.say(f"Found {len(found)} new, added {len(added)}."))
+    if found and not (given("--yes") or asked):
+        output.note("There is no terminal to ask at; --yes adds all.")
     if failed:
         sys.exit(1)
 
@@ -260,60 +241,55 @@ def show_found(found: Sequence[tuple[Path, str]]) -> None:
         (path, command or "none found: nothing is tested, and no finding can be proved by a test")
         for path, command in found
     ]
-    click.echo(output.table(("repository", "its tests would be run, in the sandbox, by"), rows), err=True)
+    output.table(("repository", "its tests would be run, in the sandbox, by"), rows, err=True)
 
 
-def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[Project], list[dict[str, str]]]:
     """Add them; returns the projects, and paths with the reason why they could not be added."""
-    added, failed, nobody = [], [], ""
-    for path, command in found:
+    added: list[Project] = []
+    failed, nobody = [], ""
+    for path, tests in found:
         try:
-            made = act(AddProject(), AddProjectArgs(path=str(path), check=command))
+            made = act(AddProject(), AddProjectArgs(path=str(path), check=tests))
         except NavigatorError as error:
             failed.append({"path": str(path), "reason": str(error)})
             output.note(f"{path}: {error}")
             continue
-        added.append(made.project.model_dump(mode="json"))
+        added.append(made.project)
         nobody = made.nobody or nobody
     if nobody:
         output.prose(nobody, err=True)
     return added, failed
 
 
-@project.command("list")
-@output.JSON
-def list_projects(as_json: bool) -> None:
+@command(project, "list")
+def list_projects() -> None:
     """List all projects, with what is queued and waiting in each."""
     take_config_projects()
     with reading() as store:
-        projects = store.projects()
-        tasks = store.tasks()
+        projects, tasks = store.projects(), store.tasks()
         tests = {held.id: _tests_words(store, held) for held in projects}
+    counts = Counter((task.project_id, task.state.value) for task in tasks)
     rows = [
         (
-            held.name,
-            sum(task.project_id == held.id and task.state.value == "queued" for task in tasks),
-            sum(task.project_id == held.id and task.state.value == "awaiting_approval" for task in tasks),
-            held.landing,
+            *(held.name, counts[held.id, "queued"], counts[held.id, "awaiting_approval"], held.landing),
             tests[held.id] or "no test command",
             f"{held.path}{'  from config' if held.source == 'config' else ''}",
         )
         for held in projects
     ]
-    if as_json:
-        told = [held.model_dump(mode="json") | {"tests": tests[held.id]} for held in projects]
-        output.print_json({"projects": told})
-        return
-    if not projects:
+    told = [held.model_dump(mode="json") | {"tests": tests[held.id]} for held in projects]
+    output.show({"projects": told}, lambda _: _show_projects(rows))
+
+
+def _show_projects(rows: Sequence[Sequence[object]]) -> None:
+    if rows:
+        heads = ("project", "queued", "wait", "landing", "tests on the base", "path")
+        output.table(heads, rows, right=(1, 2))
+    else:
         output.say(
             "No projects yet. `navigator project add PATH` adds one, `navigator setup --projects DIR` all below a folder."
         )
-        return
-    output.emit(
-        output.table(
-            ("project", "queued", "wait", "landing", "tests on the base", "path"), rows, right=(1, 2)
-        )
-    )
 
 
 def _tests_words(store: Reader, held: Project) -> str:
@@ -326,10 +302,8 @@ def _tests_words(store: Reader, held: Project) -> str:
     return safe_line(base_words(last if last is not None and last.command == held.check else None))
 
 
-@project.command("show")
-@click.argument("name", shell_complete=complete_projects)
-@output.JSON
-def show(name: str, as_json: bool) -> None:
+@command(project)
+def show(name: ProjectName) -> None:
     """Show one project: its settings, its repository and its tasks."""
     from navigator.git.facts import read_facts
 
@@ -338,40 +312,90 @@ def show(name: str, as_json: bool) -> None:
         tasks = store.tasks(project=held.name)
         tests = _tests_words(store, held)
     facts = read_facts(held.path)
-    document = {
-        "project": held.model_dump(mode="json"),
-        "tests": tests,
-        "repository": {
-            "head": facts.head_commit,
-            "branch": facts.branch,
-            "object_format": facts.object_format,
-            "bare": facts.bare,
-            "hooks": list(facts.hooks),
-        },
-        "tasks": [task.model_dump(mode="json") for task in tasks],
+    repository = {
+        "head": facts.head_commit,
+        "branch": facts.branch,
+        "object_format": facts.object_format,
+        "bare": facts.bare,
+        "hooks": list(facts.hooks),
     }
-    if as_json:
-        output.print_json(document)
-        return
-    output.say(f"{held.name}  {held.path}")
-    output.say(f"  branch {facts.branch or '(detached)'} at {facts.head_commit[:12]}, {facts.object_format}")
-    output.say(f"  works from {_BASES.get(held.base, held.base)}")
-    output.say(f"  lands on {'its current branch' if held.landing == 'current' else 'navigator/<day>'}")
-    output.say(f"  check: {held.check or 'none'}")
+    lines = [
+        f"branch {facts.branch or '(detached)'} at {facts.head_commit[:12]}, {facts.object_format}",
+        f"works from {_BASES.get(held.base, held.base)}",
+        f"lands on {'its current branch' if held.landing == 'current' else 'navigator/<day>'}",
+        f"check: {held.check or 'none'}",
+    ]
     if tests:
-        output.say(f"  tests on the base: {tests}")
+        lines.append(f"tests on the base: {tests}")
     if facts.hooks:
-        output.say(f"  hooks that do not run at a landing: {', '.join(facts.hooks)}")
-    for task in tasks:
-        output.say(f"  {task.id}  {task.state.value:<18} {safe_line(task.text.splitlines()[0])[:80]}")
+        lines.append(f"hooks that do not run at a landing: {', '.join(facts.hooks)}")
+    lines += [
+        f"{task.id}  {task.state.value:<18} {safe_line(task.text.splitlines()[0])[:80]}" for task in tasks
+    ]
+    document = {"project": held, "tests": tests, "repository": repository, "tasks": tasks}
+    output.show(document, lambda _: output.say("\n  ".join([f"{held.name}  {held.path}", *lines])))
 
 
-@project.command("remove")
-@click.argument("names", nargs=-1, required=True, shell_complete=complete_projects)
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@output.JSON
-def remove(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
+@command(project, yes=True)
+def remove(names: Annotated[tuple[str, ...], Value("PROJECT…", complete_projects)]) -> None:
     """Remove projects. Their repositories are not changed; history and figures stay in the database."""
-    if not yes and not sys.stdin.isatty():
-        raise UsageError("There is no terminal to ask at.", hint="Add --yes.")
-    carry_out(RemoveProjects(), RemoveProjectsArgs(names=names), as_json=as_json, yes=yes)
+    carry_out(RemoveProjects(), RemoveProjectsArgs(names=names))
+
+
+def project_of(folder: Path) -> str:
+    """The name of the project whose repository `folder` is in; it is added if it is none yet.
+
+    Raises:
+        UsageError: the folder is in no repository. RepositoryError: Navigator cannot work on it.
+    """
+    from navigator.git.discover import repository_of
+
+    top = repository_of(folder)
+    if top is None:
+        raise UsageError(
+            f"{folder.resolve()} is in no git repository.",
+            hint="Go to a repository's folder, or name a project: `navigator project list`.",
+        )
+    with reading() as store:
+        known = next((held.name for held in store.projects() if held.path == str(top)), None)
+    if known is not None:
+        return known
+    verb = AddProject()
+    added = act(verb, AddProjectArgs(path=str(top)))
+    output.note(f"{added.project.name} is now a project ({top}). Nothing in it is changed.")
+    output.prose(untested(added), err=True)
+    return added.project.name
+
+
+def targets(words: tuple[str, ...]) -> tuple[str, str]:
+    """What `[PROJECT] [REF]` means: the project's name, and "" where no commit or range is given.
+
+    A project can be named by its folder too. One word is a project where there is one of that name, else a commit here.
+
+    Raises:
+        UsageError: there are more than two words. NotFound: there is no such project.
+    """
+    if len(words) > 2:
+        raise UsageError("At most a project and a commit or range are expected.")
+    first, second = (*words, "", "")[:2]
+    with reading() as store:
+        names = [held.name for held in store.projects()]
+        if first in names:
+            return first, second
+        if first in (".", "..") or ("/" in first and Path(first).expanduser().is_dir()):
+            return project_of(Path(first).expanduser()), second
+        if second or (get_close_matches(first, names, 1) and not _is_commit(first)):
+            store.project(first)  # names the nearest one
+    return project_of(Path.cwd()), first
+
+
+def _is_commit(word: str) -> bool:
+    """Whether the repository of the current folder knows it as a commit or range."""
+    from navigator.git.discover import repository_of
+    from navigator.git.facts import read_facts
+
+    top = repository_of(Path.cwd())
+    return ".." in word or (
+        top is not None
+        and read_facts(top).git().run("rev-parse", "-q", "--verify", word, check=False).status == 0
+    )

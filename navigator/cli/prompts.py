@@ -1,14 +1,15 @@
-"""`navigator prompts`: list, show and try prompt templates, packaged ones and the user's own."""
+"""`navigator prompts` and `navigator context`: prompt templates, and what a model is shown of a task."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from navigator.cli import output
-from navigator.cli.lazy import Commands
+from navigator.cli.command import Commands, Value, command
+from navigator.cli.session import TaskIds, reading, state_paths
 from navigator.config.paths import config_path, resource_dir
 from navigator.journey.prompts.library import Prompt, PromptLibrary
 from navigator.model.errors import ConfigError
@@ -16,7 +17,11 @@ from navigator.model.states import Role
 from navigator.model.text import safe_text
 
 if TYPE_CHECKING:
+    from navigator.actions.preview import Preview
     from navigator.actions.prompt_trial import Trial
+
+
+LEAST_BUDGET = 1_000
 
 
 def _own() -> PromptLibrary:
@@ -28,35 +33,34 @@ def prompts() -> None:
     """List, show and try prompt templates."""
 
 
-@prompts.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_prompts(as_json: bool) -> None:
+@command(prompts, "list")
+def list_prompts() -> None:
     """List all templates with version, role and purpose. Exit code 1: one of yours cannot be used."""
     library = _own()
-    mine = {prompt.name for prompt in library.own}
     for path in library.strays:
         output.note(f"Skipped {path}: not a prompt (it does not begin with ---).")
     problems = {prompt.name: _problem(library, prompt) for prompt in library.own}
     broken = any(problems.values())
-    if as_json:
-        rows = [
-            {"name": p.name, "version": p.version, "path": str(p.path), "own": p.name in mine, **p.meta}
-            | {"problem": problems.get(p.name, "")}
-            for p in library
-        ]
-        output.print_json({"prompts": rows, "ok": not broken})
-        sys.exit(int(broken))
-    rows_shown = [
-        (p.version, p.meta.get("role", ""), _whose(library, p), p.meta.get("about", "")) for p in library
+    rows = [
+        {"name": p.name, "version": p.version, "path": str(p.path), "own": p in library.own, **p.meta}
+        | {"problem": problems.get(p.name, "")}
+        for p in library
     ]
-    output.emit(output.table(("version", "role", "whose", "about"), rows_shown))
-    output.note(
-        f"Put your own into {config_path().parent / 'prompts'}. A file with the name of a packaged prompt replaces it "
-        "the next time `navigator run` starts."
-    )
-    for name, problem in problems.items():
-        if problem:
-            output.say(f"✗ {name}: {problem}", fg="red")
+
+    def text(_: object) -> None:
+        shown = [
+            (p.version, p.meta.get("role", ""), _whose(library, p), p.meta.get("about", "")) for p in library
+        ]
+        output.table(("version", "role", "whose", "about"), shown)
+        output.note(
+            f"Put your own into {config_path().parent / 'prompts'}. A file with the name of a packaged prompt replaces it "
+            "the next time `navigator run` starts."
+        )
+        for name, problem in problems.items():
+            if problem:
+                output.say(f"✗ {name}: {problem}", fg="red")
+
+    output.show({"prompts": rows, "ok": not broken}, text)
     sys.exit(int(broken))
 
 
@@ -75,46 +79,30 @@ def _whose(library: PromptLibrary, prompt: Prompt) -> str:
     return "yours" if library.replaces(prompt) == prompt.name else "yours, for `prompts try`"
 
 
-@prompts.command("show")
-@click.argument("name")
+@command(prompts, json=False)
 def show(name: str) -> None:
     """Print a template; yours, where it replaces the packaged one."""
     output.say(_own().get(name).path.read_text(encoding="utf-8"))
 
 
-@prompts.command("try")
-@click.argument("ids", nargs=-1, required=True, metavar="T…")
-@click.option(
-    "--prompt",
-    "name",
-    default="",
-    metavar="NAME",
-    help="Template to try: a packaged one or your own.",
-)
-@click.option(
-    "--role",
-    type=click.Choice([role.value for role in Role]),
-    default=None,
-    help="Role to render the prompt for.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def try_one(ids: tuple[str, ...], name: str, role: str | None, as_json: bool) -> None:
-    """Render a task's prompt with a template and count its tokens. Nothing is sent."""
+@command(prompts, "try")
+def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "", role: Role | None = None) -> None:
+    """Render a task's prompt with a template and count its tokens. Nothing is sent.
+
+    Args:
+        prompt: Template to try: a packaged one or your own.
+        role: Role to render the prompt for.
+    """
     from navigator.actions.prompt_trial import try_prompt
-    from navigator.cli.session import reading, state_paths
     from navigator.config.settings import load_settings
 
     paths, settings, library = state_paths(), load_settings(), _own()
-    wanted = Role(role) if role else None
-    documents: list[dict[str, Any]] = []
-    for identifier in ids:
-        with reading(paths) as store:
-            trial = try_prompt(paths, settings, store, library, identifier, name=name, role=wanted)
-        if not as_json:
-            _show_trial(trial)
-        documents.append(trial.document())
-    if as_json:
-        output.print_json({"trials": documents})
+    with reading(paths) as store:
+        trials = [
+            try_prompt(paths, settings, store, library, identifier, name=prompt, role=role)
+            for identifier in ids
+        ]
+    output.show({"trials": trials}, lambda _: list(map(_show_trial, trials)))
 
 
 def _show_trial(trial: Trial) -> None:
@@ -129,3 +117,53 @@ def _show_trial(trial: Trial) -> None:
             output.emit(safe_text(message["content"]))
     for words in trial.too_large:
         output.say(f"  Too large: {words}.", fg="red")
+
+
+@command()
+def context(
+    ids: TaskIds, *, budget: Annotated[int | None, Value("N", type=click.IntRange(min=LEAST_BUDGET))] = None
+) -> None:
+    """Show the prompt of a task: each part with its reason and tokens, and what is left out and why.
+
+    Nothing is sent or changed. A waiting task is shown on the base that it would start from now.
+
+    Args:
+        budget: Target size of the context in tokens; 24,000 by default.
+    """
+    from navigator.actions.preview import preview
+    from navigator.config.settings import load_settings
+
+    paths, settings = state_paths(), load_settings()
+    with reading(paths) as store:
+        found = [preview(paths, settings, store, identifier, budget=budget) for identifier in ids]
+    output.show({"contexts": found}, lambda _: list(map(_show_preview, found)))
+
+
+def _show_preview(shown: Preview) -> None:
+    source, made = shown.material.source, shown.material.prompted
+    chosen = made.context
+    output.say(f"{shown.material.task.id}  {source.project.name}  for {shown.model}", bold=True)
+    output.say(f"  base {source.treeish[:12]}: {shown.base_note}")
+    rows = [
+        (
+            piece.part,
+            f"{piece.tokens:,}",
+            "shared" if piece.shared else "",
+            f"{piece.path}:{piece.lines}" if piece.lines else piece.path,
+            piece.why,
+        )
+        for piece in shown.pieces
+    ]
+    output.table(("part", "tokens", "", "where", "why"), rows, right=(1,))
+    output.say(
+        f"{made.tokens:,} tokens in total; context {chosen.tokens:,} of {chosen.budget:,},"
+        f" {chosen.shared_tokens:,} of them shared by all tasks on this base; the server has room for {made.room:,}."
+    )
+    how = "counted with the model's tokenizer" if shown.exact else f"estimated: {shown.why_estimate}"
+    output.say(f"Tokens: {how}.")
+    if chosen.left_out:
+        output.say("Left out, or shown in part:")
+        output.table(("path", "why"), [(left.path, left.why) for left in chosen.left_out])
+    if chosen.hidden:
+        told = "; ".join(f"{count} {reason}" for reason, count in chosen.hidden.items())
+        output.say(f"Never shown in this project: {told}.")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
-
-from navigator.actions.base import (
-    Subject,
-    plural,
-)
+from navigator.actions.base import Subject, plural
 from navigator.actions.notes import MarkSeen, SeenArgs
 from navigator.cli import output
+from navigator.cli.command import Value, command, given
 from navigator.cli.session import (
+    ProjectName,
+    ProposalIds,
     act,
-    complete_projects,
     complete_proposals,
     known_project,
     reading,
@@ -25,7 +22,6 @@ from navigator.cli.session import (
 from navigator.model.diff import FileDiff, choices, what_happens
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import CheckResult, Finding, Proposal, Review
-from navigator.model.records import JudgementCount
 from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
 from navigator.model.text import safe_line
 from navigator.sheet.base import tips
@@ -33,6 +29,9 @@ from navigator.sheet.marks import Facts, Kind, facts_of, head, labels, marks, wa
 from navigator.sheet.waiting import Waiting, mark_document, row_head, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
 from navigator.sheet.writing import uncertainty_words
+
+if TYPE_CHECKING:
+    from navigator.store.reads.reader import Reader
 
 _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
     "bad": "red",
@@ -42,46 +41,38 @@ _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
 }
 
 
-@click.command()
-@click.option(
-    "--state",
-    type=click.Choice([state.value for state in ProposalState]),
-    default=None,
-    help="Only those in one state.",
-)
-@click.option("--all", "everything", is_flag=True, help="List all proposals.")
-@click.option(
-    "--waiting", is_flag=True, help="Only those waiting for your decision (the default without --json)."
-)
-@click.option(
-    "--project", "name", default=None, shell_complete=complete_projects, help="Only those of one project."
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON: all proposals, unless --state or --waiting is given."
-)
-def proposals(state: str | None, everything: bool, waiting: bool, name: str | None, as_json: bool) -> None:
-    """List what waits for you: proposals, and tasks to read, to try again or to put away."""
-    if bool(state) + everything + waiting > 1:
+@command()
+def proposals(
+    *,
+    state: ProposalState | None = None,
+    all_: bool = False,
+    waiting: bool = False,
+    project: ProjectName | None = None,
+) -> None:
+    """List what waits for you: proposals, and tasks to read, to try again or to put away.
+
+    Args:
+        state: Only those in one state.
+        all_: List all proposals (the default with --json).
+        waiting: Only those waiting for your decision (the default without --json).
+        project: Only those of one project.
+    """
+    if bool(state) + all_ + waiting > 1:
         raise UsageError("Use only one of --state, --all and --waiting.")
-    states = {ProposalState(state)} if state else None
-    only_waiting = waiting or not (state or everything or as_json)
+    only_waiting = waiting or not (state or all_ or given("--json"))
     with reading() as store:
-        known_project(store, name)
-        items = waits_for_you(store, name, tips(store))
-        found = (
-            waiting_proposals(store, name) if only_waiting else store.proposals(states=states, project=name)
-        )
+        known_project(store, project)
+        items = waits_for_you(store, project, tips(store))
+        if only_waiting:
+            found = waiting_proposals(store, project)
+        else:
+            found = store.proposals(states={state} if state else None, project=project)
         pairs = list(zip(found, facts_of(store, found, tips(store)), strict=True))
-        said = {"rehearsal": store.rehearsal}
-    if as_json:
-        documents = [_marked(*pair) | said for pair in pairs]
-        output.print_json({"proposals": documents, "waiting": [item.document() for item in items]})
-    elif only_waiting:
-        _show_waiting(items)
-    elif not pairs:
-        output.say("No proposals. `navigator run` makes them from queued tasks.")
-    else:
-        output.emit(output.table(_HEADS, [_proposal_row(*pair) for pair in pairs], right=(5, 6)))
+        documents = [_marked(*pair) | {"rehearsal": store.rehearsal} for pair in pairs]
+    output.show(
+        {"proposals": documents, "waiting": items},
+        lambda _: _show_waiting(items) if only_waiting else _show_proposals(pairs),
+    )
 
 
 _HEADS = ("proposal", "project", "says", "round", "batch", "", "", "title", "")
@@ -109,75 +100,58 @@ def _show_waiting(items: Sequence[Waiting]) -> None:
         round_ = f"r{card.proposal_round}" if card.proposal else ""
         about_it = (item.id, card.project, row_head(card, facts).word, round_, card.batch)
         rows.append((*about_it, *size, card.title, ", ".join(notes)))
-    output.emit(output.table(_HEADS, rows, right=(5, 6)))
+    output.table(_HEADS, rows, right=(5, 6))
     for item in items:
         if not item.card.open or item.card.existing:
             why = f"{safe_line(item.card.reason).rstrip('.')}. " if item.card.reason else ""
             output.say(f"{item.id}: {why}{what_to_do(item.card)}")
 
 
-def _proposal_row(proposal: Proposal, of: Facts) -> tuple[object, ...]:
-    state = proposal.landing.state.value if proposal.landing else proposal.state.value
-    notes = ", ".join([state, *(words for words, _ in labels(of))])
-    size = (f"+{proposal.added}", f"−{proposal.removed}")
-    about_it = (proposal.id, proposal.project, head(of).word, f"r{proposal.round}", proposal.batch)
-    return (*about_it, *size, proposal.title, notes)
+def _show_proposals(pairs: Sequence[tuple[Proposal, Facts]]) -> None:
+    if not pairs:
+        output.say("No proposals. `navigator run` makes them from queued tasks.")
+        return
+    rows = []
+    for proposal, of in pairs:
+        state = proposal.landing.state.value if proposal.landing else proposal.state.value
+        notes = ", ".join([state, *(words for words, _ in labels(of))])
+        about_it = (proposal.id, proposal.project, head(of).word, f"r{proposal.round}", proposal.batch)
+        rows.append((*about_it, f"+{proposal.added}", f"−{proposal.removed}", proposal.title, notes))
+    output.table(_HEADS, rows, right=(5, 6))
 
 
-@click.command()
-@click.argument("ids", nargs=-1, required=True, metavar="P…", shell_complete=complete_proposals)
-@click.option(
-    "--against",
-    default=None,
-    metavar="P…",
-    shell_complete=complete_proposals,
-    help="Compare with another proposal instead of the base.",
-)
-@output.JSON
-def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
-    """Show a proposal's change against its base, with the findings below the lines they quote."""
+@command()
+def diff(ids: ProposalIds, *, against: Annotated[str | None, Value("P…", complete_proposals)] = None) -> None:
+    """Show a proposal's change against its base, with the findings below the lines they quote.
+
+    Args:
+        against: Compare with another proposal instead of the base.
+    """
     from navigator.git.private import PrivateRepo
-    from navigator.sheet.exam_worth import worth_of
-    from navigator.sheet.writing import agent_words, looks_of, looks_words, mended_words, turns_of
 
     paths = state_paths()
     documents: list[dict[str, Any]] = []
-    looked: list[str] = []
     with reading(paths) as store:
         other = store.proposal(against) if against else None
-        for identifier in ids:
-            proposal = store.proposal(identifier)
+        shown = [store.proposal(identifier) for identifier in ids]
+        for proposal in shown:
             if other is not None and other.project_id != proposal.project_id:
                 raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
             private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
             (known,) = facts_of(store, [proposal], tips(store, {proposal.project_id}))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
-            if as_json:
-                against_id = other.id if other else None
-                told = {
-                    "against": against_id,
-                    "files": [_file_json(file, n) for n, file in enumerate(files, 1)],
+            documents.append(
+                {
+                    "proposal": _marked(proposal, known) | {"rehearsal": store.rehearsal},
+                    "against": other.id if other else None,
+                    "files": [_file_json(file, number) for number, file in enumerate(files, 1)],
                 }
-                documents.append(
-                    {"proposal": _marked(proposal, known) | {"rehearsal": store.rehearsal}} | told
-                )
-                continue
-            worth = worth_of(store, proposal.review) if proposal.review else ""
-            made = (
-                looks_words(looks_of(store, proposal)),
-                agent_words(turns_of(store, proposal)),
-                mended_words(store, proposal),
             )
-            if store.rehearsal:
-                output.say("REHEARSAL", bold=True)
-            said = [words for words in made if words]
-            newer = Subject.of(store, proposal).newer
-            _show_diff(proposal, files, other, known, said, worth, store.judgement_counts(), newer)
-            if other is None and not proposal.seen:
-                looked.append(proposal.id)
-    if as_json:
+            if not given("--json"):
+                _show_diff(store, proposal, known, files, other)
+    if given("--json"):
         output.print_json({"diffs": documents})
-    elif looked:
+    elif other is None and (looked := [one.id for one in shown if not one.seen]):
         _note_seen(looked)
 
 
@@ -196,19 +170,16 @@ def _file_json(file: FileDiff, place: int) -> dict[str, Any]:
 
 
 def _show_diff(
-    proposal: Proposal,
-    files: Sequence[FileDiff],
-    other: Proposal | None,
-    known: Facts,
-    made: Sequence[str],
-    worth: str,
-    judged: Sequence[JudgementCount],
-    newer: str,
+    store: Reader, proposal: Proposal, known: Facts, files: Sequence[FileDiff], other: Proposal | None
 ) -> None:
-    output.say(f"{proposal.id}  {proposal.project}  {proposal.title}", bold=True)
-    _show_review(proposal, known, made, worth, newer)
+    """A proposal against its base, with what was said of it; or against another proposal."""
     from navigator.sheet.writing import record_words
 
+    if store.rehearsal:
+        output.say("REHEARSAL", bold=True)
+    output.say(f"{proposal.id}  {proposal.project}  {proposal.title}", bold=True)
+    _show_review(store, proposal, known)
+    judged = store.judgement_counts()
     findings = [
         (number, finding, record_words(judged, proposal.project, finding))
         for number, (_, _, finding) in enumerate(proposal.findings if other is None else (), 1)
@@ -217,6 +188,7 @@ def _show_diff(
         if not finding.anchored:
             output.say(f"  does not count, {finding.why_unanchored}:", fg="magenta")
             _say_finding(number, finding, record)
+    left = [each for each in findings if each[1].anchored]
     if other is not None and not files:
         output.say(f"\nNo difference from {other.id}.")
     for place, file in enumerate(files, 1):
@@ -229,26 +201,21 @@ def _show_diff(
         for hunk in file.hunks:
             output.say(f"  {hunk.label} @@ {safe_line(hunk.section)}", fg="cyan")
             for line in hunk.lines:
-                at = line.old if line.kind == "-" else line.new
-                colour = {"+": "green", "-": "red"}.get(line.kind)
-                output.say(
-                    f"{at:>6} {line.kind} {safe_line(line.text)}", **({"fg": colour} if colour else {})
-                )
-                side = "old" if line.kind == "-" else "new"
-                for number, finding, record in findings:
-                    at_line = finding.path == file.path and finding.line == at
-                    if finding.anchored and at_line and (finding.side == "old") == (side == "old"):
-                        _say_finding(number, finding, record)
-    shown = {
-        (file.path, line.old if line.kind == "-" else line.new)
-        for file in files
-        for hunk in file.hunks
-        for line in hunk.lines
-    }
-    for number, finding, record in findings:
-        if finding.anchored and (finding.path, finding.line) not in shown:
-            output.say(f"\n{finding.path}:{finding.line}  {finding.quote}")
-            _say_finding(number, finding, record)
+                old = line.kind == "-"
+                at = line.old if old else line.new
+                colour = {"+": {"fg": "green"}, "-": {"fg": "red"}}.get(line.kind, {})
+                output.say(f"{at:>6} {line.kind} {safe_line(line.text)}", **colour)
+                here = (file.path, at, old)
+                for each in [one for one in left if _place(one[1]) == here]:
+                    _say_finding(*each)
+                    left.remove(each)
+    for number, finding, record in left:
+        output.say(f"\n{finding.path}:{finding.line}  {finding.quote}")
+        _say_finding(number, finding, record)
+
+
+def _place(finding: Finding) -> tuple[str, int | None, bool]:
+    return finding.path, finding.line, finding.side == "old"
 
 
 def checks_words(proposal: Proposal) -> str:
@@ -266,12 +233,23 @@ def _check_words(check: CheckResult) -> str:
     return tests_words(check)
 
 
-def _show_review(proposal: Proposal, known: Facts, made: Sequence[str], worth: str, newer: str) -> None:
+def _show_review(store: Reader, proposal: Proposal, known: Facts) -> None:
+    """How it was made, its checks and marks, and what every reader said."""
+    from navigator.sheet.exam_worth import worth_of
+    from navigator.sheet.writing import agent_words, looks_of, looks_words, mended_words, turns_of
+
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
-    state += f" by {newer}" if newer else ""
+    if newer := Subject.of(store, proposal).newer:
+        state += f" by {newer}"
     batch = f", batch {proposal.batch}" if proposal.batch else ""
     output.say(f"  round {proposal.round}, {state}{batch}; checks: {checks_words(proposal)}")
-    for words in filter(None, (uncertainty_words(proposal), *made)):
+    made = (
+        uncertainty_words(proposal),
+        looks_words(looks_of(store, proposal)),
+        agent_words(turns_of(store, proposal)),
+        mended_words(store, proposal),
+    )
+    for words in filter(None, made):
         output.say(f"  {words}")
     for mark in marks(known):
         if mark.kind not in (Kind.REVISE, Kind.UNSEEN):
@@ -283,8 +261,8 @@ def _show_review(proposal: Proposal, known: Facts, made: Sequence[str], worth: s
     last = proposal.review
     if last is not None and last.verdict is Verdict.UNREVIEWED:
         output.say("  Not reviewed: read it as you would read a patch from a stranger.")
-    elif last is not None and worth and not last.advice and last.verdict is Verdict.REVISE:
-        output.say(f"  {worth}")
+    elif last is not None and not last.advice and last.verdict is Verdict.REVISE:
+        output.say(f"  {worth_of(store, last)}".rstrip())
 
 
 _SIGNS = {"bad": "✗", "warn": "!", "accent": "·", "muted": "·"}

@@ -8,20 +8,19 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import click
-
-from navigator.actions.deciding import TREE_DIGITS
 from navigator.actions.fix_findings import RequestFix
 from navigator.actions.review_change import AddReview, ReviewArgs
 from navigator.cli import output
-from navigator.cli.here import targets
+from navigator.cli.command import Note, Value, command, given
+from navigator.cli.project import targets
 from navigator.cli.session import (
     act,
     carry_out,
     complete_projects,
     complete_proposals,
+    live_status,
     reading,
     report,
     state_paths,
@@ -49,54 +48,40 @@ UNSETTLED = 4
 _ON_THE_WAY = LOOP_TASK_STATES - {TaskState.STALE}
 
 
-@click.command()
-@click.argument("words", nargs=-1, metavar="[PROJECT] [REF|RANGE]", shell_complete=complete_projects)
-@click.option(
-    "--branch", default="", metavar="B", help="Everything on a branch since it left the project's base."
-)
-@click.option("--staged", is_flag=True, help="What is staged.")
-@click.option("--worktree", is_flag=True, help="What is not committed, untracked files included.")
-@click.option("--each", is_flag=True, help="Each commit of the range or branch separately.")
-@click.option("--queue", is_flag=True, help="Queue the review for the conductor, and do not wait for it.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([severity.value for severity in Severity]),
-    default=None,
-    help="Exit with 1 if there is a finding of this severity or a worse one, with 4 without a verdict.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "sarif", "markdown"]),
-    default="text",
-    show_default=True,
-    help="How to print the reviews.",
-)
-@output.JSON
+@command()
 def review(
-    words: tuple[str, ...],
-    branch: str,
-    staged: bool,
-    worktree: bool,
-    each: bool,
-    queue: bool,
-    fail_on: str | None,
-    form: str,
-    as_json: bool,
+    words: Annotated[tuple[str, ...], Value("[PROJECT] [REF|RANGE]", complete=complete_projects)] = (),
+    *,
+    branch: Annotated[str, Value("B")] = "",
+    staged: bool = False,
+    worktree: bool = False,
+    each: bool = False,
+    queue: bool = False,
+    fail_on: Severity | None = None,
+    format_: Literal["text", "json", "sarif", "markdown"] = "text",
 ) -> None:
     """Have existing work reviewed: a commit, a range such as main..topic, a branch, staged or uncommitted work.
 
     Without PROJECT it is the repository of the current folder, without REF its last commit. The review is made now, by the
     conductor where one runs, else by this command. What is reviewed is never changed or landed. A change that was reviewed before
     is not reviewed again: its review is printed at once.
+
+    Args:
+        branch: Everything on a branch since it left the project's base.
+        staged: What is staged.
+        worktree: What is not committed, untracked files included.
+        each: Each commit of the range or branch separately.
+        queue: Queue the review for the conductor, and do not wait for it.
+        fail_on: Exit with 1 if there is a finding of this severity or a worse one, with 4 without a verdict.
+        format_: How to print the reviews.
     """
-    if queue and (fail_on or form in ("sarif", "markdown")):
+    if queue and (fail_on or format_ in ("sarif", "markdown")):
         raise UsageError("--queue waits for no review, so there is nothing to print or to judge yet.")
     if (len(words) > 1) + bool(branch) + staged + worktree > 1:
         raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
-    if as_json and form not in ("text", "json"):
-        raise UsageError(f"--json and --format {form} contradict each other.")
-    form = "json" if as_json else form
+    if given("--json") and format_ not in ("text", "json"):
+        raise UsageError(f"--json and --format {format_} contradict each other.")
+    form = "json" if given("--json") else format_
     settings = load_settings()
     if not queue and settings.swap.strategy is None:
         make_strategy(settings, state_paths())  # says what to do
@@ -123,8 +108,11 @@ def review(
     redact = _redactor(paths, queued.proposals[-1:])
     document = {"tasks": [redact.data(task.model_dump(mode="json")) for task in queued.tasks]}
     told = [replace(one, id=redact(one.id), text=redact(one.text)) for one in verb.tell(queued)]
-    report(told, document if form == "json" else None)
-    if form == "text" and queued.new and read_holder(paths.lock) is None:
+    if form == "json":
+        output.print_json(document)
+        return
+    report(told, document)
+    if queued.new and read_holder(paths.lock) is None:
         output.note("`navigator run --until reviewed` reviews what waits.")
 
 
@@ -183,7 +171,7 @@ def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
     said = ""
     while left := _on_the_way(paths, ids):
         names = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
-        alone = _nobody_conducts(paths)
+        alone = live_status() is None
         now = f"with {load_settings().reviewer.model}" if alone else "by the conductor that runs"
         if now != said:
             output.note(f"Reviewing {names} {now} …")
@@ -198,17 +186,6 @@ def _wait(paths: StatePaths, ids: Sequence[str]) -> None:
                     output.note(f"{names}: not reviewed, queued again. {why}")
                 return
         time.sleep(_PAUSE)
-
-
-def _nobody_conducts(paths: StatePaths) -> bool:
-    from navigator.actions.wire import NoConductor
-    from navigator.engine.client import request
-
-    try:
-        request(paths.socket, "status", {})
-    except NoConductor:
-        return True
-    return False
 
 
 def _on_the_way(paths: StatePaths, ids: Sequence[str]) -> list[str]:
@@ -237,19 +214,19 @@ def _redactor(paths: StatePaths, proposals: Sequence[str]) -> Redactor:
     return redact
 
 
-@click.command()
-@click.argument("identifier", metavar="P", shell_complete=complete_proposals)
-@click.option("--note", default="", metavar="TEXT", help="What to add to the findings.")
-@click.option(
-    "--tree",
-    default="",
-    metavar="HASH",
-    help=f"Refuse unless the review is of this tree (at least {TREE_DIGITS} digits).",
-)
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@output.JSON
-def fix(identifier: str, note: str, tree: str, yes: bool, as_json: bool) -> None:
-    """Queue a task that fixes what a review of existing work found, on the branch that holds that work."""
+@command(yes=True)
+def fix(
+    identifier: Annotated[str, Value("P", complete_proposals)],
+    *,
+    note: Note = "",
+    tree: Annotated[str, Value("HASH")] = "",
+) -> None:
+    """Queue a task that fixes what a review of existing work found, on the branch that holds that work.
+
+    Args:
+        note: What to add to the findings.
+        tree: Refuse unless the review is of this tree (at least 12 digits).
+    """
     verb = RequestFix()
     args = verb.read_args({"proposal": identifier, "note": note, "tree": tree})
-    carry_out(verb, args, as_json=as_json, yes=yes)
+    carry_out(verb, args)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import logging.handlers
 import os
@@ -13,19 +12,26 @@ import time
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import click
 
 from navigator.cli import output
-from navigator.cli.session import locked_dependencies, report, state_paths
+from navigator.cli.command import Value, command, given
+from navigator.cli.session import (
+    live_status,
+    locked_dependencies,
+    report,
+    require_no_conductor,
+    state_paths,
+)
 from navigator.config.paths import STATE_VARIABLE, StatePaths
 from navigator.config.settings import time_scale as scale_of
-from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.errors import NavigatorError
 from navigator.model.models import Event
 from navigator.model.secrets import Redactor
 from navigator.model.states import TaskState
-from navigator.model.text import safe_line
+from navigator.model.text import plural, safe_line
 from navigator.process.runner import start
 
 _LOG_BYTES = 4 * 1024 * 1024
@@ -33,55 +39,44 @@ _LOG_FILES = 3
 _DETACH_WAIT = 15.0
 
 
-@click.command()
-@click.option(
-    "--until",
-    type=click.Choice(["idle", "reviewed"]),
-    default=None,
-    help="When to end. idle: nothing is left to do, revisions included. reviewed: only revisions are left that would "
-    "need another swap back. Without it, run until stopped.",
-)
-@click.option("--max-swaps", type=click.IntRange(min=0), default=None, help="Maximum number of swaps.")
-@click.option("--detach", is_flag=True, help="Run in the background; the terminal can be closed.")
-@click.option(
-    "--stop",
-    is_flag=True,
-    help="Instead, stop the conductor that runs. Work in progress is done again by the next one.",
-)
-@click.option(
-    "--time-scale",
-    type=float,
-    default=None,
-    help="Rehearsal only: factor on simulated times; 0 means no waiting.",
-)
-@click.option("--seed", type=int, default=0, help="Rehearsal only: seed of its faults.")
-@output.JSON
+@command()
 def run(
-    until: str | None,
-    max_swaps: int | None,
-    detach: bool,
-    stop: bool,
-    time_scale: float | None,
-    seed: int,
-    as_json: bool,
+    *,
+    until: Literal["idle", "reviewed"] | None = None,
+    max_swaps: Annotated[int | None, Value(type=click.IntRange(min=0))] = None,
+    detach: bool = False,
+    stop: bool = False,
+    time_scale: float | None = None,
+    seed: int = 0,
 ) -> None:
-    """Run the conductor: write, swap, review, swap back, revise; then wait for your decisions."""
+    """Run the conductor: write, swap, review, swap back, revise; then wait for your decisions.
+
+    Args:
+        until: When to end. idle: nothing is left to do, revisions included. reviewed: only revisions are left that would need
+            another swap back. Without it, run until stopped.
+        max_swaps: Maximum number of swaps.
+        detach: Run in the background; the terminal can be closed.
+        stop: Instead, stop the conductor that runs. Work in progress is done again by the next one.
+        time_scale: Rehearsal only: factor on simulated times; 0 means no waiting.
+        seed: Rehearsal only: seed of its faults.
+    """
+    scale = scale_of(time_scale)
     if stop:
-        _stop(as_json)
+        _stop()
         return
-    options: dict[str, Any] = {
-        "time_scale": scale_of(time_scale),
-        "seed": seed,
-    }
     if detach:
-        _detach(as_json)
+        _detach()
         return
-    document = conduct(state_paths(), until=until or "", max_swaps=max_swaps, quiet=as_json, **options)
-    if as_json:
-        output.print_json(document)
-    else:
-        show_session(document)
-    if document["failed"] or document["failed_swaps"] or document.get("problems"):
+    document = conduct(
+        state_paths(),
+        until=until or "",
+        max_swaps=max_swaps,
+        quiet=bool(given("--json")),
+        time_scale=scale,
+        seed=seed,
+    )
+    output.show(document, show_session)
+    if document["failed"] or document["failed_swaps"] or document["problems"]:
         sys.exit(1)
 
 
@@ -187,13 +182,10 @@ def show_session(document: dict[str, Any]) -> None:
             "approve / revise / unreviewed",
             f"{verdicts['approve']} / {verdicts['revise']} / {verdicts['unreviewed']}",
         ),
-        ("tests before review", _tests_words(document.get("tests", {}))),
+        ("tests before review", _tests_words(document["tests"])),
         ("rounds", document["rounds"]),
         ("states", ", ".join(f"{count} {state}" for state, count in document["states"].items())),
-        (
-            "swaps",
-            f"{document['swaps']} (plus {document.get('loads', document['swaps']) - document['swaps']} initial load)",
-        ),
+        ("swaps", f"{document['swaps']} (plus {document['loads'] - document['swaps']} initial load)"),
         ("wall time", output.duration(document["wall_seconds"])),
     ]
     modelled = document.get("assumptions", {})
@@ -201,19 +193,18 @@ def show_session(document: dict[str, Any]) -> None:
         ("modelled at full scale", "model_seconds"),
         ("one stream at a time", "serial_seconds"),
     ):
-        if modelled:
-            low, high = (output.duration(end) for end in document[f"{field}_band"])
-            rows.append((label, f"{output.duration(document[field])} (band {low}–{high})"))
-        elif field == "serial_seconds":
-            rows.append((label, output.duration(document[field])))
+        ends = [output.duration(end) for end in document.get(f"{field}_band", ())]
+        if ends or field == "serial_seconds":
+            band = f" (band {'–'.join(ends)})" if ends else ""
+            rows.append((label, f"{output.duration(document[field])}{band}"))
     calls = document["calls"]
     rows.append(
         ("model calls in total", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
     )
-    output.emit(output.table(("session", ""), rows))
+    output.table(("session", ""), rows)
     for role, words in modelled.items():
         output.say(f"Modelled with, {role}: {words}.")
-    for role, problem in document.get("problems", {}).items():
+    for role, problem in document["problems"].items():
         output.say(f"The {role}'s server: {problem}", bold=True)
     if document["reason"]:
         output.say(f"Ended: {document['reason'].rstrip('.')}.")
@@ -223,15 +214,14 @@ def show_session(document: dict[str, Any]) -> None:
 
 def _tests_words(tests: dict[str, int]) -> str:
     """How the projects' tests ended on the proposals."""
-    words = {"passed": "passed", "failed": "failed", "failed_before": "failed before", "untested": "untested"}
-    said = [f"{tests[key]} {word}" for key, word in words.items() if tests.get(key)]
-    back = tests.get("sent_back", 0)
-    if back:
-        said.append(f"{back} answer{'s' if back > 1 else ''} sent back with what failed")
+    ends = ("passed", "failed", "failed_before", "untested")
+    said = [f"{tests[end]} {end.replace('_', ' ')}" for end in ends if tests.get(end)]
+    if back := tests.get("sent_back", 0):
+        said.append(f"{plural(back, 'answer')} sent back with what failed")
     return ", ".join(said) or "none"
 
 
-def _stop(as_json: bool) -> None:
+def _stop() -> None:
     from navigator.actions.conducting import Conduct, Conducted
     from navigator.actions.wire import NoConductor, NotResponding
     from navigator.engine.client import request
@@ -244,21 +234,13 @@ def _stop(as_json: bool) -> None:
     except NoConductor as error:
         # Already stopped: the hint to start one would be wrong.
         raise NoConductor("No conductor is running.") from error
-    report(verb.tell(Conducted(do="stop")), {"stopping": True} if as_json else None)
+    report(verb.tell(Conducted(do="stop")), {"stopping": True})
 
 
-def _detach(as_json: bool) -> None:
+def _detach() -> None:
     """Start the same command as a process of its own session, and wait until it answers."""
-    from navigator.actions.wire import NoConductor
-    from navigator.engine.client import request
-
     paths = state_paths()
-    with contextlib.suppress(NoConductor):
-        request(paths.socket, "status", {}, timeout=5)
-        raise Conflict(
-            "A conductor is already running.",
-            hint="`navigator status` shows what it is doing; `navigator run --stop` stops it.",
-        )
+    require_no_conductor()
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--detach", "--json")]
     errors = paths.root / "conductor.err"
     try:
@@ -269,22 +251,17 @@ def _detach(as_json: bool) -> None:
         os.fchmod(stream.fileno(), 0o600)
         child = start([sys.executable, "-m", "navigator", *arguments, "--json"], stderr=stream, cwd="/")
     deadline = time.monotonic() + _DETACH_WAIT
-    while time.monotonic() < deadline:
-        with contextlib.suppress(NoConductor):
-            request(paths.socket, "status", {}, timeout=5)
-            break
+    while live_status() is None and time.monotonic() < deadline:
         if child.poll() is not None:
             if child.returncode == 0:
                 break  # it had so little to do that it has already finished
             said = errors.read_text(encoding="utf-8", errors="replace").strip()
             raise NavigatorError(f"The conductor did not start: {said or f'exit code {child.returncode}'}")
         time.sleep(0.05)
-    if as_json:
-        output.print_json({"pid": child.pid})
-    else:
-        output.say(
-            f"The conductor is running in the background (process {child.pid}). `navigator status` shows it."
-        )
+    running = (
+        f"The conductor is running in the background (process {child.pid}). `navigator status` shows it."
+    )
+    output.show({"pid": child.pid}, lambda _: output.say(running))
 
 
 # Progress of a session: a line per event on stderr, so that stdout stays for the result.

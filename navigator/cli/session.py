@@ -6,16 +6,17 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from navigator.cli import output
+from navigator.cli.command import Completer, Value, given
 from navigator.config.paths import StatePaths, state_dir
 from navigator.engine import acting
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.states import Role
-from navigator.model.text import SIMULATED, safe_line, safe_text
+from navigator.model.text import SIMULATED, safe_line
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -60,17 +61,17 @@ def act(verb: Verb[A, R], args: A) -> R:
     Raises:
         NavigatorError: what the verb refuses; `Conflict` when another command holds the lock.
     """
-    return acting.act(state_paths(), verb, args, _print_problem)
+    return acting.act(state_paths(), verb, args, output.note)
 
 
-def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
-    """Put a verb's question at the terminal; returns the arguments with the answers. With `yes` nothing is asked.
+def ask(verb: Verb[A, R], args: A) -> A:
+    """Put a verb's question at the terminal; returns the arguments with the answers. With --yes nothing is asked.
 
     Raises:
         click.Abort: the answer was no.
         UsageError: there is a question, and no terminal to ask it at.
     """
-    if yes:
+    if given("--yes"):
         return args
     with reading() as store:
         if len(getattr(args, "proposals", ())) == 1:
@@ -80,56 +81,75 @@ def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
             return args
         if not sys.stdin.isatty():
             verb.require(store, args)
-            raise _no_terminal()
     for item in question.items:
-        click.echo(safe_text("\n".join(f"  {line}" for line in item.lines)), err=True)
-        click.confirm(safe_line(f"{item.title}. Have you looked at it?"), abort=True, err=True)
-    if question.lines:
-        click.echo(safe_text("\n".join(f"  {line}" for line in question.lines)), err=True)
-    click.confirm(safe_line(question.title.removesuffix("?")), abort=True, err=True)
+        confirmed(f"{item.title}. Have you looked at it?", item.lines)
+    confirmed(question.title, question.lines)
     return verb.answered(args, confirm=[item.key for item in question.items])
 
 
-def confirmed(question: str, *, yes: bool) -> None:
-    """Ask at the terminal before something is done; with `yes` nothing is asked.
+def confirmed(question: str, lines: Sequence[str] = ()) -> None:
+    """Ask at the terminal, below `lines`, before something is done; with --yes nothing is asked.
 
     Raises:
         click.Abort: the answer was no.
         UsageError: there is no terminal to ask at.
     """
-    if yes:
+    if given("--yes"):
         return
     if not sys.stdin.isatty():
-        raise _no_terminal()
+        raise UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
+    for line in lines:
+        output.note(f"  {line}")
     click.confirm(safe_line(question.removesuffix("?")), abort=True, err=True)
 
 
-def _no_terminal() -> UsageError:
-    return UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
-
-
-def carry_out(verb: Verb[A, R], args: A, *, as_json: bool, yes: bool | None = None) -> None:
-    """Ask where `yes` is False, perform, and show the outcome. Exits with 1 on an error."""
-    result = act(verb, args if yes is None else ask(verb, args, yes=yes))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+def carry_out(verb: Verb[A, R], args: A) -> None:
+    """Ask where the command has --yes, perform, and show the outcome. Exits with 1 on an error."""
+    result = act(verb, args if given("--yes") is None else ask(verb, args))
+    report(verb.tell(result), result)
 
 
 _SUBJECTS = ("conductor", *(role.value for role in Role))
 """What an outcome can be about that has no id: it reads as a sentence."""
 
 
-def report(told: Sequence[Told], document: dict[str, Any] | None = None) -> None:
-    """Show an outcome: the JSON document where there is one, else a line per thing and the hints. Exits with 1 on an error."""
-    if document is not None:
-        output.print_json(document)
-    else:
-        for one in told:
-            subject = f"The {one.id} " if one.id in _SUBJECTS else f"{one.id}  "
-            output.say(f"{subject}{one.text}", **({"fg": "red"} if one.level == "error" else {}))
-        for hint in dict.fromkeys(one.hint for one in told if one.hint):
-            output.note(hint)
+def report(told: Sequence[Told], document: Any) -> None:
+    """Show an outcome: as JSON the document, else a line for each thing and the hints. Exits with 1 on an error."""
+    output.show(document, lambda _: _say_told(told))
     if any(one.level == "error" for one in told):
         sys.exit(1)
+
+
+def _say_told(told: Sequence[Told]) -> None:
+    for one in told:
+        subject = f"The {one.id} " if one.id in _SUBJECTS else f"{one.id}  "
+        output.say(f"{subject}{one.text}", **({"fg": "red"} if one.level == "error" else {}))
+    for hint in dict.fromkeys(one.hint for one in told if one.hint):
+        output.note(hint)
+
+
+def live_status() -> dict[str, Any] | None:
+    """What the conductor that runs says of itself; None where none does."""
+    from navigator.actions.wire import NoConductor
+    from navigator.engine.client import request
+
+    try:
+        return request(state_paths().socket, "status", {}, timeout=5)
+    except NoConductor:
+        return None
+
+
+def require_no_conductor() -> None:
+    """Refuse what works beside no conductor.
+
+    Raises:
+        Conflict: one runs.
+    """
+    if live_status() is not None:
+        raise Conflict(
+            "A conductor is running.",
+            hint="`navigator status` shows what it does; `navigator run --stop` stops it.",
+        )
 
 
 def take_config_projects() -> None:
@@ -153,20 +173,14 @@ def take_config_projects() -> None:
 
 @contextmanager
 def locked_dependencies(paths: StatePaths, **options: Any) -> Iterator[Dependencies]:
-    """`socket.alone.locked_dependencies`; `[[project]]` entries that could not be added are named on stderr."""
+    """`actions.alone.locked_dependencies`; `[[project]]` entries that could not be added are named on stderr."""
     from navigator.actions import alone
 
-    with alone.locked_dependencies(paths, on_problem=_print_problem, **options) as deps:
+    with alone.locked_dependencies(paths, on_problem=output.note, **options) as deps:
         yield deps
 
 
-def _print_problem(problem: str) -> None:
-    click.echo(safe_line(problem), err=True)
-
-
 # Shell completion of names and ids
-
-Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
 def completing(rows: Callable[[Reader], Iterator[tuple[str, str]]]) -> Completer:
@@ -202,3 +216,11 @@ def _proposals(store: Reader) -> Iterator[tuple[str, str]]:
 
 
 complete_projects, complete_tasks, complete_proposals = map(completing, (_projects, _tasks, _proposals))
+
+# Parameters that many commands have
+
+ProjectName = Annotated[str, Value("PROJECT", complete_projects)]
+ProjectNames = Annotated[tuple[str, ...], Value("[PROJECT]…", complete_projects)]
+TaskId = Annotated[str, Value("T", complete_tasks)]
+TaskIds = Annotated[tuple[str, ...], Value("T…", complete_tasks)]
+ProposalIds = Annotated[tuple[str, ...], Value("P…", complete_proposals)]

@@ -1,4 +1,4 @@
-"""`navigator setup`: finds servers and models, writes the settings, adds projects."""
+"""`navigator setup` finds servers and models, writes the settings and adds projects; `navigator config` shows them."""
 
 from __future__ import annotations
 
@@ -9,26 +9,32 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Annotated, Any
 
 import click
 
 from navigator.cli import output
+from navigator.cli.command import Commands, Folder, Value, command, given
 from navigator.client.body import same_model
 from navigator.config.paths import config_path
-from navigator.config.settings import ServerSettings, load_settings
+from navigator.config.reference import key_meanings, toml
+from navigator.config.settings import Section, ServerSettings, describe, load_settings
 from navigator.model.errors import ConfigError, MissingPart, UsageError
 from navigator.model.text import safe_line
-from navigator.setup.choose import (
+from navigator.setup.servers import (
     GUESSED_CONTEXT,
     SMALL_CONTEXT,
+    USUAL,
+    FoundServer,
     Pick,
+    find_servers,
+    look,
     named,
     picks,
     settings_text,
     strategy_for,
     suggested,
 )
-from navigator.setup.servers import USUAL, FoundServer, find_servers, look
 from navigator.swap import strategy_class, strategy_names
 
 _tell = partial(output.prose, err=True)
@@ -37,47 +43,42 @@ _LONGEST_LOAD = 600.0
 _QUESTION = "Are you there? Answer with one word."
 
 
-@click.command()
-@click.option(
-    "--server", "servers", multiple=True, metavar="URL", help="A server to ask too; may be repeated."
-)
-@click.option("--generator", metavar="M", help="The model that writes.")
-@click.option("--reviewer", metavar="M", help="The model that reviews.")
-@click.option(
-    "--strategy",
-    type=click.Choice([name for name in strategy_names() if name != "rehearsal"]),
-    help="How models are swapped; default: what fits the servers.",
-)
-@click.option(
-    "--projects",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    metavar="DIR",
-    help="Add the git repositories below this folder.",
-)
-@click.option("--yes", is_flag=True, help="Ask nothing: take what is suggested.")
-@click.option("--print", "only_print", is_flag=True, help="Print the settings, and write nothing.")
+_Strategy = Annotated[
+    str, Value(type=click.Choice([name for name in strategy_names() if name != "rehearsal"]))
+]
+
+
+@command(json=False, yes=True)
 def setup(
-    servers: tuple[str, ...],
-    generator: str | None,
-    reviewer: str | None,
-    strategy: str | None,
-    projects: Path | None,
-    yes: bool,
-    only_print: bool,
+    *,
+    server: Annotated[tuple[str, ...], Value("URL")] = (),
+    generator: Annotated[str | None, Value("M")] = None,
+    reviewer: Annotated[str | None, Value("M")] = None,
+    strategy: _Strategy | None = None,
+    projects: Folder | None = None,
+    print_: bool = False,
 ) -> None:
     """Find model servers and write the settings; with --projects, add repositories.
 
     Asks the usual addresses of this machine and those that you name. One model is enough: it can write and review.
+
+    Args:
+        server: A server to ask too; may be repeated.
+        generator: The model that writes.
+        reviewer: The model that reviews.
+        strategy: How models are swapped; default: what fits the servers.
+        projects: Add the git repositories below this folder.
+        print_: Print the settings, and write nothing.
     """
-    asks = not yes and sys.stdin.isatty()
-    if not (yes or asks or only_print):
+    asks = not given("--yes") and sys.stdin.isatty()
+    if not (given("--yes") or asks or print_):
         raise UsageError(
             "There is no terminal to ask at, and nothing was done.", hint="Add --yes, or --print."
         )
-    found = asyncio.run(find_servers(servers))
+    found = asyncio.run(find_servers(server))
     _show_servers(found)
     silent = [server.url for server in found if server.problem and not asks]
-    if silent and servers:
+    if silent and server:
         raise MissingPart(f"{', '.join(silent)} does not answer.", hint="Start it, or leave --server out.")
     choices = picks(found)
     if not choices:
@@ -89,10 +90,10 @@ def setup(
     _tell(f'Strategy "{fits}": {why}.')
     _require_usable(settings_text(writes, reviews, fits, why, (None, None)))
     contexts = asyncio.run(_measure(writes, reviews))
-    _write_settings(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=only_print)
+    _write_settings(settings_text(writes, reviews, fits, why, contexts), asks=asks, only_print=print_)
     if projects is not None:
-        _add_projects(projects, asks=asks, only_print=only_print)
-    if not only_print:
+        _add_projects(projects, asks=asks, only_print=print_)
+    if not print_:
         _tell(
             "Next, in a repository: `navigator review main..topic` reviews a branch; `navigator project add .`,"
             ' `navigator task add "…"` and `navigator run --until idle` have a change written.'
@@ -254,3 +255,76 @@ def _add_projects(folder: Path, *, asks: bool, only_print: bool) -> None:
         return
     add_all(found)
     output.note("`navigator project list` shows them; `navigator project check NAME` tries a test command.")
+
+
+@click.group(cls=Commands)
+def config() -> None:
+    """Show and check the settings."""
+
+
+@command(config, json=False)
+def path() -> None:
+    """Print the path of the settings file, which need not exist."""
+    output.say(str(config_path()))
+
+
+@command(config)
+def show() -> None:
+    """Print every setting, its meaning, and whether the file or the default set it."""
+    settings = load_settings()
+    described = describe(settings)
+
+    def text(_: object) -> None:
+        output.say(f"# {described['file'] or f'no file at {config_path()}: all defaults'}")
+        for name in type(settings).model_fields:
+            table = getattr(settings, name)
+            if isinstance(table, Section):
+                _show_table(name, table, described[name])
+        for entry, values in zip(settings.project, described["projects"], strict=True):
+            output.say("\n[[project]]")
+            _show_keys(type(entry), values)
+
+    output.show(described, text)
+
+
+def _show_table(name: str, table: Section, values: dict[str, Any]) -> None:
+    """A table as it could be written into the file, with its inner tables after it."""
+    output.say(f"\n[{name}]")
+    _show_keys(type(table), values)
+    for key, inner in values.items():
+        if "from" not in inner:
+            _show_table(f"{name}.{key}", getattr(table, key), inner)
+
+
+def _show_keys(model: type[Section], values: dict[str, Any]) -> None:
+    meanings = key_meanings(model)
+    for key, entry in values.items():
+        if "from" not in entry:
+            continue
+        if meanings.get(key):
+            output.say(f"# {meanings[key]}")
+        origin = "" if entry["from"] == "file" else "  # default"
+        output.say(
+            f"# {key} is not set" if entry["value"] is None else f"{key} = {toml(entry['value'])}{origin}"
+        )
+
+
+@command(config)
+def check() -> None:
+    """Check that the settings file can be used."""
+    settings = load_settings()
+    strategy = settings.swap.strategy
+    if strategy is not None:
+        strategy_class(strategy).check(settings)
+    written = (
+        f"{settings.source} is valid."
+        if settings.source
+        else f"There is no settings file at {config_path()}; all defaults apply. `navigator setup` writes one."
+    )
+    if strategy is None:
+        listed = ", ".join(strategy_names())
+        written += (
+            "\nNo swap strategy is set: `navigator setup` finds one, or set strategy under [swap] to one of "
+            f"{listed}."
+        )
+    output.show({"file": settings.source, "sound": True}, lambda _: output.say(written))

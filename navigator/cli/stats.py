@@ -1,21 +1,24 @@
-"""`navigator stats`: the pages of statistics; a rehearsal's figures say so."""
+"""`navigator stats` and `navigator report`: what happened, counted and told; a rehearsal's figures say so."""
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal
 
 import click
 
 from navigator.cli import output
+from navigator.cli.command import Value, command, given
 from navigator.cli.housekeeping import moment_of
-from navigator.cli.session import act, state_paths
+from navigator.cli.session import act, reading, state_paths
 from navigator.engine import acting
-from navigator.model.errors import UsageError
+from navigator.model.errors import Conflict, UsageError
 from navigator.model.text import SIMULATED, safe_line
 from navigator.sheet.statistics.page import (
     PageQuestion,
-    StatisticsPage,
     Table,
     document,
     drawn,
@@ -23,70 +26,62 @@ from navigator.sheet.statistics.page import (
     utc_text,
 )
 from navigator.sheet.statistics.pages import PAGES
+from navigator.sheet.statistics.revise_rate import comparison
 from navigator.store.reads.verdicts import ALIASES, GROUPINGS
 
 _WIDTH = 80
 """Cells of a sentence."""
 
 
-FORMATS = ("text", "json", "jsonl", "csv")
+Day = Annotated[str, Value("D")]
+_Page = Annotated[str, Value("[PAGE]", type=click.Choice([page.name for page in PAGES]))]
+_Grouping = Annotated[str, Value(type=click.Choice((*GROUPINGS, *ALIASES)))]
 
 
-@click.command()
-@click.argument(
-    "name", metavar="[PAGE]", type=click.Choice([page.name for page in PAGES]), default=PAGES[0].name
-)
-@click.option(
-    "--by",
-    type=click.Choice((*GROUPINGS, *ALIASES)),
-    help="Group the revise rate by this property; prompt and model are the reviewer's.",
-)
-@click.option(
-    "--compare",
-    "pair",
-    nargs=2,
-    metavar="A B",
-    help="Instead, compare the revise rates of two prompt versions, models, projects or kinds.",
-)
-@click.option("--look", is_flag=True, help="First look for landed commits that were reverted.")
-@click.option(
-    "--since",
-    default="",
-    metavar="D",
-    help="Only since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Text, one JSON document, or one figure per row as JSON lines or CSV.",
-)
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@command()
 def stats(
-    name: str,
-    by: str | None,
-    pair: tuple[str, str] | None,
-    look: bool,
-    since: str,
-    form: str | None,
-    as_json: bool,
+    name: _Page = PAGES[0].name,
+    *,
+    by: _Grouping | None = None,
+    compare: Annotated[tuple[str, str] | None, Value("A B")] = None,
+    look: bool = False,
+    since: Day = "",
+    format_: Literal["text", "json", "jsonl", "csv"] | None = None,
 ) -> None:
     """Answer three questions: is the reviewer worth it, is it getting better, what does it cost. PAGE has the rest.
 
     Pages: summary, reviewer, outcomes, cost, writing.
+
+    Args:
+        by: Group the revise rate by this property; prompt and model are the reviewer's.
+        compare: Instead, compare the revise rates of two prompt versions, models, projects or kinds.
+        look: First look for landed commits that were reverted.
+        since: Only since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w.
+        format_: Text, one JSON document, or one figure per row as JSON lines or CSV.
     """
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other.", hint="Use one of them.")
-    form = "json" if as_json else form or "text"
+    if given("--json") and format_ not in (None, "json"):
+        raise UsageError(f"--json and --format {format_} contradict each other.", hint="Use one of them.")
+    form = "json" if given("--json") else format_ or "text"
+    if compare and form not in ("text", "json"):
+        raise UsageError(f"A comparison cannot be printed as {form}.", hint="Use --json.")
     if look:
         _look_for_reverts()
-    grouped = ALIASES.get(by or "", by or "")
-    if pair:
-        if form not in ("text", "json"):
-            raise UsageError(f"A comparison cannot be printed as {form}.", hint="Use --json.")
-        _compare_groups(pair, grouped, since, as_json=form == "json")
-    else:
-        _show_page(next(page for page in PAGES if page.name == name), since, form, grouped)
+    page = next(page for page in PAGES if page.name == name)
+    question = PageQuestion(ALIASES.get(by or "", by or ""), since_utc(since))
+    with acting.reading(state_paths()) as store, store.snapshot():
+        found = (
+            [comparison(store, *compare, question.by, question.since)]
+            if compare
+            else page.read(store, question)
+        )
+        beside = {"rehearsal": store.rehearsal}
+    if form != "text":
+        figures = found[0].data if compare else document(found)
+        output.emit(exported(page.name, figures | beside, form).rstrip("\n"))
+        return
+    if beside["rehearsal"]:
+        output.say(SIMULATED, bold=True)
+    tell(found, page.missing)
 
 
 def _look_for_reverts() -> None:
@@ -97,34 +92,12 @@ def _look_for_reverts() -> None:
         output.note(str(one))
 
 
-def _show_page(page: StatisticsPage, since: str, form: str, by: str) -> None:
-    question = PageQuestion(by, _since(since))
-    with acting.reading(state_paths()) as store, store.snapshot():
-        found, rehearsal = page.read(store, question), store.rehearsal
-    figures = {**document(found), "rehearsal": rehearsal}
-    if form != "text":
-        output.emit(exported(page.name, figures, form).rstrip("\n"))
-        return
-    if rehearsal:
-        output.say(SIMULATED, bold=True)
-    tell(found, page.missing)
+def since_utc(text: str) -> str:
+    """A day, a moment, or an age such as 7d as the UTC time that it began; "" for none.
 
-
-def _compare_groups(pair: tuple[str, str], by: str, since: str, *, as_json: bool) -> None:
-    from navigator.sheet.statistics.revise_rate import comparison
-
-    with acting.reading(state_paths()) as store, store.snapshot():
-        found = comparison(store, *pair, by, _since(since))
-        rehearsal = store.rehearsal
-    if as_json:
-        output.print_json({**found.data, "rehearsal": rehearsal})
-        return
-    if rehearsal:
-        output.say(SIMULATED, bold=True)
-    print_table(found)
-
-
-def _since(text: str) -> str:
+    Raises:
+        UsageError: it is none of these.
+    """
     return utc_text(moment_of(text) or text) if text else ""
 
 
@@ -161,4 +134,50 @@ def _print_rows(table: Table) -> None:
         heads = [title, *names, ""]
     else:
         heads, rows = [title, "n"], [(row.label, f"{row.count:,}") for row in table.rows]
-    output.emit(output.table(heads, rows, right=range(1, len(heads) - bool(table.columns))))
+    output.table(heads, rows, right=range(1, len(heads) - bool(table.columns)))
+
+
+@command()
+def report(
+    file: Annotated[Path | None, Value("[FILE.html]")] = None, *, overwrite: bool = False, since: Day = ""
+) -> None:
+    """Say what happened: what was done, what waits, what went wrong and what to do about it, what it cost.
+
+    With FILE.html, write it to one page, with what waits and the three answers, that needs no other file and no network.
+
+    Args:
+        overwrite: Replace FILE if it exists.
+        since: Since this day, e.g. 2026-11-03, or the last 12h, 7d, 8w. Without it: the 24 hours before the newest run ended.
+    """
+    from navigator.sheet.account import account, folded, lines
+
+    moment = since_utc(since)
+    if file is not None:
+        _write_page(file, moment, overwrite=overwrite)
+        return
+    with reading() as store, store.snapshot():
+        found, rehearsal = account(store, moment), store.rehearsal
+
+    def text(_: object) -> None:
+        title, *rest = lines(folded(found))
+        output.say(title, bold=True)
+        output.say("\n".join(rest))
+
+    output.show(found.document() | {"rehearsal": rehearsal}, text)
+
+
+def _write_page(file: Path, moment: str, *, overwrite: bool) -> None:
+    from navigator.config.paths import write_new
+    from navigator.engine.acting import report_page
+
+    if os.path.lexists(file) and not overwrite:
+        raise Conflict(f"{file} exists.", hint="Choose another name, or replace it with --overwrite.")
+    with reading() as store:
+        page = report_page(state_paths(), store, moment, output.note)
+    try:
+        write_new(file, page.encode())
+    except OSError as error:
+        missing = not file.parent.exists()
+        hint = f"Make its folder first: `mkdir -p {file.parent}`." if missing else "Choose another place."
+        raise UsageError(f"{file} cannot be written: {error.strerror}.", hint=hint) from error
+    output.say(f"Wrote {file}.")

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from navigator.cli import output
+from navigator.cli.command import command
 from navigator.cli.session import state_paths
 from navigator.engine.status import status_document
 from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES
 from navigator.model.text import SIMULATED, plural
 
 
-@click.command()
-@output.JSON
-def status(as_json: bool) -> None:
+@command()
+def status() -> None:
     """Show what is waiting, what the GPU holds (last known, with its age) and what is running."""
     document = status_document(state_paths())
-    if as_json:
-        output.print_json(document)
-        return
-    _show_status(document)
+    output.show(document, _show_status)
 
 
 def swapping(to: str, resident: str | None) -> str:

@@ -1,31 +1,41 @@
-"""`navigator swap`: show which model is on the GPU, change it, and list past swaps."""
+"""`navigator swap`: show which model is on the GPU, change it, list past swaps, and measure them."""
 
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
-from navigator.cli.lazy import LazyGroup
-from navigator.cli.session import locked_dependencies, reading, state_paths
+from navigator.cli.command import AtLeast1, LazyGroup, Value, command, given
+from navigator.cli.session import (
+    confirmed,
+    live_status,
+    locked_dependencies,
+    reading,
+    require_no_conductor,
+    state_paths,
+)
 from navigator.cli.status import swapping
+from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
-from navigator.engine.client import request
 from navigator.engine.following import ConductorClient
+from navigator.model.errors import Conflict
 from navigator.model.models import Swap, age_seconds, utc_now
-from navigator.model.states import Role
+from navigator.model.states import LOOP_TASK_STATES, Role
+from navigator.model.text import SIMULATED, plural
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.journey.dependencies import Dependencies
-    from navigator.swap.base import PhaseEvent
+    from navigator.swap.base import PhaseEvent, SwapResult
 
 
 @click.group(
@@ -34,7 +44,7 @@ if TYPE_CHECKING:
         "status": ("swap", "Show which model is resident, the state of each server, and the GPU's memory"),
         "to": ("swap", "Make a model resident"),
         "log": ("swap", "List the newest swaps"),
-        "measure": ("swap_measure", "Swap there and back, again and again, and print what it took"),
+        "measure": ("swap", "Swap there and back, again and again, and print what it took"),
         "install": ("swap_install", "Write the model servers' units, their keys and swap.conf"),
     },
 )
@@ -42,55 +52,43 @@ def swap() -> None:
     """Show and change the model on the GPU."""
 
 
-@click.command("status")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(as_json: bool) -> None:
+@command()
+def status() -> None:
     """Show which model is resident, the state of each server, and the GPU's memory."""
-    from navigator.config.settings import load_settings
     from navigator.swap import look_at_servers, make_strategy
     from navigator.swap.gpu import cards
     from navigator.swap.remote.machine import servers_machine
     from navigator.swap.remote.ssh import ConnectionLost
 
-    paths, settings = state_paths(), load_settings()
-    try:
-        live: dict[str, Any] | None = request(paths.socket, "status", {}, timeout=5)
-    except NoConductor:
-        live = None
+    paths, settings, live = state_paths(), load_settings(), live_status()
     if live is None:
         strategy = make_strategy(settings, paths)
-        name, both = strategy.name, strategy.both_resident
 
         async def seen() -> Role | None:
             return await strategy.resident()
 
-        found = asyncio.run(seen())
-        resident = found.value if found else None
+        seen_now = {"strategy": strategy.name, "both_resident": strategy.both_resident}
+        now = seen_now | {"resident": asyncio.run(seen())}
     else:
-        name, both, resident = live["strategy"], live["both_resident"], live["resident"]
+        now = live
     looks = look_at_servers(settings, paths)
     found_cards = []
     with suppress(ConnectionLost), servers_machine(settings) as machine:  # the servers' states say so
         found_cards = cards(machine)
     document: dict[str, Any] = {
-        "resident": resident,
-        "both_resident": both,
-        "strategy": name,
+        **{key: now[key] for key in ("resident", "both_resident", "strategy")},
         "conductor": live is not None,
         "swapping_to": live["swapping_to"] if live else None,
         "wanted": live["wanted"] if live else None,
         "given_up": live["given_up"] if live else {},
         "last_known": _last_known(paths),
-        "servers": [look.document() for look in looks],
+        "servers": looks,
         "gpu": [
             {"name": card.name, "total_mib": card.total_mib, "used_mib": card.used_mib}
             for card in found_cards
         ],
     }
-    if as_json:
-        output.print_json(document)
-        return
-    _show_status(document)
+    output.show(document, _show_status)
 
 
 def _last_known(paths: StatePaths) -> dict[str, Any] | None:
@@ -103,9 +101,10 @@ def _last_known(paths: StatePaths) -> dict[str, Any] | None:
 
 
 def _show_status(document: dict[str, Any]) -> None:
+    servers = [look.document() for look in document["servers"]]
     held = document["resident"] or "nothing"
     if document["both_resident"]:
-        ready = [server["role"] for server in document["servers"] if server["state"] == "ready"]
+        ready = [server["role"] for server in servers if server["state"] == "ready"]
         held = "both" if {"generator", "reviewer"} <= set(ready) else ", ".join(ready) or "nothing"
     output.say(f"resident: {held} (strategy {document['strategy']})")
     known = document["last_known"]
@@ -127,30 +126,28 @@ def _show_status(document: dict[str, Any]) -> None:
             "" if server["running"] is None else f"{server['running']} running, {server['waiting']} waiting",
             server["address"],
         )
-        for server in document["servers"]
+        for server in servers
     ]
-    output.emit(output.table(("role", "state", "model", "load", "address"), rows))
-    for server in document["servers"]:
+    output.table(("role", "state", "model", "load", "address"), rows)
+    for server in servers:
         if server["problem"]:
             output.say(f"{server['role']}: {server['problem']} {server['remedy']}".rstrip())
     for card in document["gpu"]:
         output.say(f"{card['name']}: {card['used_mib']:,} of {card['total_mib']:,} MiB in use")
 
 
-_NONE = "none"
+_Loaded = Literal["generator", "reviewer", "none"]
 
 
-@click.command("to")
-@click.argument("role", type=click.Choice([Role.GENERATOR.value, Role.REVIEWER.value, _NONE]))
-@output.JSON
-def to(role: str, as_json: bool) -> None:
+@command()
+def to(role: _Loaded) -> None:
     """Make ROLE's model resident and print each phase. Does nothing if it is resident already.
 
     A running conductor swaps when current work finishes, and then continues by its own rules. With strategy sleep, "none" puts
     the server that is awake to sleep, so that the other one can be started.
     """
-    if role == _NONE:
-        _rest(as_json)
+    if role == "none":
+        _rest()
         return
     paths, embedded = state_paths(), False
     try:
@@ -158,12 +155,9 @@ def to(role: str, as_json: bool) -> None:
     except NoConductor:
         with locked_dependencies(paths, time_scale=scale_of(None)) as deps:
             made, embedded = asyncio.run(swap_alone(deps, Role(role))), deps.strategy.embedded
-    if as_json:
-        output.print_json(made.model_dump(mode="json", by_alias=True))
-    else:
-        _say_ended(made.outcome, made.seconds, made.reason)
-        if embedded:
-            output.note("The rehearsal's server stopped with this command.")
+    output.show(made, _say_ended)
+    if embedded:
+        output.note("The rehearsal's server stopped with this command.")
     if made.outcome != "done":
         sys.exit(1)
 
@@ -239,7 +233,7 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
                 result = replace(result, outcome="failed", failure="garbage", reason=garbage(found))
     except asyncio.CancelledError:
         cut = Swap(**known, outcome="failed", failure="cancelled", reason="Interrupted during the swap.")
-        _keep(deps, cut, "")
+        _note_resident(deps, "", cut)
         raise
     finally:
         if strategy.embedded and not session:
@@ -254,33 +248,29 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
     )
     if origin is not role and not both:
         left = None if strategy.embedded and not session else there  # the rehearsal's process has just ended
-        _keep(deps, made, left.value if left is not None else "")
+        _note_resident(deps, left.value if left is not None else "", made)
     return made
 
 
-def _rest(as_json: bool) -> None:
-    from navigator.model.errors import Conflict
-
-    paths = state_paths()
-    with suppress(NoConductor):
-        request(paths.socket, "status", {}, timeout=5)
-        raise Conflict("A conductor is running.", hint="Stop it with `navigator run --stop`, then try again.")
-    with locked_dependencies(paths) as deps:
+def _rest() -> None:
+    """Put the server that is awake to sleep."""
+    require_no_conductor()
+    with locked_dependencies(state_paths()) as deps:
         result = asyncio.run(deps.strategy.rest(_tell_event))
-        with deps.store.transaction() as tx:
-            tx.set_meta("resident", "")
-            tx.event("resident", data={"role": ""})
-    if as_json:
-        output.print_json({"outcome": result.outcome, "seconds": result.seconds, "reason": result.reason})
-    else:
-        _say_ended(result.outcome, result.seconds, result.reason)
+        _note_resident(deps, "")
+    output.show(
+        {"outcome": result.outcome, "seconds": result.seconds, "reason": result.reason},
+        lambda _: _say_ended(result),
+    )
     if result.outcome != "done":
         sys.exit(1)
 
 
-def _keep(deps: Dependencies, made: Swap, resident: str) -> None:
+def _note_resident(deps: Dependencies, resident: str, made: Swap | None = None) -> None:
+    """Record which role's model is loaded now, and the swap that loaded it."""
     with deps.store.transaction() as tx:
-        tx.add_swap(made)
+        if made is not None:
+            tx.add_swap(made)
         tx.set_meta("resident", resident)
         tx.event("resident", data={"role": resident})
 
@@ -293,21 +283,27 @@ def _tell_event(event: PhaseEvent) -> None:
     _note_phase(event.phase, event.state, event.seconds, event.detail)
 
 
-def _say_ended(outcome: str, seconds: float, reason: str) -> None:
-    output.say(f"{outcome.replace('_', ' ')} in {seconds:.1f} s{': ' + reason if reason else ''}")
+def _say_ended(made: Swap | SwapResult) -> None:
+    reason = f": {made.reason}" if made.reason else ""
+    output.say(f"{made.outcome.replace('_', ' ')} in {made.seconds:.1f} s{reason}")
 
 
-@click.command("log")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of swaps.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def log(limit: int, as_json: bool) -> None:
+@command()
+def log(*, limit: AtLeast1 = 20) -> None:
     """List the newest swaps: phases in seconds, why one failed, how much of the weights was in memory, and what was
-    done meanwhile."""
+    done meanwhile.
+
+    Args:
+        limit: Number of swaps.
+    """
     with reading() as store:
         found, rehearsal = store.swaps(limit), store.rehearsal
-    if as_json:
-        swaps = [made.model_dump(mode="json", by_alias=True) for made in found]
-        output.print_json({"swaps": swaps, "rehearsal": rehearsal})
+    output.show({"swaps": found, "rehearsal": rehearsal}, lambda _: _show_log(found))
+
+
+def _show_log(found: list[Swap]) -> None:
+    if not found:
+        output.say("No swaps yet.")
         return
     rows = [
         (
@@ -321,11 +317,115 @@ def log(limit: int, as_json: bool) -> None:
         )
         for made in found
     ]
-    columns = ("started (UTC)", "swap", "s", "outcome", "warm", "phases", "meanwhile")
-    output.emit(output.table(columns, rows, right=(2, 4)) if rows else "No swaps yet.")
+    output.table(("started (UTC)", "swap", "s", "outcome", "warm", "phases", "meanwhile"), rows, right=(2, 4))
 
 
 def _outcome_words(made: Swap) -> str:
     if made.made_by == "outside":
         return "externally"
     return made.outcome.replace("_", " ") + (f": {made.failure.replace('_', ' ')}" if made.failure else "")
+
+
+# Swaps to and fro while nothing waits, and the table of what they took
+
+COMPLETE = "complete"
+_STOPPED = "you stopped it"
+
+
+@command(yes=True)
+def measure(*, n: Annotated[int, Value(type=click.IntRange(1, 1000))] = 30) -> None:
+    """Swap to the reviewer and back, again and again, and print count, mean, median and P95.
+
+    Only while no task waits and no conductor runs. It ends on the model that was loaded at the start; Ctrl-C ends it after the
+    swap in progress, a second Ctrl-C at once. Every swap is recorded as any other.
+
+    Args:
+        n: Swaps in each direction.
+    """
+    confirmed(f"Swap {plural(n, 'time')} each way? `navigator swap log` says how long each takes.")
+    require_no_conductor()
+    paths = state_paths()
+    with locked_dependencies(paths, time_scale=scale_of(None)) as deps:
+        strategy = deps.strategy
+        if strategy.both_resident:
+            raise Conflict(
+                f'Strategy "{strategy.name}" keeps both models loaded: there is no swap to measure.'
+            )
+        if waiting := len(deps.reader.loop_tasks(LOOP_TASK_STATES)):
+            raise Conflict(
+                f"{waiting:,} task{'s wait' if waiting != 1 else ' waits'}: swaps are measured only while there is no work.",
+                hint="`navigator run --until idle` finishes it first.",
+            )
+        newest = max((swap.id for swap in deps.reader.swaps(1)), default=0)
+        ended = asyncio.run(_measured(deps, n))
+        if strategy.embedded:
+            with deps.store.transaction() as tx:
+                tx.set_meta("resident", "")
+    _show_swaps(paths, newest, n, ended)
+    if strategy.embedded:
+        output.note("The rehearsal's server stopped with this command.")
+    if ended not in (COMPLETE, _STOPPED):
+        sys.exit(1)
+
+
+async def _measured(deps: Dependencies, round_trips: int) -> str:
+    """Make the swaps; returns why they ended. The model that was loaded before is loaded again."""
+    stop = asyncio.Event()
+    this = asyncio.current_task()
+    assert this is not None
+
+    def interrupted() -> None:
+        if stop.is_set():
+            this.cancel()
+        stop.set()
+        output.note("Stopping after this swap. Ctrl-C again stops at once.")
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, this.cancel)
+    session, ended = deps.reader.last_seq() + 1, COMPLETE
+    try:
+        home = await deps.strategy.resident()
+        first = [] if home else [Role.GENERATOR]
+        home = home or Role.GENERATOR
+        away = Role.REVIEWER if home is Role.GENERATOR else Role.GENERATOR
+        goal = [*first, *[away, home] * round_trips]
+        for made, role in enumerate(goal, 1):
+            swap = await swap_alone(deps, role, session)
+            words = "" if swap.outcome == "done" else f", {swap.outcome}: {swap.reason}"
+            if not given("--json"):
+                output.note(f"{made} of {len(goal)}: to the {role.value} in {swap.seconds:.1f} s{words}")
+            if swap.outcome != "done":
+                ended = f"a swap failed: {swap.reason}"
+            elif stop.is_set() and made < len(goal):
+                ended = _STOPPED
+            if ended != COMPLETE:
+                if await deps.strategy.resident() is not home:
+                    await swap_alone(deps, home, session)
+                break
+    except asyncio.CancelledError:
+        ended = _STOPPED
+    finally:
+        await deps.close()
+    return ended
+
+
+def _show_swaps(paths: StatePaths, newest: int, asked: int, ended: str) -> None:
+    """The table of the swaps that were made, or its JSON."""
+    from navigator.cli.stats import print_table
+    from navigator.sheet.statistics.cost import swap_table
+
+    with reading(paths) as store:
+        made = [swap for swap in store.swaps(2 * asked + 10) if swap.id > newest]
+        resident, rehearsal = store.meta("resident", str), store.rehearsal
+    found = swap_table(made)
+    beside = {"asked": asked, "swaps": len(made), "ended": ended}
+
+    def text(_: object) -> None:
+        if rehearsal:
+            output.say(SIMULATED, bold=True)
+        print_table(found)
+        output.say(f"Ended: {ended}. Loaded: {resident or 'nothing'}.")
+
+    output.show(beside | {"resident": resident or None, "rehearsal": rehearsal} | found.data, text)

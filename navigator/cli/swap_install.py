@@ -6,124 +6,97 @@ import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from navigator.cli import output
+from navigator.cli.command import Value, command, given
 from navigator.cli.session import confirmed
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.states import Role
 from navigator.model.text import plural
+from navigator.setup.files import action_for, refuse_others, shown_diff
+from navigator.setup.install import (
+    Places,
+    Removal,
+    carry_out,
+    places_of,
+    reload_systemd,
+    take_back,
+    user_places,
+)
 
 if TYPE_CHECKING:
     from navigator.setup.files import PlannedFile
-    from navigator.setup.places import Places
-    from navigator.setup.profiles import ModelPair
     from navigator.setup.render import Servers
     from navigator.setup.sglang_flags import FlagSource
 
-_ROLE = click.Choice([Role.GENERATOR.value, Role.REVIEWER.value])
 
-
-@click.command("install")
-@click.option("--profile", "profile_name", help="A packaged pair of models, or the path of a .toml file.")
-@click.option("--host", help="Install on another machine, by ssh: a name that ssh knows, or user@host.")
-@click.option("--sglang", help="SGLang's virtual environment, or its python.")
-@click.option("--model", "models", multiple=True, metavar="ROLE=PATH", help="Folder of a role's model.")
-@click.option("--sleep", "asleep", is_flag=True, help="Set up servers that both stay up (strategy sleep).")
-@click.option(
-    "--overwrite", is_flag=True, help="Also overwrite files that were changed, or not written by Navigator."
-)
-@click.option(
-    "--uninstall", is_flag=True, help="Remove the files that are unchanged since they were written."
-)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@command(yes=True)
 def install(
-    profile_name: str | None,
-    host: str | None,
-    sglang: str | None,
-    models: tuple[str, ...],
-    asleep: bool,
-    overwrite: bool,
-    uninstall: bool,
-    yes: bool,
-    dry_run: bool,
-    as_json: bool,
+    *,
+    profile: str | None = None,
+    host: str | None = None,
+    sglang: str | None = None,
+    model: Annotated[tuple[str, ...], Value("ROLE=PATH")] = (),
+    sleep: bool = False,
+    overwrite: bool = False,
+    uninstall: bool = False,
+    dry_run: bool = False,
 ) -> None:
-    """Write the model servers' units, their keys and swap.conf, after showing them and asking."""
-    from navigator.setup.places import user_places
+    """Write the model servers' units, their keys and swap.conf, after showing them and asking.
 
+    Args:
+        profile: A packaged pair of models, or the path of a .toml file.
+        host: Install on another machine, by ssh: a name that ssh knows, or user@host.
+        sglang: SGLang's virtual environment, or its python.
+        model: Folder of a role's model.
+        sleep: Set up servers that both stay up (strategy sleep).
+        overwrite: Also overwrite files that were changed, or not written by Navigator.
+        uninstall: Remove the files that are unchanged since they were written.
+        dry_run: Show the changes without writing them.
+    """
     places = user_places() if host is None else _places_on(host)
     if uninstall:
-        _uninstall(places, yes=yes, dry_run=dry_run, as_json=as_json)
+        _uninstall(places, dry_run=dry_run)
         return
     from navigator.config.paths import resource_dir
-    from navigator.setup.files import action_for, refuse_others
-    from navigator.setup.install import carry_out, reload_systemd
     from navigator.setup.profiles import load_profile
     from navigator.setup.render import Servers, render, settings_snippet
 
     data = resource_dir("swap")
-    profile = load_profile(profile_name or _fitting_profile(data / "profiles", places), data / "profiles")
+    pair = load_profile(profile or _fitting_profile(data / "profiles", places), data / "profiles")
     source = _flag_source(data / "flags" / "list_flags.py", sglang, places)
-    wanted = Servers(
-        profile,
-        places,
-        source.installed.python,
-        source.table(),
-        data / "units",
-        models=_models(models),
-        asleep=asleep,
-    )
+    python, known = source.installed.python, source.table()
+    wanted = Servers(pair, places, python, known, data / "units", models=_models(model), asleep=sleep)
     left_out = _checked(wanted, source)
     files = render(wanted)
     changes = [planned for planned in files if action_for(planned) != "same"]
-    document = _plan_json(wanted, files, left_out, dry_run=dry_run)
-    _show_changes(wanted, changes, left_out, quiet=as_json)
+    document: dict[str, Any] = {
+        "host": places.on.host,
+        "profile": pair.name,
+        "sglang": {"version": known.version, "python": python, "left_out": left_out},
+        "files": [{"host": each.on.host, "path": each.path, "action": action_for(each)} for each in files],
+        "dry_run": dry_run,
+        "written": False,
+        "reload": "",
+        "settings": settings_snippet(wanted),
+    }
+    _show_changes(wanted, changes, left_out)
     if changes and not dry_run:
         if not overwrite:
             refuse_others(changes)
-        confirmed(f"Write {plural(len(changes), 'file')}?", yes=yes)
+        confirmed(f"Write {plural(len(changes), 'file')}?")
         carry_out(changes)
         document |= {"written": True, "reload": reload_systemd(places)}
-    snippet = settings_snippet(wanted)
-    if as_json:
-        output.print_json({**document, "settings": snippet})
-    else:
-        _say_next(wanted, document, snippet)
+    output.show(document, lambda found: _say_next(wanted, found))
     if document["reload"]:
         sys.exit(1)
 
 
-def _plan_json(
-    wanted: Servers, files: list[PlannedFile], left_out: list[str], *, dry_run: bool
-) -> dict[str, Any]:
-    """What `--json` prints; `written` and `reload` follow when the files are written."""
-    from navigator.setup.files import action_for
-
-    return {
-        "host": wanted.places.on.host,
-        "profile": wanted.profile.name,
-        "sglang": {
-            "version": wanted.known.version,
-            "python": str(wanted.python),
-            "left_out": left_out,
-        },
-        "files": [
-            {"host": each.on.host, "path": str(each.path), "action": action_for(each)} for each in files
-        ],
-        "dry_run": dry_run,
-        "written": False,
-        "reload": "",
-    }
-
-
 def _places_on(host: str) -> Places:
     from navigator.config.settings import SystemdSettings
-    from navigator.setup.places import places_on
     from navigator.swap.remote.machine import There
     from navigator.swap.remote.ssh import SshConnection
 
@@ -135,7 +108,7 @@ def _places_on(host: str) -> Places:
         ) from None
     connection = SshConnection(host)
     click.get_current_context().call_on_close(connection.close)
-    return places_on(There(connection))
+    return places_of("user", There(connection))
 
 
 def _fitting_profile(folder: Path, places: Places) -> str:
@@ -143,7 +116,7 @@ def _fitting_profile(folder: Path, places: Places) -> str:
     from navigator.setup.profiles import load_profile, profile_names
     from navigator.swap.gpu import cards
 
-    profiles: list[ModelPair] = [load_profile(name, folder) for name in profile_names(folder)]
+    profiles = [load_profile(name, folder) for name in profile_names(folder)]
     memory = max((card.total_mib for card in cards(places.on)), default=0)
     # Cards of one size differ by some hundred MiB.
     fitting = [each for each in profiles if each.gpu_mib <= memory * 1.02]
@@ -177,7 +150,7 @@ def _models(given: Iterable[str]) -> dict[Role, str]:
     found = {}
     for each in given:
         role, _, path = each.partition("=")
-        if role not in _ROLE.choices or not path:
+        if role not in ("generator", "reviewer") or not path:
             raise UsageError(
                 f"--model {each} is not ROLE=PATH.", hint="For example --model reviewer=/models/qwen"
             )
@@ -208,27 +181,21 @@ def _without_config(words: tuple[str, ...]) -> list[str]:
     return [*words[:at], *words[at + 2 :]]
 
 
-def _show_changes(wanted: Servers, changes: list[PlannedFile], left_out: list[str], *, quiet: bool) -> None:
-    from navigator.setup.files import shown_diff
-
+def _show_changes(wanted: Servers, changes: list[PlannedFile], left_out: list[str]) -> None:
     output.note(f"Every flag was checked by the parser of SGLang {wanted.known.version}.")
     if left_out:
         output.note(f"Left out, because this version does not have them: {', '.join(left_out)}.")
-    if quiet:
-        return
-    for planned in changes:
-        output.say(shown_diff(planned))
-    if not changes:
-        output.say("Everything is up to date.")
+    if not given("--json"):
+        output.say("\n".join(map(shown_diff, changes)) or "Everything is up to date.")
 
 
-def _say_next(wanted: Servers, document: dict[str, Any], snippet: str) -> None:
+def _say_next(wanted: Servers, document: dict[str, Any]) -> None:
     from navigator.config.paths import config_path
 
     if document["reload"]:
         output.note(f"Written, but systemd did not reload: {document['reload']}.")
         output.note(f"Run it later: {' '.join([*wanted.places.systemctl, 'daemon-reload'])}")
-    output.note(f"Add to {config_path()}:\n\n{snippet}")
+    output.note(f"Add to {config_path()}:\n\n{document['settings']}")
     if document["dry_run"]:
         output.note("Nothing was written.")
         return
@@ -242,25 +209,23 @@ def _say_next(wanted: Servers, document: dict[str, Any], snippet: str) -> None:
     output.note("Next: navigator swap to generator")
 
 
-def _uninstall(places: Places, *, yes: bool, dry_run: bool, as_json: bool) -> None:
-    from navigator.setup.install import reload_systemd, take_back
+def _uninstall(places: Places, *, dry_run: bool) -> None:
+    def there(*, dry_run: bool) -> list[Removal]:
+        return [each for each in take_back(places, dry_run=dry_run) if each.action != "absent"]
 
-    planned = [each for each in take_back(places, dry_run=True) if each.action != "absent"]
-    if not as_json:
-        for each in planned:
+    found, failed = there(dry_run=True), ""
+    if not given("--json"):
+        for each in found:
             words = f": {each.reason}" if each.reason else ""
             output.say(f"{'remove' if each.action == 'removed' else 'keep':<8}{each.path}{words}")
-        if not planned:
+        if not found:
             output.say("No installation found.")
-    failed = ""
-    if planned and not dry_run:
-        confirmed("Remove these files?", yes=yes)
-        planned = [each for each in take_back(places) if each.action != "absent"]
-        failed = reload_systemd(places)
-    if as_json:
-        files = [{"path": str(e.path), "action": e.action, "reason": e.reason} for e in planned]
-        output.print_json({"files": files, "dry_run": dry_run, "reload": failed})
+    if found and not dry_run:
+        confirmed("Remove these files?")
+        found, failed = there(dry_run=False), reload_systemd(places)
+    if given("--json"):
+        output.print_json({"files": found, "dry_run": dry_run, "reload": failed})
     elif failed:
         output.note(f"systemd did not reload: {failed}.")
-    if failed or any(each.action == "kept" for each in planned):
+    if failed or any(each.action == "kept" for each in found):
         sys.exit(1)

@@ -16,8 +16,7 @@ from navigator.git.hook import HookRefused, hook_state, remove_hook
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.sandbox.folders import SET_ASIDE, remove, used_bytes
-from navigator.setup.install import take_back
-from navigator.setup.places import user_places
+from navigator.setup.install import take_back, user_places
 from navigator.store.reads.reader import Reader
 
 KINDS = ("hooks", "branches", "units", "cache", "settings", "state")

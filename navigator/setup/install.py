@@ -1,7 +1,9 @@
-"""Installs and uninstalls: writes files, reloads systemd, removes files that are unchanged."""
+"""An installation: where its files are, writing and removing them, systemd, and what can be observed of its servers."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +11,108 @@ from typing import Literal
 
 from navigator.model import patterns
 from navigator.model.errors import Conflict, MissingPart
+from navigator.model.states import Role
 from navigator.model.text import safe_line
 from navigator.setup.files import PlannedFile, action_for, read_text, remove_empty, state_of, write
-from navigator.setup.places import SCRIPTS, Places
-from navigator.swap.remote.machine import HERE, Machine
+from navigator.swap.remote.machine import HERE, Machine, There
+
+Scope = Literal["user", "system"]
+
+SERVER_UNITS = {
+    Role.GENERATOR: "navigator-generator.service",
+    Role.REVIEWER: "navigator-reviewer.service",
+}
+CONDUCTOR_UNIT = "navigator.service"
+SCRIPTS = ("model-swap.sh", "wait-for-vram.sh")
+"""What another machine needs beside the units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The files of one scope.
+
+    Attributes:
+        scope: whose systemd.
+        units: the folder with the units.
+        config: the folder of swap.conf.
+        on: the machine.
+        scripts: the folder on that machine for the swap script; None where it is used as it is installed here.
+    """
+
+    scope: Scope
+    units: Path
+    config: Path
+    on: Machine = HERE
+    scripts: Path | None = None
+
+    @property
+    def keys(self) -> Path:
+        """The folder with the keys (0700)."""
+        return self.config / "keys"
+
+    @property
+    def swap_conf(self) -> Path:
+        """What model-swap.sh reads."""
+        return self.config / "swap.conf"
+
+    @property
+    def server_keys(self) -> Path:
+        """The YAML file by which SGLang gets both keys, since a command line is open to everybody."""
+        return self.keys / "sglang.yaml"
+
+    @property
+    def api_key(self) -> Path:
+        """The key of the ordinary endpoints, alone in a file."""
+        return self.keys / "api.key"
+
+    @property
+    def admin_key(self) -> Path:
+        """The key of the administrator's endpoints, alone in a file."""
+        return self.keys / "admin.key"
+
+    @property
+    def keys_env(self) -> Path:
+        """Both keys as variables, for Navigator itself: on this machine, wherever the servers are."""
+        if not self.on.host:
+            return self.keys / "keys.env"
+        return user_places().keys / f"{patterns.sub('[^A-Za-z0-9.@-]', '_', self.on.host)}.env"
+
+    def unit(self, name: str) -> Path:
+        """The file of a unit."""
+        return self.units / name
+
+    @property
+    def systemctl(self) -> list[str]:
+        """The command that speaks to this scope's systemd."""
+        return ["systemctl", "--user"] if self.scope == "user" else ["systemctl"]
+
+    @property
+    def all_units(self) -> list[str]:
+        """Every unit an installation may have written. The conductor's is where the conductor is."""
+        return [*SERVER_UNITS.values(), *([] if self.on.host else [CONDUCTOR_UNIT])]
+
+
+def user_places() -> Places:
+    """The places in the user's own configuration folder."""
+    config = Path(os.environ.get("XDG_CONFIG_HOME", "") or "~/.config").expanduser()
+    return Places("user", config / "systemd" / "user", config / "navigator")
+
+
+def places_of(scope: Scope, on: Machine = HERE) -> Places:
+    """The places of a scope on a machine: "system" is /etc, for units that somebody wrote by hand, "user" a home."""
+    if scope == "system":
+        return Places("system", Path("/etc/systemd/system"), Path("/etc/navigator"), on)
+    return places_on(on) if isinstance(on, There) else user_places()
+
+
+def places_on(machine: There) -> Places:
+    """The places in the home of who ssh logs in as. The folder of the scripts is `SCRIPT_THERE`'s of the strategy."""
+    home, config = machine.home()
+    scripts = home / ".local" / "share" / "navigator"
+    return Places("user", config / "systemd" / "user", config / "navigator", on=machine, scripts=scripts)
+
+
+# Writing and removing
 
 _SYSTEMCTL_SECONDS = 60.0
 _RUNS = ("active", "activating", "deactivating", "reloading")
@@ -128,3 +228,56 @@ def _systemctl(places: Places, *words: str) -> str:
         return f"systemctl is not installed, or did not answer within {_SYSTEMCTL_SECONDS:g} seconds"
     said = done.err.decode(errors="replace").strip().splitlines()
     return "" if done.code == 0 else safe_line(said[-1] if said else f"exit code {done.code}")
+
+
+# What units say, and who listens where
+
+_LISTEN = "0A"
+_FLAG = patterns.compile(r"(--[a-z][\w-]*)(?:[ =]+(\"(?:[^\"\\]|\\.)*\"|-?[^\s\\-][^\s\\]*))?")
+_EXEC = patterns.compile(r"^ExecStart=((?:\\\n|[^\n])*)", patterns.MULTILINE)
+
+
+def open_to_others(port: int, text: str | None = None) -> bool | None:
+    """Whether something listens on `port` at an address that is not the loopback; None if nothing listens.
+
+    Args:
+        port: the TCP port.
+        text: the kernel's lists of sockets, as /proc/net/tcp and tcp6 have them; those of this machine where None.
+    """
+    lines = text.splitlines() if text is not None else []
+    if text is None:
+        for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+            with contextlib.suppress(OSError):
+                lines += table.read_text().splitlines()
+    found: bool | None = None
+    for line in lines:
+        with contextlib.suppress(ValueError, IndexError):  # a heading
+            fields = line.split()
+            address, _, number = fields[1].partition(":")
+            if fields[3] == _LISTEN and int(number, 16) == port:
+                found = bool(found) or not _is_loopback(address)
+    return found
+
+
+def _is_loopback(address: str) -> bool:
+    """An address as the kernel prints it: 32-bit words, each with its bytes reversed."""
+    if len(address) == 8:
+        return address[6:] == "7F"
+    mapped = address[:24] == "0000000000000000FFFF0000" and address[30:] == "7F"
+    return mapped or address == "00000000000000000000000001000000"
+
+
+def flags_of_unit(text: str) -> dict[str, str]:
+    """The flags in a unit's ExecStart, with their values; "" for switches."""
+    command = _EXEC.search(text)
+    if command is None:
+        return {}
+    joined = command.group(1).replace("\\\n", " ")
+    return {name: value.strip('"') for name, value in _FLAG.findall(joined)}
+
+
+def program_of_unit(text: str) -> str:
+    """The program that a unit's ExecStart runs; "" where it has none."""
+    command = _EXEC.search(text)
+    words = command.group(1).split() if command else []
+    return words[0].strip('"') if words else ""

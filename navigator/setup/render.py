@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from navigator.model.errors import ConfigError, MissingPart
 from navigator.model.states import Role
 from navigator.setup.files import PlannedFile, read_text, sealed
-from navigator.setup.places import CONDUCTOR_UNIT, SCRIPTS, SERVER_UNITS, Places
+from navigator.setup.install import CONDUCTOR_UNIT, SCRIPTS, SERVER_UNITS, Places
 from navigator.setup.profiles import FlagTable as Wanted
 from navigator.setup.profiles import ModelPair, ModelProfile
 from navigator.setup.sglang_flags import FlagTable

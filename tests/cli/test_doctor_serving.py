@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.cli.doctor.serving import serving_items
+from navigator.cli.doctor_servers import serving_items
 from navigator.config.settings import Settings, load_settings
-from navigator.setup.host_probe import open_to_others
+from navigator.setup.install import open_to_others
 from navigator.setup.sglang_flags import advisories_for
 from navigator.swap.base import Check
 from navigator.swap.gpu import Gpu, parse_cards

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from navigator.cli.doctor.command import strategy_items
-from navigator.cli.doctor.serving import serving_items
+from navigator.cli.doctor import strategy_items
+from navigator.cli.doctor_servers import serving_items
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings, load_settings
 from navigator.swap.base import Check

@@ -15,9 +15,8 @@ from navigator.client.client import ModelClient
 from navigator.config.paths import StatePaths, resource_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.model.states import Role
-from navigator.setup.choose import picks, suggested
 from navigator.setup.profiles import BASIS, fitting, load_presets
-from navigator.setup.servers import FoundServer, find_servers, look
+from navigator.setup.servers import FoundServer, find_servers, look, picks, suggested
 from navigator.swap import make_strategy, strategy_class
 from navigator.swap.gpu import Gpu
 from tests.cli.boxes import Box, serving

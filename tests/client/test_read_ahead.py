@@ -11,7 +11,7 @@ import pytest
 
 from navigator.model.states import Role
 from navigator.process.keeper import descendants
-from navigator.setup.weights import model_folder, total_bytes, weight_files
+from navigator.setup.plan import model_folder, total_bytes, weight_files
 from navigator.swap import page_cache
 from navigator.swap.page_cache import MIB
 from navigator.swap.read_ahead import ReadAhead, ReadLimits

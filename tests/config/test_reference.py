@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from navigator.cli import config as command
+from navigator.cli import setup as command
 from navigator.config.reading import inner_model
 from navigator.config.reference import key_meanings, reference, toml
 from navigator.config.settings import Settings, load_settings
@@ -46,7 +46,7 @@ def test_what_is_shown_is_a_settings_file(
         'argv = ["swap", "{role}"]\n[[project]]\npath = "/a"\ncheck = "make \\"x\\""\n'
     )
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(file))
-    command.show.callback(as_json=False)  # type: ignore[misc]
+    command.show.callback()  # type: ignore[misc]
     shown = tmp_path / "shown.toml"
     shown.write_text(capsys.readouterr().out)
     assert load_settings(shown).model_copy(update={"source": file}) == load_settings()

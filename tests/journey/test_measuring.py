@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
-from navigator.cli.swap_measure import COMPLETE
+from navigator.cli.swap import COMPLETE
 from tests.journey.room import Room
 from tests.journey.support import PATIENCE
 from tests.journey.swaps import asked, staying, swapping, until

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from navigator.cli.finding import FILE
+from navigator.cli.decide import FILE
 from navigator.cli.main import cli
 from navigator.journey.prompts.blocks import KeyRing
 from navigator.journey.reviewing.precedents import (

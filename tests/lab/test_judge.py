@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cli.lab.compare import Votes, judged, require_judges, tell_votes
+from navigator.cli.lab_compare import Votes, judged, require_judges, tell_votes
 from navigator.config.settings import Settings
 from navigator.figures.compare import sign_test
 from navigator.lab.comparing.journal import LabTask

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from navigator.cli.doctor.serving import unit_items
-from navigator.cli.lab.measure import write_decision
+from navigator.cli.doctor_servers import unit_items
+from navigator.cli.lab_speculation import write_decision
 from navigator.cli.main import cli
 from navigator.config.settings import Settings
 from navigator.lab.speculation import launch
@@ -22,8 +22,7 @@ from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
 from navigator.setup import sglang_flags
 from navigator.setup.files import sealed, state_of
-from navigator.setup.host_probe import flags_of_unit
-from navigator.setup.places import user_places
+from navigator.setup.install import flags_of_unit, user_places
 from navigator.setup.sglang_flags import Installed
 from navigator.swap.remote.machine import HERE
 from tests.lab.test_decide import measured

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from navigator.model.errors import ConfigError, MissingPart
 from navigator.setup.files import PlannedFile, sealed, shown_diff, state_of, write
-from navigator.setup.host_probe import flags_of_unit
-from navigator.setup.install import carry_out
+from navigator.setup.install import carry_out, flags_of_unit
 from navigator.setup.render import quoted
 
 

@@ -13,8 +13,7 @@ from navigator.model import patterns
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.json_text import read_json
 from navigator.setup.files import PlannedFile, read_text, sealed, state_of
-from navigator.setup.host_probe import flags_of_unit
-from navigator.setup.install import carry_out
+from navigator.setup.install import carry_out, flags_of_unit
 from navigator.setup.render import quoted
 from navigator.swap.gpu import cards
 from navigator.swap.remote.machine import HERE, Machine

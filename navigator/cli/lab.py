@@ -1,4 +1,4 @@
-"""`navigator lab`: measurements on your own card. Each command is imported when it is called."""
+"""`navigator lab`: measurements on your own card. What takes long to import is imported when it is called."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import shlex
 import click
 
 from navigator.cli import output
-from navigator.cli.lazy import LazyGroup
+from navigator.cli.command import LazyGroup, command
 from navigator.lab import runs as lab_runs
 from navigator.lab.runs import LabRun
 from navigator.model.text import safe_line
 
 _SPECULATION = {
-    "analyze": ("lab.analyze", "Make the tables of measured runs, and check what cannot be true"),
-    "measure": ("lab.measure", "Measure speculation on a real server, as a plan says, and decide"),
-    "predict": ("lab.predict", "Predict the speed-up from acceptance and costs"),
+    "analyze": ("lab_speculation", "Make the tables of measured runs, and check what cannot be true"),
+    "measure": ("lab_speculation", "Measure speculation on a real server, as a plan says, and decide"),
+    "predict": ("lab_speculation", "Predict the speed-up from acceptance and costs"),
 }
 
 
 @click.group(
     cls=LazyGroup,
     table={
-        "speculation": ("lab.group", "Does speculative decoding pay?"),
-        "bench": ("lab.bench", "Have twenty small functions written, and run them"),
-        "compare": ("lab.compare", "Compare ways of working on the same tasks, executed"),
-        "runs": ("lab.group", "List the lab's runs: progress, time left, decision; resume or stop one"),
+        "speculation": ("lab", "Does speculative decoding pay?"),
+        "bench": ("lab_compare", "Have twenty small functions written, and run them"),
+        "compare": ("lab_compare", "Compare ways of working on the same tasks, executed"),
+        "runs": ("lab", "List the lab's runs: progress, time left, decision; resume or stop one"),
     },
 )
 def lab() -> None:
@@ -37,23 +37,20 @@ def speculation() -> None:
     """Does speculative decoding pay?"""
 
 
-@click.command()
-@click.argument("name", required=False)
-@output.JSON
-def runs(name: str | None, as_json: bool) -> None:
+@command()
+def runs(name: str | None = None) -> None:
     """List the lab's runs, or show the run NAME and the command that goes on with it."""
-    found = lab_runs.runs() if name is None else [lab_runs.find(name)]
     if name is None:
-        if as_json:
-            output.print_json({"runs": [run.model_dump(mode="json") for run in found]})
-        elif found:
-            output.emit(output.table(("run", "state", "done", "decision"), map(_run_row, found), right=(2,)))
-        else:
-            output.say("No run was started. `navigator lab --help` lists what can be measured.")
-    elif as_json:
-        output.print_json(found[0].model_dump(mode="json"))
+        output.show({"runs": lab_runs.runs()}, lambda found: _list_runs(found["runs"]))
     else:
-        _show_run(found[0])
+        output.show(lab_runs.find(name), _show_run)
+
+
+def _list_runs(found: list[LabRun]) -> None:
+    if found:
+        output.table(("run", "state", "done", "decision"), map(_run_row, found), right=(2,))
+    else:
+        output.say("No run was started. `navigator lab --help` lists what can be measured.")
 
 
 def _run_row(run: LabRun) -> tuple[object, ...]:

@@ -7,14 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from navigator.cli import output
-from navigator.cli.session import locked_dependencies, state_paths, take_config_projects
+from navigator.cli.command import AtLeast1, File, Value, command, words_again
+from navigator.cli.session import ProjectNames, locked_dependencies, state_paths, take_config_projects
 from navigator.config.paths import private_folder, state_dir
-from navigator.figures.intervals import ANECDOTAL_BELOW, Share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.lab.comparing.journal import ARMS, USUAL
 from navigator.lab.judging import Duel, Item, Judge, Tally, judge_is_usable, read_votes, tally
 from navigator.model import patterns
@@ -120,7 +121,7 @@ def tell_votes(result: Votes) -> None:
     found = result.found
     output.say()
     heads = ("judge", "pairs", "flips", "ties", "named the first", "p", "")
-    output.emit(output.table(heads, map(_judge_row, found.judges)))
+    output.table(heads, map(_judge_row, found.judges))
     output.say()
     for each in found.duels:
         _tell_duel(each)
@@ -159,188 +160,135 @@ def _tell_duel(found: Duel) -> None:
 _NAME = patterns.compile(r"[A-Za-z0-9][\w.-]{0,60}")
 
 
-@click.command()
-@click.argument("projects", nargs=-1)
-@click.option(
-    "--file",
-    "files",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False, resolve_path=True),
-    help="Tasks of a JSONL file in the form of HumanEval or MBPP, alone or besides PROJECTs; repeatable.",
-)
-@click.option(
-    "--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help="What to compare; repeatable."
-)
-@click.option(
-    "--tasks",
-    "limit",
-    type=click.IntRange(min=1),
-    default=60,
-    show_default=True,
-    help="Tasks of each project, or of the file.",
-)
-@click.option(
-    "--rounds", type=click.IntRange(0, 2), default=2, show_default=True, help="Revisions of a change at most."
-)
-@click.option(
-    "--difference",
-    type=click.FloatRange(0.01, 0.9),
-    default=0.1,
-    show_default=True,
-    help="The difference that is worth finding; the power is said for it.",
-)
-@click.option(
-    "--adapter",
-    "adapters",
-    nargs=2,
-    metavar="WRITER READER",
-    help="For the arm adapters: the names under which the generator's server has them.",
-)
-@click.option(
-    "--judge",
-    "judges",
-    multiple=True,
-    type=click.Choice(["generator", "reviewer", "final"]),
-    help="Also have this role's model compare the answers in pairs, blind; repeatable.",
-)
-@click.option("--name", default="", help="The comparison's name; the same name goes on with it.")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=1),
-    default=3600.0,
-    show_default=True,
-    help="Time for the test runs that prove a project's tasks.",
-)
-@click.option("--dry-run", is_flag=True, help="Choose the tasks, say what they can show, and ask no model.")
-@output.JSON
+_Judges = Annotated[tuple[str, ...], Value(type=click.Choice(["generator", "reviewer", "final"]))]
+
+
+@command()
 def compare(
-    projects: tuple[str, ...],
-    files: tuple[Path, ...],
-    arms: tuple[str, ...],
-    limit: int,
-    rounds: int,
-    difference: float,
-    adapters: tuple[str, str] | None,
-    judges: tuple[str, ...],
-    name: str,
-    seconds: float,
-    dry_run: bool,
-    as_json: bool,
+    projects: ProjectNames = (),
+    *,
+    file: tuple[File, ...] = (),
+    arm: Annotated[tuple[str, ...], Value(type=click.Choice(list(ARMS)))] = (),
+    tasks: AtLeast1 = 60,
+    rounds: Annotated[int, Value(type=click.IntRange(0, 2))] = 2,
+    difference: Annotated[float, Value(type=click.FloatRange(0.01, 0.9))] = 0.1,
+    adapter: Annotated[tuple[str, str] | None, Value("WRITER READER")] = None,
+    judge: _Judges = (),
+    name: str = "",
+    seconds: Annotated[float, Value(type=click.FloatRange(min=1))] = 3600.0,
+    dry_run: bool = False,
 ) -> None:
     """Compare ways of working on the same tasks of PROJECTs, all if none is named. Tests in the sandbox decide.
 
     A task is a change that you landed, or a commit of the history, whose own tests fail without it. The whole comparison takes
     four swaps at most. Nothing lands. Interrupt it when you like: the same command goes on, and asks nothing twice. It needs
     the models: stop a running conductor first.
+
+    Args:
+        file: Tasks of a JSONL file in the form of HumanEval or MBPP, alone or besides PROJECTs; repeatable.
+        arm: What to compare; repeatable.
+        tasks: Tasks of each project, or of the file.
+        rounds: Revisions of a change at most.
+        difference: The difference that is worth finding; the power is said for it.
+        adapter: For the arm adapters: the names under which the generator's server has them.
+        judge: Also have this role's model compare the answers in pairs, blind; repeatable.
+        name: The comparison's name; the same name goes on with it.
+        seconds: Time for the test runs that prove a project's tasks.
+        dry_run: Choose the tasks, say what they can show, and ask no model.
     """
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
 
-    names = arms or USUAL
-    if ("adapters" in names) != (adapters is not None):
+    names = arm or USUAL
+    if ("adapters" in names) != (adapter is not None):
         raise UsageError(
             "The arm adapters and --adapter go together.", hint="E.g. --arm adapters --adapter write read."
         )
-    called = name or "-".join([*projects, *(file.stem for file in files)]) or "all"
+    called = name or "-".join([*projects, *(each.stem for each in file)]) or "all"
     if not _NAME.fullmatch(called):
         raise UsageError(f"{called} is no name for a folder.", hint="Use letters, digits, dots and dashes.")
     take_config_projects()
     with locked_dependencies(state_paths()) as deps:
-        require_judges(deps.settings, judges)
-        journal = Journal(private_folder(private_folder(state_dir() / "lab") / "compare") / called)
+        require_judges(deps.settings, judge)
+        journal = Journal(lab_folder("compare") / called)
 
         async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Votes | None]:
             try:
-                tasks = await _tasks(deps, journal, projects, files, limit, seconds)
-                can = outlook(len(tasks), difference)
-                if tasks:
+                chosen = await _tasks(deps, journal, projects, file, tasks, seconds)
+                can = outlook(len(chosen), difference)
+                if chosen:
                     output.note(can.words())
                     if can.chance < 0.8:
                         output.note(_more_tasks(journal))
-                if dry_run or not tasks:
-                    return tasks, can, None, None
-                words = _command(projects, files, names, limit, rounds, difference, adapters, judges, called)
-                done = await noted("compare", deps, journal, tasks, names, rounds, adapters, words)
-                said = None
-                if judges:
-                    kept = journal.folder / "votes.jsonl"
-                    said = await judged(deps, judges, tasks, done, kept)
-                return tasks, can, done, said
+                if dry_run or not chosen:
+                    return chosen, can, None, None
+                words = words_again(arm=names, name=called)
+                done = await noted("compare", deps, journal, names, words, rounds=rounds, adapters=adapter)
+                kept = journal.folder / "votes.jsonl"
+                return chosen, can, done, await judged(deps, judge, chosen, done, kept) if judge else None
             finally:
                 await deps.close()
 
-        tasks, can, done, said = asyncio.run(whole())
-    if as_json:
-        output.print_json(
-            {"name": called, "n": len(tasks), "power": asdict(can)}
-            | (done.document() if done else {"tasks": [task.model_dump(mode="json") for task in tasks]})
-            | ({"judging": said.document()} if said else {})
-        )
-    elif done:
-        tell(done)
+        chosen, can, done, said = asyncio.run(whole())
+    document: dict[str, Any] = {"name": called, "n": len(chosen), "power": can}
+    document |= done.document() if done else {"tasks": chosen}
+    document |= {"judging": said} if said else {}
+
+    def text(_: object) -> None:
+        if done:
+            tell(done)
+        elif chosen:
+            rows = [(task.key, task.kind.value, task.text.partition("\n")[0][:80]) for task in chosen]
+            output.table(("task", "kind", "what"), rows)
         if said:
             tell_votes(said)
-    elif tasks:
-        output.emit(
-            output.table(
-                ("task", "kind", "what"),
-                [(task.key, task.kind.value, task.text.partition("\n")[0][:80]) for task in tasks],
-            )
-        )
-    if not tasks:
+
+    output.show(document, text)
+    if not chosen:
         raise UsageError(
             "There is no task with tests that fail without its change.",
-            hint="Raise --seconds or `[exam] history`, or give a --file.",
+            hint="Raise --seconds, or give a --file.",
         )
+
+
+def lab_folder(kind: str) -> Path:
+    """The folder of the comparisons of a kind, in the state folder."""
+    return private_folder(private_folder(state_dir() / "lab") / kind)
 
 
 async def noted(
     kind: str,
     deps: Dependencies,
     journal: Journal,
-    tasks: list[LabTask],
     names: tuple[str, ...],
-    rounds: int,
-    adapters: tuple[str, str] | None,
     words: list[str],
+    *,
+    rounds: int = 1,
+    adapters: tuple[str, str] | None = None,
 ) -> Finished:
     """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
     from navigator.lab.comparing.session import compare as run
     from navigator.lab.comparing.session import follow, most_turns, note_result
     from navigator.lab.runs import recording
 
-    total = len(tasks) * most_turns(names, rounds)
+    total = len(journal.tasks) * most_turns(names, rounds)
     about = f"{journal.folder.name}: {', '.join(names)}"
     with recording(kind, journal.folder, words, about=about) as record:
         following = asyncio.create_task(follow(record, journal, total))
         try:
             done = await run(
-                deps, journal, tasks, list(names), rounds=rounds, adapters=adapters, report=output.note
+                deps,
+                journal,
+                journal.tasks,
+                list(names),
+                rounds=rounds,
+                adapters=adapters,
+                report=output.note,
             )
         finally:
             following.cancel()
         note_result(record, done, total)
     return done
-
-
-def _command(
-    projects: tuple[str, ...],
-    files: tuple[Path, ...],
-    names: tuple[str, ...],
-    limit: int,
-    rounds: int,
-    difference: float,
-    adapters: tuple[str, str] | None,
-    judges: tuple[str, ...],
-    called: str,
-) -> list[str]:
-    """The words after `navigator` that go on with this comparison."""
-    words = ["lab", "compare", *projects, "--name", called, "--tasks", str(limit), "--rounds", str(rounds)]
-    words += ["--difference", str(difference)]
-    words += [word for name in names for word in ("--arm", name)]
-    words += [word for role in judges for word in ("--judge", role)]
-    words += [word for file in files for word in ("--file", str(file))]
-    return words + (["--adapter", *adapters] if adapters else [])
 
 
 async def _tasks(
@@ -398,10 +346,10 @@ def tell(done: Finished) -> None:
         output.say("SIMULATED: no model answered. The figures say nothing about a real one.", bold=True)
     heads = ("arm", "tests pass", "tokens", "model time", "revised", "swaps alone", "time alone")
     each = done.swap_seconds / max(1, done.swaps)
-    output.emit(output.table(heads, (_arm_row(arm, each) for arm in done.arms), right=range(2, 7)))
+    output.table(heads, (_arm_row(arm, each) for arm in done.arms), right=range(2, 7))
     output.say()
     paired = ("pair", "only the first", "only the second", "difference", "95 %", "p", "p, all pairs")
-    output.emit(output.table(paired, map(_pair_row, done.pairs), right=(1, 2, 3, 4, 5, 6)))
+    output.table(paired, map(_pair_row, done.pairs), right=(1, 2, 3, 4, 5, 6))
     output.say()
     output.say(
         f"{plural(done.swaps, 'swap')} for the whole comparison ({output.duration(done.swap_seconds)}). p: exact"
@@ -440,3 +388,66 @@ def _pair_row(pair: PairResult) -> tuple[object, ...]:
         f"{pair.p:.3g}",
         f"{pair.p_adjusted:.3g}",
     )
+
+
+# `navigator lab bench`: twenty small functions, written and executed
+
+_TIERS = ("simple", "medium", "complex")
+
+
+_BenchArms = Annotated[
+    tuple[str, ...], Value(type=click.Choice([name for name in ARMS if name != "adapters"]))
+]
+
+
+@command()
+def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
+    """Have twenty small Python functions written, and run their tests.
+
+    Twenty tasks tell working from broken; they cannot tell two good models apart. `navigator lab compare` is for that.
+
+    Args:
+        arm: Repeatable. Default: generator and self-review, which take no swap.
+        name: Its folder; the same name goes on with it.
+    """
+    from navigator.lab.comparing.journal import Journal
+
+    names = arm or ("generator", "self-review")
+    journal = Journal(lab_folder("bench") / name)
+    with locked_dependencies(state_paths()) as deps:
+
+        async def whole() -> Finished:
+            try:
+                return await _run_bench(deps, journal, names)
+            finally:
+                await deps.close()
+
+        done = asyncio.run(whole())
+    tiers = {tier: [task.key for task in journal.tasks if task.complexity == tier] for tier in _TIERS}
+    rows = [
+        (each, tier, share(sum(done.passed[each][key] for key in keys), len(keys)))
+        for each in names
+        for tier, keys in tiers.items()
+    ]
+    found = [{"arm": each, "tier": tier} | asdict(passed) for each, tier, passed in rows]
+
+    def text(_: object) -> None:
+        tell(done)
+        output.say()
+        shown = [(each, tier, share_words(passed)) for each, tier, passed in rows]
+        output.table(("arm", "tier", "tests pass"), shown)
+
+    output.show({"name": name, "rows": found} | done.document(), text)
+
+
+async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...]) -> Finished:
+    from navigator.lab.comparing.functions import as_task, bench_functions
+    from navigator.lab.comparing.journal import Tried
+
+    if not journal.chosen:
+        known = {task.key for task in journal.tasks}
+        for function in bench_functions():
+            if function.key not in known:
+                journal.add(await asyncio.to_thread(as_task, deps, function))
+        journal.add(Tried(key=""))
+    return await noted("bench", deps, journal, names, words_again(arm=names))

@@ -1,4 +1,4 @@
-"""`navigator doctor`, the part about model servers on this machine: GPU, model files, units, access."""
+"""`navigator doctor`, the part about model servers, here or on another machine: GPU, model files, units, access."""
 
 from __future__ import annotations
 
@@ -12,35 +12,51 @@ from urllib.parse import urlsplit
 from navigator.config.settings import ServerSettings, Settings
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
-from navigator.model.text import plural
+from navigator.model.text import plural, safe_line
 from navigator.swap import strategy_class
 from navigator.swap.base import ROLES, Check
+from navigator.swap.remote.machine import HERE, Machine
 
 if TYPE_CHECKING:
-    from navigator.setup.places import Places
+    from navigator.setup.install import Places
+    from navigator.swap.remote.machine import There
 
 _ANSWER_SECONDS = 5.0
 
 
-def card_items() -> Iterator[Check]:
+def server_items(settings: Settings, *, reached: bool) -> Iterator[Check]:
+    """Everything about the servers and their machine. `reached`: nothing is known that keeps the strategy from it."""
+    if not settings.swap.host:
+        yield from serving_items(settings)
+    elif reached:
+        yield from remote_items(settings)
+
+
+def card_items(on: Machine = HERE) -> Iterator[Check]:
     """The GPUs, as nvidia-smi shows them."""
     from navigator.swap.gpu import cards
 
-    for card in cards():
+    name = "GPU there" if on.host else "GPU"
+    found = cards(on)
+    for card in found:
         held = f"{card.used_mib} MiB of {card.total_mib} MiB in use, driver {card.driver}"
-        yield Check("GPU", "ok", f"{card.name}, {held}")
+        yield Check(name, "ok", f"{card.name}, {held}")
+    if on.host and not found:
+        hint = "Check the driver there; free GPU memory cannot be waited for without it."
+        yield Check(name, "warn", f"nvidia-smi on {on.host} shows no GPU", hint)
 
 
 def serving_items(settings: Settings) -> Iterator[Check]:
     """Everything about servers on this machine. Nothing is started or stopped."""
     if settings.swap.strategy is None or strategy_class(settings.swap.strategy).embedded:
         return
+    from navigator.setup.install import places_of
     from navigator.swap.gpu import is_local
 
     strategy = strategy_class(settings.swap.strategy)
     local = [role for role in ROLES if is_local(settings.server(role).base_url)]
     if strategy.uses_units:
-        yield from unit_items(settings, _unit_places(settings))
+        yield from unit_items(settings, places_of(settings.swap.systemd.scope))
     for role in local:
         if strategy.checks_files:
             yield from _check_files(settings, role, units=strategy.uses_units)
@@ -50,17 +66,10 @@ def serving_items(settings: Settings) -> Iterator[Check]:
 # Units
 
 
-def _unit_places(settings: Settings) -> Places:
-    from navigator.setup.places import system_places, user_places
-
-    return user_places() if settings.swap.systemd.scope == "user" else system_places()
-
-
 def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
     """The installed units, what they run, and swap.conf."""
     from navigator.setup.files import read_text, state_of
-    from navigator.setup.host_probe import program_of_unit
-    from navigator.setup.install import unit_state
+    from navigator.setup.install import program_of_unit, unit_state
 
     own, on = settings.swap.systemd, places.on
     command = f"navigator swap install{f' --host {on.host}' if on.host else ''}"
@@ -98,7 +107,7 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
     """The SGLang that each unit starts, named once if both share it, and what its speculation was decided for."""
     from navigator.lab.speculation.launch import to_look_at
     from navigator.setup.files import read_text
-    from navigator.setup.host_probe import program_of_unit
+    from navigator.setup.install import program_of_unit
     from navigator.setup.sglang_flags import find_sglang
 
     texts = [text for name in units if (text := read_text(places.unit(name), places.on)) is not None]
@@ -119,7 +128,7 @@ def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Chec
 
 
 def _check_files(settings: Settings, role: Role, *, units: bool) -> Iterator[Check]:
-    from navigator.setup.weights import model_folder, total_bytes, weight_files
+    from navigator.setup.plan import model_folder, total_bytes, weight_files
 
     server = settings.server(role)
     dirs = settings.swap.model_dirs
@@ -144,7 +153,7 @@ def _bytes_words(count: int) -> str:
 
 
 def _access(settings: Settings, role: Role) -> Iterator[Check]:
-    from navigator.setup.host_probe import open_to_others
+    from navigator.setup.install import open_to_others
 
     server = settings.server(role)
     port = urlsplit(server.base_url).port or 80
@@ -198,3 +207,80 @@ def _holes(label: str, version: str, keyless: bool) -> Check:
         return Check(label, "ok", f"SGLang {version}: no known vulnerability (as of {advisories_read()})")
     listed = "; ".join(f"{each.name}: {each.what}" for each in known)
     return Check(label, "warn", f"SGLang {version}: {listed}", "Install 0.5.21 or newer, and set both keys.")
+
+
+# The machine that the model servers run on, where it is another one
+
+_SECONDS = 15.0
+
+
+def remote_items(settings: Settings) -> Iterator[Check]:
+    """What a swap needs on the other machine. Nothing is started or changed there."""
+    from navigator.swap.remote.machine import There, servers_machine
+    from navigator.swap.remote.ssh import ConnectionLost
+
+    try:
+        with servers_machine(settings) as machine:
+            assert isinstance(machine, There)
+            yield from _items(settings, machine)
+    except ConnectionLost as error:
+        yield Check("ssh", "missing", error.message, error.hint)
+
+
+def _items(settings: Settings, there: There) -> Iterator[Check]:
+    from navigator.setup.install import places_of
+
+    scope = settings.swap.systemd.scope
+    yield from card_items(there)
+    yield _script(settings, there, places_of("user", there).scripts or Path())
+    yield from unit_items(settings, places_of(scope, there))
+    if scope == "user":
+        yield from _linger(there)
+    yield from _ports(settings, there)
+
+
+def _script(settings: Settings, there: There, folder: Path) -> Check:
+    from navigator.config.paths import resource_dir
+    from navigator.setup.files import read_text, sealed, state_of
+
+    own = settings.swap.script
+    path = Path(own) if own else folder / "model-swap.sh"
+    text = read_text(path, there)
+    hint = f"`navigator swap install --host {there.host}` puts it there."
+    if text is None:
+        return Check("swap script", "missing", f"{path} is not on {there.host}", "" if own else hint)
+    packaged = sealed((resource_dir("swap") / "model-swap.sh").read_text("utf-8"))
+    if own or text == packaged:
+        return Check("swap script", "ok", f"{there.host}:{path}")
+    words = "of another version" if state_of(path, there) == "ours" else "changed since it was installed"
+    return Check("swap script", "warn", f"{there.host}:{path} is {words}", hint)
+
+
+def _linger(there: There) -> Iterator[Check]:
+    """Whether systemd keeps the user's units without a login."""
+    asking = 'loginctl show-user "$(id -un)" --property=Linger --value'
+    done = there.run(("bash", "-c", asking), _SECONDS)
+    said = safe_line(done.out.decode(errors="replace").strip()) if done is not None else ""
+    if said == "yes":
+        yield Check("linger", "ok", f"units on {there.host} run without a login")
+    else:
+        hint = (
+            f"Run `ssh {there.host} loginctl enable-linger`: else the servers end when the connection does."
+        )
+        yield Check(
+            "linger", "warn", f"units on {there.host} need a login ({said or 'loginctl does not say'})", hint
+        )
+
+
+def _ports(settings: Settings, there: There) -> Iterator[Check]:
+    from navigator.setup.install import open_to_others
+
+    done = there.run(("cat", "/proc/net/tcp", "/proc/net/tcp6"), _SECONDS)
+    text = done.out.decode(errors="replace") if done is not None else ""
+    for port in sorted({urlsplit(settings.server(role).base_url).port or 80 for role in ROLES}):
+        others = open_to_others(port, text)
+        if others:
+            hint = "Start the server with --host 127.0.0.1: the tunnel needs no more, and whoever reaches this port can use it."
+            yield Check("access", "warn", f"port {port} of {there.host} is open to the network", hint)
+        elif others is not None:
+            yield Check("access", "ok", f"port {port} of {there.host} is open to that machine only")

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from navigator.cli import output
+from navigator.cli.command import given
 from navigator.client.body import same_model
 from navigator.config.paths import resource_dir
 from navigator.config.settings import Settings, load_settings
 from navigator.model.errors import UsageError
 from navigator.model.states import Role
-from navigator.setup.plan import CACHES, MIB, MemoryPlan, Sized, plan, shape_from_config
+from navigator.setup.plan import (
+    CACHES,
+    MIB,
+    MemoryPlan,
+    Sized,
+    model_folder,
+    plan,
+    shape_from_config,
+    total_bytes,
+    weight_files,
+)
 from navigator.setup.profiles import ModelProfile, fitting, load_presets, load_profile, profile_names
-from navigator.setup.weights import model_folder, total_bytes, weight_files
 from navigator.swap.gpu import cards
+
+if TYPE_CHECKING:
+    from navigator.cli.doctor import Planned
 
 _STANDARD = "qwen3.5-96gb"
 _STRATEGIES = {
@@ -25,46 +38,30 @@ _STRATEGIES = {
 }
 
 
-def show_plan(
-    *,
-    card: float | None,
-    ram: float | None,
-    generator: str | None,
-    reviewer: str | None,
-    context: int,
-    as_json: bool,
-) -> None:
+def show_plan(planned: Planned) -> None:
     """Print the plan for a card and a pair of models. Without names, the settings' models; without those, a profile's.
 
     Raises:
         UsageError: the card or a model is not known.
     """
     settings = load_settings()
+    card, ram = planned["card"], planned["ram"]
     memory = int(card * 1024) if card else max((each.total_mib for each in cards()), default=0)
     if not memory:
         raise UsageError("nvidia-smi shows no GPU.", hint="Give its memory: --card GB.")
-    if not as_json:  # first: they are of use too where a model's shape is not known
+    if not given("--json"):  # first: they are of use too where a model's shape is not known
         for preset in fitting(load_presets(resource_dir("swap")), memory / 1024):
             output.prose(preset.words, "  ")
         output.say()
     host = int(ram * 1024) if ram else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MIB
     found = plan(
-        _sized_model(settings, Role.GENERATOR, generator),
-        _sized_model(settings, Role.REVIEWER, reviewer),
+        _sized_model(settings, Role.GENERATOR, planned["generator"]),
+        _sized_model(settings, Role.REVIEWER, planned["reviewer"]),
         card=memory,
         ram=host,
-        tokens=context,
+        tokens=planned["context"] or 131_072,
     )
-    if as_json:
-        output.print_json(
-            asdict(found) | {"generator": _document(found.generator), "reviewer": _document(found.reviewer)}
-        )
-    else:
-        _show_plan(found)
-
-
-def _document(model: Sized) -> dict[str, object]:
-    return asdict(model) | {"shape": model.shape.model_dump(mode="json")}
+    output.show(found, _show_plan)
 
 
 def _sized_model(settings: Settings, role: Role, wanted: str | None) -> Sized:
@@ -126,7 +123,7 @@ def _show_plan(found: MemoryPlan) -> None:
         )
         for fit in found.fits
     ]
-    output.emit(output.table(heads, rows, right=range(1, 7)))
+    output.table(heads, rows, right=range(1, 7))
     for name, (_, about) in CACHES.items():
         output.prose(f"{name}: {about}", "  ")
     output.prose(

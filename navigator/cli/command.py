@@ -1,0 +1,245 @@
+"""How commands are declared: a function whose parameters say what they take, and groups that import commands on use."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import click
+
+from navigator.model import patterns
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_SENTENCE = 400
+"""Characters of a command's first sentence; click cuts it to 45."""
+
+
+class Commands(click.Group):
+    """A group that shows the first sentence of each command whole, and names the nearest command for one that is not there."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, one sentence each."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [
+            (name, command.get_short_help_str(_SENTENCE)) for name, command in found if command is not None
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest name for one that is not there."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], names, 1)
+            path = ctx.command_path
+            also = f" Did you mean `{path} {near[0]}`?" if near else f" `{path} --help` lists them."
+            raise click.UsageError(f"There is no command {args[0]!r}.{also}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(Commands):
+    """A group whose commands live in modules of their own, imported on use.
+
+    Args:
+        table: command → (module below `navigator.cli`, one line of help); with the help there, `--help` imports nothing.
+    """
+
+    def __init__(self, *args: Any, table: dict[str, tuple[str, str]], **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module that defines one command."""
+        if cmd_name not in self.table:
+            return None
+        module = importlib.import_module(f"navigator.cli.{self.table[cmd_name][0]}")
+        command = getattr(module, cmd_name.replace("-", "_"))
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
+
+
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a parameter's type does not say: a name for its value in the usage, how to complete it, which values are allowed."""
+
+    name: str | None = None
+    complete: Completer | None = None
+    type: click.ParamType[Any] | None = None
+
+
+AtLeast1 = Annotated[int, Value("N", type=click.IntRange(min=1))]
+Share = Annotated[float, Value("0–1", type=click.FloatRange(0, 1))]
+Folder = Annotated[Path, Value("DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))]
+File = Annotated[Path, Value("FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False))]
+Note = Annotated[str, Value("TEXT")]
+
+
+def _click_type(kind: Any) -> Any:
+    if get_origin(kind) is Literal:
+        return click.Choice(get_args(kind))
+    if _is_enum(kind):
+        return click.Choice([member.value for member in kind])
+    return click.Path(path_type=Path) if kind is Path else kind
+
+
+def _is_enum(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Enum)
+
+
+def _members(kind: Any) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Makes members of an enumeration of the values that were given."""
+    return lambda ctx, param, value: (
+        tuple(map(kind, value)) if isinstance(value, tuple) else None if value is None else kind(value)
+    )
+
+
+def command(
+    group: click.Group | None = None, name: str = "", *, json: bool = True, yes: bool = False
+) -> Callable[[Callable[..., object]], click.Command]:
+    """Make a command of a function: its signature says what it takes, its docstring what that means.
+
+    Positional parameters are arguments, those that can only be named are options: a bool is a switch, a tuple[X, ...] may be
+    repeated, and `**given: Unpack[T]` stands for the options that the TypedDict T names. An underscore at the end of a name is
+    left out. `Args:` in the docstring has the help of the options.
+
+    Args:
+        group: the group that it belongs to, where that is not a lazy one.
+        name: its name, where it is not the function's.
+        json: it has --json, which `output.show` obeys.
+        yes: it has --yes, which `session.confirmed` obeys.
+    """
+
+    def made(function: Callable[..., object]) -> click.Command:
+        hints = get_type_hints(function, include_extras=True)
+        about, _, listed = (inspect.getdoc(function) or "").partition("\nArgs:\n")
+        helps = {word: " ".join(text.split()) for word, text in _HELP.findall(listed)}
+        params = []
+        for each in inspect.signature(function).parameters.values():
+            if each.kind is inspect.Parameter.VAR_KEYWORD:  # options that are passed on, none by default
+                (fields,) = get_args(hints[each.name])
+                several = get_type_hints(fields, include_extras=True)
+            else:
+                several = {each.name: hints[each.name]}
+            for word, hint in several.items():
+                default = each.default if word == each.name else None
+                params.append(_parameter(word, hint, default, each.kind, helps.get(word, "")))
+        if yes:
+            params.append(_switch("--yes", "-y", help="Do not ask for confirmation."))
+        if json:
+            params.append(_switch("--json", help="Print JSON."))
+        called = name or function.__name__.replace("_", "-")
+        found = click.Command(called, callback=function, params=params, help=about)
+        if group is not None:
+            group.add_command(found)
+        return found
+
+    return made
+
+
+_HELP = patterns.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", patterns.MULTILINE)
+
+
+def _unfolded(hint: Any) -> tuple[Any, Value]:
+    """A type without `Annotated` and None, and what was said beside it."""
+    value = Value()
+    while True:
+        if get_origin(hint) is Annotated:
+            hint, value = get_args(hint)[0], get_args(hint)[-1]
+        elif type(None) in get_args(hint):
+            (hint,) = (one for one in get_args(hint) if one is not type(None))
+        else:
+            return hint, value
+
+
+def _parameter(name: str, hint: Any, default: Any, kind_of: Any, about: str) -> click.Parameter:
+    """What click makes of a parameter of a function."""
+    kind, value = _unfolded(hint)
+    several = get_origin(kind) is tuple
+    together = several and Ellipsis not in get_args(kind)  # a fixed number of values
+    inner, of_each = _unfolded(get_args(kind)[0]) if several else (kind, value)
+    value = value if value != Value() else of_each
+    empty = default in (inspect.Parameter.empty, None, ())
+    known: dict[str, Any] = {
+        "type": value.type or _click_type(inner),
+        "default": None if empty else getattr(default, "value", default),
+        "metavar": value.name,
+        "shell_complete": value.complete,
+        "callback": _members(inner) if _is_enum(inner) else None,
+    }
+    if kind_of is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+        required = default is inspect.Parameter.empty
+        return click.Argument([name], required=required, nargs=-1 if several else 1, **known)
+    word = name.rstrip("_").replace("_", "-")
+    flag = f"--{word}" if len(word) > 1 else f"-{word}"
+    if kind is bool and default is None:
+        flag += f"/--no-{word}"
+    return click.Option(
+        [name, flag],
+        help=about,
+        is_flag=kind is bool,
+        multiple=several and not together,
+        nargs=len(get_args(kind)) if together else 1,
+        show_default=kind is not bool and not empty and default not in ("", 0),
+        **known,
+    )
+
+
+def _switch(*names: str, help: str) -> click.Option:
+    """A switch that no function gets as a parameter: `given` says whether it was used."""
+
+    def keep(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        ctx.meta[f"navigator{names[0]}"] = value
+
+    return click.Option(names, is_flag=True, help=help, expose_value=False, callback=keep)
+
+
+def given(switch: Literal["--json", "--yes"]) -> bool | None:
+    """Whether the command that runs was called with it; None for one that has no such switch."""
+    ctx = click.get_current_context(silent=True)
+    found: bool | None = ctx.meta.get(f"navigator{switch}") if ctx is not None else None
+    return found
+
+
+def words_again(**changed: Any) -> list[str]:
+    """The words after `navigator` that repeat the command that runs, in any folder; `changed`: parameters with other values."""
+    ctx = click.get_current_context()
+    words = ctx.command_path.split()[1:]
+    for param in ctx.command.params:
+        value = changed.get(param.name or "", ctx.params.get(param.name or ""))
+        if value in (None, False, "", ()):
+            continue
+        flag = [param.opts[0]] if isinstance(param, click.Option) else []
+        if value is True:
+            words += flag
+            continue
+        several = value if isinstance(value, tuple) else (value,)
+        shown = [str(each.resolve() if isinstance(each, Path) else each) for each in several]
+        words += (
+            [word for each in shown for word in (*flag, each)]
+            if getattr(param, "multiple", False)
+            else [*flag, *shown]
+        )
+    return words

@@ -1,0 +1,314 @@
+"""`navigator doctor`: what is installed, what is missing and how to get it; where the log is."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import platform
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from typing import Annotated, Literal, TypedDict, Unpack
+
+import click
+
+from navigator import __version__
+from navigator.cli import output
+from navigator.cli.command import Value, command
+from navigator.cli.session import state_paths
+from navigator.client.status import ServerLook
+from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
+from navigator.config.settings import Settings, load_settings
+from navigator.model.errors import NavigatorError, UsageError
+from navigator.model.states import Role
+from navigator.model.text import plural
+from navigator.store.database import is_low, translated
+from navigator.swap.base import Check
+
+_SPARE_MB = 1024
+_REACHES = {"swap strategy", "ssh"}
+"""Checks without which nothing more can be asked of another machine."""
+_MARKS = {"ok": "✓", "warn": "!", "missing": "✗"}
+
+_Gigabytes = Annotated[float, Value("GB", type=click.FloatRange(min=1))]
+_Model = Annotated[str, Value("MODEL")]
+
+
+class Planned(TypedDict):
+    """What `--plan` is computed from; None: as the machine and the settings say."""
+
+    card: _Gigabytes | None
+    ram: _Gigabytes | None
+    generator: _Model | None
+    reviewer: _Model | None
+    context: Annotated[int | None, Value("TOKENS", type=click.IntRange(min=1024))]
+
+
+@command()
+def doctor(*, plan: bool = False, **planned: Unpack[Planned]) -> None:
+    """Check what Navigator needs: what is there, what is missing, how to get it.
+
+    Exits with 3 if something is missing.
+
+    Args:
+        plan: Show instead how much GPU memory a pair of models needs, and how to swap.
+        card: With --plan: GPU memory, of 1,024 MiB.
+        ram: With --plan: host memory.
+        generator: With --plan: a name, or a folder with a config.json.
+        reviewer: With --plan: the same for the model that reviews.
+        context: With --plan; default: 131072.
+    """
+    if plan:
+        from navigator.cli.doctor_plan import show_plan
+
+        show_plan(planned)
+        return
+    if any(value is not None for value in planned.values()):
+        raise UsageError("Those options belong to --plan.", hint="Add --plan.")
+    paths = state_paths()
+    items = list(_look(paths))
+    counts = Counter(item.state for item in items)
+
+    def text(_: object) -> None:
+        for item in items:
+            first = f"{_MARKS[item.state]} {item.state:<8} {item.name:<16} "
+            output.prose(item.found, " " * 28, first=first)
+            if item.hint:
+                output.prose(item.hint, " " * 28)
+        warnings = plural(counts["warn"], "warning")
+        output.say(f"\n{counts['ok']} ok, {warnings}, {counts['missing']} missing. Log: {paths.log}")
+
+    output.show({"items": items, "log": paths.log, "ok": not counts["missing"]}, text)
+    if counts["missing"]:
+        sys.exit(3)
+
+
+def checked(name: str, check: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    """What a check finds; what it raises is missing."""
+    try:
+        yield from check()
+    except NavigatorError as error:
+        yield Check(name, "missing", error.message, error.hint)
+
+
+def _look(paths: StatePaths) -> Iterator[Check]:
+    """Everything, from this machine to the servers. What follows from settings that cannot be read is left out."""
+    from navigator.cli.doctor_servers import card_items, server_items
+
+    yield Check("navigator", "ok", f"{__version__}, Python {platform.python_version()}, {sys.executable}")
+    yield from checked("git", _git)
+    yield from checked("git identity", lambda: _identity(paths))
+    yield _check_folder(paths)
+    yield from checked("database", lambda: _database(paths))
+    try:
+        settings = load_settings()
+    except NavigatorError as error:
+        yield Check("settings", "missing", error.message, error.hint)
+        return
+    yield Check("settings", "ok", str(settings.source or f"no file at {config_path()}: all defaults"))
+    yield from _sandbox(unsandboxed=settings.checks.unsandboxed)
+    yield from checked("prompts", _prompts)
+    yield from _events(settings)
+    yield from card_items()
+    found = list(strategy_items(settings, paths))
+    yield from found
+    lost = {item.name for item in found if item.state == "missing"}
+    yield from server_items(settings, reached=not _REACHES & lost)
+    if settings.generator.agent.command:
+        yield _agent(settings)
+
+
+def _git() -> Iterator[Check]:
+    from navigator.git.runner import find_git
+
+    yield Check("git", "ok", str(find_git()))
+
+
+def _identity(paths: StatePaths) -> Iterator[Check]:
+    """Whether git knows the author of landed commits, from the user's own settings."""
+    from navigator.git.runner import Git
+    from navigator.landing.plan import read_people, unknown_person
+
+    if people := read_people(Git(paths.root, user_config=True)):
+        yield Check("git identity", "ok", f"{people[0].name} <{people[0].email}>")
+    else:
+        yield Check(
+            "git identity", "warn", unknown_person(""), "A repository's own settings may say so instead."
+        )
+
+
+def _check_folder(paths: StatePaths) -> Check:
+    free = shutil.disk_usage(paths.root).free // (1024 * 1024)
+    about = f"{paths.root} ({oct(paths.root.stat().st_mode & 0o777)})"
+    try:
+        with tempfile.TemporaryFile(dir=paths.root):
+            pass
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            hint = f"Make it writable, or set {STATE_VARIABLE} to another folder. Until then nothing can be changed."
+            return Check("state folder", "missing", f"{about} cannot be written: {error.strerror}", hint)
+    if is_low(paths.root):
+        hint = "Free some space there: no new work starts before that."
+        return Check("state folder", "missing", f"{about}, {free} MB free: the disk is full", hint)
+    if free < _SPARE_MB:
+        return Check("state folder", "warn", f"{about}, {free} MB free", "Free some space there.")
+    return Check("state folder", "ok", f"{about}, {free // 1024} GB free")
+
+
+def _database(paths: StatePaths) -> Iterator[Check]:
+    """Whether the database can be opened and is intact; what a second model is worth, by what it holds."""
+    from navigator.sheet.exam_worth import independence
+    from navigator.store.database import open_reader, quick_check
+    from navigator.store.reads.reader import Reader
+
+    if not paths.database.exists():
+        yield Check("database", "ok", "none yet; the first command creates it")
+        return
+    try:
+        with closing(open_reader(paths.database)) as connection:
+            said = quick_check(connection)
+            worth = independence(Reader(connection)).words if said == "ok" else "unknown"
+    except sqlite3.Error as error:
+        raise translated(error, paths.database) from error
+    if said != "ok":
+        found = f"{paths.database} is damaged: {said}"
+        yield Check("database", "missing", found, f"Backups are in {paths.backups}.")
+        return
+    yield Check("database", "ok", str(paths.database))
+    yield Check("second model", "ok", worth, "`navigator exam run`, and with --writer, ask both.")
+
+
+def _sandbox(*, unsandboxed: bool) -> Iterator[Check]:
+    """Tried with every flag that a run uses: `bwrap true` succeeds where a network namespace is refused."""
+    from navigator.sandbox.probe import probe
+
+    found = probe()
+    if found.works:
+        scope = ", control groups by systemd" if found.scope else ""
+        yield Check("bubblewrap", "ok", found.bwrap + scope)
+    else:
+        state: Literal["warn", "missing"] = "warn" if unsandboxed else "missing"
+        yield Check("bubblewrap", state, f"{found.reason}: proposals are not tested", found.hint)
+    if unsandboxed:
+        words = "projects' tests run UNSANDBOXED: code that a model wrote runs as you"
+        yield Check("tests", "warn", words, "Remove unsandboxed from [checks] in the settings.")
+
+
+def _prompts() -> Iterator[Check]:
+    """Whether the user's own prompt templates can be used; those that replace no packaged one are named."""
+    from navigator.config.paths import resource_dir
+    from navigator.journey.prompts.library import PromptLibrary
+
+    library = PromptLibrary([resource_dir("prompts"), config_path().parent / "prompts"])
+    library.check()
+    idle = [prompt.name for prompt in library.own if library.replaces(prompt) != prompt.name]
+    if idle:
+        hint = (
+            "They replace no packaged prompt: `navigator prompts list` has the names. "
+            "`navigator prompts try` can use them."
+        )
+        yield Check("prompts", "warn", f"not used: {', '.join(idle)}", hint)
+        return
+    mine = ", ".join(prompt.version for prompt in library.own)
+    yield Check("prompts", "ok", f"yours: {mine}" if mine else "the packaged ones")
+
+
+def _events(settings: Settings) -> Iterator[Check]:
+    """Whether the commands of [on] can be started."""
+    from navigator.engine.on_events import program_of
+
+    commands = {event: settings.on.command(event) for event in settings.on.events}
+    lost = [f"{event}: {command[0]}" for event, command in commands.items() if program_of(command) is None]
+    if lost:
+        found = f"does not exist or is not executable: {', '.join(lost)}"
+        yield Check("events", "warn", found, "Correct [on] in the settings (docs/events.md).")
+    elif commands:
+        yield Check("events", "ok", f"a command for {', '.join(commands)}")
+
+
+def _agent(settings: Settings) -> Check:
+    """The coding agent that writes: started in the sandbox, and asked one question where the generator is loaded."""
+    from navigator.agents.trial import TrialResult, try_agent
+    from navigator.client.client import ModelClient
+    from navigator.client.errors import ServingError
+
+    async def tried() -> TrialResult:
+        try:
+            async with ModelClient(settings.generator) as client:
+                await client.require_model()
+            loaded = True
+        except ServingError:
+            loaded = False
+        return await try_agent(settings, ask=loaded)
+
+    found = asyncio.run(tried())
+    if found.problem:
+        said = f"{found.agent} starts, but: {found.problem}" if found.agent else found.problem
+        return Check("agent", "missing", said, found.hint)
+    if found.reached is None:
+        hint = "Load the generator (`navigator swap to generator`) and run doctor again to see whether it reaches the model."
+        return Check(
+            "agent", "ok", f"{found.agent} starts; the generator is not loaded, so it was not asked", hint
+        )
+    return Check("agent", "ok", f"{found.agent} starts and reaches the model ({found.reached} requests)")
+
+
+def strategy_items(settings: Settings, paths: StatePaths) -> Iterator[Check]:
+    """The strategy, made as a run makes it, its own checks, and the servers. Nothing is started."""
+    from navigator.swap import look_at_servers, make_strategy, strategy_names
+
+    if settings.swap.strategy is None:
+        hint = (
+            "`navigator setup` finds your servers and writes the settings. Or set strategy under [swap] to one of "
+            f"{', '.join(strategy_names())} (docs/strategies.md); `navigator demo` needs none."
+        )
+        yield Check("swap strategy", "missing", "none is set", hint)
+        return
+    try:
+        strategy = make_strategy(settings, paths)
+    except NavigatorError as error:
+        yield Check("swap strategy", "missing", f"{settings.swap.strategy}: {error.message}", error.hint)
+        return
+    yield Check("swap strategy", "ok", f"{strategy.name}: {strategy.about}")
+    own = asyncio.run(strategy.diagnose())
+    yield from own
+    if strategy.embedded or any(item.name == "ssh" and item.state == "missing" for item in own):
+        return  # the servers are behind the connection: once is enough
+    for look in look_at_servers(settings, paths):
+        yield _server(look, swapped=strategy.restarts_servers and look.role is not Role.FINAL)
+        if look.state == "ready":
+            yield from _context(settings, look.role)
+
+
+def _context(settings: Settings, role: Role) -> Iterator[Check]:
+    """Whether the server loaded the model with a shorter context than the settings say: Ollama cuts longer prompts silently."""
+    from navigator.setup.servers import look
+
+    server = settings.server(role)
+    held = asyncio.run(look(server.base_url, model=server.model)).context
+    if held is not None and held < server.context_tokens:
+        found = f"loaded with a context of {held:,} tokens; the settings say {server.context_tokens:,}"
+        hint = "Start the server with a longer one (Ollama: OLLAMA_CONTEXT_LENGTH), or lower context_tokens."
+        yield Check(f"{role.value} context", "warn", found, hint)
+
+
+def _server(look: ServerLook, *, swapped: bool) -> Check:
+    """One role's server. `swapped`: a swap starts it."""
+    name = look.role.value
+    if look.state == "ready":
+        return Check(name, "ok", f"{look.address} serves {look.served or 'a model it does not name'}")
+    if look.state in ("asleep", "not loaded"):
+        now = f"{look.address}: {look.state}; a swap loads it"
+        if look.served:
+            now = f"{look.address} serves {look.served} now; a swap changes it"
+        elif look.down:
+            now = f"not running at {look.address}; a swap starts it"
+        return Check(name, "ok", now)
+    if swapped and look.state == "silent":
+        return Check(name, "warn", f"not running at {look.address}; a swap starts it")
+    state: Literal["warn", "missing"] = "warn" if look.state in ("loading", "paused", "unsure") else "missing"
+    return Check(name, state, look.problem or f"{look.address}: {look.state}", look.remedy)

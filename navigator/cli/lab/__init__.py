@@ -1,1 +1,0 @@
-"""`navigator lab`: experiments on your own card."""
