@@ -12,13 +12,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from typing import Annotated, Literal, TypedDict, Unpack
-
-import click
+from typing import Literal, Unpack
 
 from navigator import __version__
 from navigator.cli import output
-from navigator.cli.command import Value, command
+from navigator.cli.command import command
+from navigator.cli.doctor_plan import PlanOptions, show_plan
 from navigator.cli.session import state_paths
 from navigator.client.status import ServerLook
 from navigator.config.paths import STATE_VARIABLE, StatePaths, config_path
@@ -34,22 +33,9 @@ _REACHES = {"swap strategy", "ssh"}
 """Checks without which nothing more can be asked of another machine."""
 _MARKS = {"ok": "✓", "warn": "!", "missing": "✗"}
 
-_Gigabytes = Annotated[float, Value("GB", type=click.FloatRange(min=1))]
-_Model = Annotated[str, Value("MODEL")]
-
-
-class Planned(TypedDict):
-    """What `--plan` is computed from; None: as the machine and the settings say."""
-
-    card: _Gigabytes | None
-    ram: _Gigabytes | None
-    generator: _Model | None
-    reviewer: _Model | None
-    context: Annotated[int | None, Value("TOKENS", type=click.IntRange(min=1024))]
-
 
 @command()
-def doctor(*, plan: bool = False, **planned: Unpack[Planned]) -> None:
+def doctor(*, plan: bool = False, **planned: Unpack[PlanOptions]) -> None:
     """Check what Navigator needs: what is there, what is missing, how to get it.
 
     Exits with 3 if something is missing.
@@ -63,8 +49,6 @@ def doctor(*, plan: bool = False, **planned: Unpack[Planned]) -> None:
         context: With --plan; default: 131072.
     """
     if plan:
-        from navigator.cli.doctor_plan import show_plan
-
         show_plan(planned)
         return
     if any(value is not None for value in planned.values()):

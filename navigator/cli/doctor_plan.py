@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, TypedDict
+
+import click
 
 from navigator.cli import output
-from navigator.cli.command import given
+from navigator.cli.command import Value, given
 from navigator.client.body import same_model
 from navigator.config.paths import resource_dir
 from navigator.config.settings import Settings, load_settings
@@ -27,9 +29,6 @@ from navigator.setup.plan import (
 from navigator.setup.profiles import ModelProfile, fitting, load_presets, load_profile, profile_names
 from navigator.swap.gpu import cards
 
-if TYPE_CHECKING:
-    from navigator.cli.doctor import Planned
-
 _STANDARD = "qwen3.5-96gb"
 _STRATEGIES = {
     "resident": 'strategy = "resident"',
@@ -38,7 +37,21 @@ _STRATEGIES = {
 }
 
 
-def show_plan(planned: Planned) -> None:
+_Gigabytes = Annotated[float, Value("GB", type=click.FloatRange(min=1))]
+_Model = Annotated[str, Value("MODEL")]
+
+
+class PlanOptions(TypedDict):
+    """What the plan is made from; None: as the machine and the settings say."""
+
+    card: _Gigabytes | None
+    ram: _Gigabytes | None
+    generator: _Model | None
+    reviewer: _Model | None
+    context: Annotated[int | None, Value("TOKENS", type=click.IntRange(min=1024))]
+
+
+def show_plan(planned: PlanOptions) -> None:
     """Print the plan for a card and a pair of models. Without names, the settings' models; without those, a profile's.
 
     Raises:

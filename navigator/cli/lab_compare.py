@@ -233,22 +233,22 @@ def compare(
     document: dict[str, Any] = {"name": called, "n": len(chosen), "power": can}
     document |= done.document() if done else {"tasks": chosen}
     document |= {"judging": said} if said else {}
-
-    def text(_: object) -> None:
-        if done:
-            tell(done)
-        elif chosen:
-            rows = [(task.key, task.kind.value, task.text.partition("\n")[0][:80]) for task in chosen]
-            output.table(("task", "kind", "what"), rows)
-        if said:
-            tell_votes(said)
-
-    output.show(document, text)
+    output.show(document, lambda _: _tell_all(chosen, done, said))
     if not chosen:
         raise UsageError(
             "There is no task with tests that fail without its change.",
             hint="Raise --seconds, or give a --file.",
         )
+
+
+def _tell_all(chosen: list[LabTask], done: Finished | None, said: Votes | None) -> None:
+    if done:
+        tell(done)
+    elif chosen:
+        rows = [(task.key, task.kind.value, task.text.partition("\n")[0][:80]) for task in chosen]
+        output.table(("task", "kind", "what"), rows)
+    if said:
+        tell_votes(said)
 
 
 def lab_folder(kind: str) -> Path:

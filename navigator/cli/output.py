@@ -111,10 +111,3 @@ def _cells(text: str) -> int:
 def _pad(text: str, width: int, *, right: bool) -> str:
     blank = " " * (width - _cells(text))
     return blank + text if right else text + blank
-
-
-def percent(value: float | None) -> str:
-    """A share as people read it; a dash where there is none."""
-    from navigator.figures.intervals import percent_of
-
-    return "–" if value is None else f"{percent_of(value)}%"

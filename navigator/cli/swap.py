@@ -27,6 +27,7 @@ from navigator.cli.status import swapping
 from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
 from navigator.engine.following import ConductorClient
+from navigator.figures.intervals import percent_of
 from navigator.model.errors import Conflict
 from navigator.model.models import Swap, age_seconds, utc_now
 from navigator.model.states import LOOP_TASK_STATES, Role
@@ -311,7 +312,7 @@ def _show_log(found: list[Swap]) -> None:
             f"{made.from_role.value if made.from_role else 'nothing'} → {made.to_role.value}",
             "" if made.made_by == "outside" else f"{made.seconds:.2f}",
             _outcome_words(made),
-            output.percent(made.warm_bytes / made.weight_bytes) if made.weight_bytes else "",
+            f"{percent_of(made.warm_bytes / made.weight_bytes)}%" if made.weight_bytes else "",
             "  ".join([*(f"{one.name} {one.seconds:.2f}" for one in made.phases), made.reason]).rstrip(),
             "  ".join(f"{work} {seconds:.2f}" for work, seconds in made.filled_with.items()),
         )

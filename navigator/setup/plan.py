@@ -36,10 +36,7 @@ UNSURE = 0.1
 
 
 class Shape(BaseModel):
-    """What of a model's config.json decides about memory. `source` says where the figures are from.
-
-    `native_tokens` is the longest context without stretched positions (YaRN); 0 where it is not known.
-    """
+    """What of a model's config.json decides about memory. `source` says where the figures are from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -52,7 +49,6 @@ class Shape(BaseModel):
     linear_key_heads: int = 0
     linear_head_dim: int = 128
     conv_kernel: int = 4
-    native_tokens: int = 0
 
     def kv_bytes_per_token(self, element_bytes: int = 2) -> int:
         """Keys and values of one token; 2 bytes an element for 16-bit floats, 1 for fp8."""
@@ -87,7 +83,6 @@ def shape_from_config(path: Path) -> Shape | None:
             linear_key_heads=int(config.get("linear_num_key_heads", 0)),
             linear_head_dim=int(config.get("linear_value_head_dim", 128)),
             conv_kernel=int(config.get("linear_conv_kernel_dim", 4)),
-            native_tokens=int(config.get("max_position_embeddings") or 0),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
         return None

@@ -27,7 +27,6 @@ SMALL = Sized(
         head_dim=256,
         linear_value_heads=32,
         linear_key_heads=16,
-        native_tokens=262_144,
     ),
 )
 LARGE = replace(
