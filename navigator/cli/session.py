@@ -147,7 +147,7 @@ def require_no_conductor() -> None:
     """
     if live_status() is not None:
         raise Conflict(
-            "A conductor is already running.",
+            "A conductor is running.",
             hint="`navigator status` shows what it does; `navigator run --stop` stops it.",
         )
 
