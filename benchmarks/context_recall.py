@@ -49,8 +49,8 @@ from navigator.client.tokens import load_counter
 from navigator.context.build import NEARBY_SHARE, Context, build_context, text_of
 from navigator.context.looker import Looker
 from navigator.context.pack import pack
-from navigator.context.repomap.index import RepoMap
-from navigator.context.repomap.relevance import TaskTerms, rank_files, read_task
+from navigator.context.relevance import TaskTerms, rank_files, read_task
+from navigator.context.repomap import RepoMap
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource

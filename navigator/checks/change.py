@@ -14,7 +14,7 @@ from navigator.model.models import PolicyItem
 from navigator.model.secrets import find_secret
 from navigator.model.states import PolicyAction
 from navigator.model.text import safe_line
-from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.process.bounded import WorkerLost, run_bounded
 
 REMOVED_TESTS = "removed_tests"
 TEST_SETTINGS = "test_settings"

@@ -231,8 +231,7 @@ def new_below(folder: Path, *, anew: bool = False) -> list[tuple[Path, str]]:
 
     With `anew` all of them: no state folder is made to look.
     """
-    from navigator.git.discover import find_repositories
-    from navigator.git.facts import read_facts
+    from navigator.git.facts import find_repositories, read_facts
     from navigator.sandbox.propose import proposed_for
 
     known: set[str] = set()
@@ -318,7 +317,7 @@ def list_projects(as_json: bool) -> None:
 
 def _tests_words(store: Reader, held: Project) -> str:
     """What the project's tests said when they were last run on a base of it; "" without a test command."""
-    from navigator.sandbox.compare import base_words
+    from navigator.sandbox.suite import base_words
 
     if not held.check.strip():
         return ""

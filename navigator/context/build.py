@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from navigator.context.files import MapFile
 from navigator.context.pack import LEAST_SCORE, MAX_FILE_BYTES, Count, Packed, fit, fitting, outline, pack
-from navigator.context.repomap.files import MapFile
-from navigator.context.repomap.index import RepoMap
-from navigator.context.repomap.relevance import Ranking, TaskTerms, rank_files, read_task
+from navigator.context.relevance import Ranking, TaskTerms, rank_files, read_task
+from navigator.context.repomap import RepoMap
 from navigator.git.source import TreeSource
 from navigator.model.models import Project
 from navigator.model.secrets import secret_in

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from navigator.context.build import Context, readable
+from navigator.context.files import Definition, MapFile
 from navigator.context.looks import (
     DELIMITERS,
     MOST_REQUESTS,
@@ -26,14 +27,13 @@ from navigator.context.looks import (
     read_requests,
 )
 from navigator.context.pack import MAX_FILE_BYTES, Count, excerpt, lines_of, outline
-from navigator.context.repomap.files import Definition, MapFile
-from navigator.context.repomap.index import RepoMap
-from navigator.context.repomap.relevance import GENERATED, rank_files, read_task
+from navigator.context.relevance import GENERATED, rank_files, read_task
+from navigator.context.repomap import RepoMap
 from navigator.git.scope import fits
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.states import LookKind, LookOutcome
-from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.process.bounded import WorkerLost, run_bounded
 
 LEAST_ROOM = 150
 """Tokens; with less left nothing more is shown."""

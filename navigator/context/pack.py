@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.context.repomap.files import MapFile
-from navigator.context.repomap.words import WORD, parts
+from navigator.context.files import MapFile
+from navigator.context.tags import WORD, parts
 
 Count = Callable[[str], int]
 

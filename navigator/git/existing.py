@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from navigator.git.diffs import RawChange, path_text
 from navigator.git.facts import RepoFacts, resolve_base
-from navigator.git.log import LogEntry, read_log
 from navigator.git.private import PrivateRepo
+from navigator.git.runner import LogEntry, read_log
 from navigator.git.snapshot import MAKER, take_snapshot
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError, UsageError

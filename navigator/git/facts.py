@@ -8,6 +8,7 @@ through the runner.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -427,3 +428,62 @@ def _named_base(git: Git, path: Path, base: str) -> tuple[str, str]:
     raise NoCommit(
         f"{path} has no branch {base!r}.", hint="Set the project's base to one that `git branch` lists."
     )
+
+
+# Repositories found by looking at names alone, and whether a project holds a path
+
+MAX_DEPTH = 6
+"""Folders below the start at most: a home's projects are not deeper."""
+
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build"})
+
+
+def find_repositories(folder: Path, *, max_depth: int = MAX_DEPTH) -> list[Path]:
+    """Top folders of the checkouts and bare repositories under `folder`, resolved and in order of their names.
+
+    A repository is not searched for others inside it; hidden folders, links and folders of dependencies are passed over.
+    """
+    return list(_walk(folder.resolve(), max_depth))
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    if _is_repository(folder):
+        yield folder
+        return
+    if depth == 0:
+        return
+    try:
+        with os.scandir(folder) as entries:
+            inner = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return  # a folder we may not read holds no project of ours
+    for name in inner:
+        if not name.startswith(".") and name not in _PASSED_OVER:
+            yield from _walk(folder / name, depth - 1)
+
+
+def repository_of(folder: Path) -> Path | None:
+    """Top folder of the repository that `folder` is in, resolved; None where it is in none."""
+    here = folder.resolve()
+    return next((one for one in (here, *here.parents) if _is_repository(one)), None)
+
+
+def _is_repository(folder: Path) -> bool:
+    if (folder / ".git").exists():
+        return True
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
+def missing_paths(project: Project, paths: Sequence[str]) -> list[str]:
+    """Which of `paths` neither the checkout nor HEAD's tree holds. A repository that cannot be read misses none."""
+    try:
+        facts = read_facts(project.path)
+    except NavigatorError:
+        return []  # whether the repository is there is said when the task is written, not here
+    git = facts.git()
+    return [
+        path
+        for path in paths
+        if not (facts.work_tree is not None and (facts.work_tree / path).is_file())
+        and git.run("cat-file", "-e", f"{facts.head_commit}:{path}", check=False).status != 0
+    ]

@@ -12,8 +12,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from navigator.git.log import LogEntry, read_log
-from navigator.git.runner import Git
+from navigator.git.runner import Git, LogEntry, read_log
 from navigator.model import patterns
 
 MOST_COMMITS = 5_000

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from navigator.git.facts import RepoFacts
-from navigator.git.private import PrivateRepo, clear
+from navigator.git.private import PrivateRepo
+from navigator.git.private_layout import clear
 from navigator.git.runner import Git, GitError, GitTimeout, Person, person_environment, signing_environment
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError

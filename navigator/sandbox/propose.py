@@ -10,7 +10,7 @@ from typing import Any
 from navigator.git.facts import RepoFacts
 from navigator.model import patterns
 from navigator.model.json_text import read_json, read_toml, table
-from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.process.bounded import WorkerLost, run_bounded
 
 Read = Callable[[str], bytes | None]
 """Content of a file of the tree by path; None where there is none."""

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from navigator.checks.grammar import GrammarGate
-from navigator.context.repomap import files as pools
-from navigator.context.repomap.extract import LANGUAGES, language_of
-from navigator.context.repomap.faults import first_odd
-from navigator.process.bounded import run as bounded
-from navigator.process.bounded.run import Worker
+from navigator.checks.syntax import GrammarGate
+from navigator.context import files as pools
+from navigator.context.faults import first_odd
+from navigator.context.tags import LANGUAGES, language_of
+from navigator.process import bounded
+from navigator.process.bounded import Worker
 
 SOURCES = {
     "a.js": "const a = { b: [1, 2] };\nfunction f(x) {\n  return x.map((y) => `{${y}(`) || /[({]/.test('(');\n}\n",
@@ -163,7 +163,7 @@ def test_a_large_file_is_not_judged(gate: GrammarGate) -> None:
 
 SPOILT = """
 from navigator.process.bounded import process
-from navigator.context.repomap import faults
+from navigator.context import faults
 real = faults.faults
 def spoilt(language, data):
     while b"HANG" in data:

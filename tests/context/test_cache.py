@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from navigator.context.repomap import files as caches
-from navigator.context.repomap.files import TagCache
+from navigator.context import files as caches
+from navigator.context.files import TagCache
 
 TAGS = {"lines": 1, "defs": [["f", 1, 1, "def f():"]]}
 
@@ -99,7 +99,7 @@ def test_a_process_that_holds_it_is_not_waited_for_long(
 
 def test_two_processes_killed_in_the_middle_leave_it_sound(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from navigator.context.repomap.files import TagCache\n"
+        "import sys; from pathlib import Path; from navigator.context.files import TagCache\n"
         "c = TagCache(Path(sys.argv[1])); n = 0\n"
         "print('ready', flush=True)\n"
         "while True:\n"

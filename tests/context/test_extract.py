@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.context.repomap.extract import LANGUAGES, PARSE_LIMIT, extract, language_of
-from navigator.context.repomap.words import parts, stem
+from navigator.context.tags import LANGUAGES, PARSE_LIMIT, extract, language_of, parts, stem
 
 SAMPLES = {
     "python": (

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from navigator.context.repomap import files as pools
-from navigator.context.repomap.extract import tags
-from navigator.context.repomap.files import ParseJob, Pool, ask
-from navigator.process.bounded import run as bounded
-from navigator.process.bounded.run import Worker, WorkerLost
+from navigator.context import files as pools
+from navigator.context.files import ParseJob, Pool, ask
+from navigator.context.tags import tags
+from navigator.process import bounded
+from navigator.process.bounded import Worker, WorkerLost
 
 # A worker whose reading misbehaves over certain bytes; everything else in it is the real one.
 SPOILT = """
 import ctypes, os, signal
 from navigator.process.bounded import process
-from navigator.context.repomap import extract
+from navigator.context import extract
 real = extract.extract
 def spoilt(language, data):
     if language and b"HANG" in data:

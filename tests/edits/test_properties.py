@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from navigator.checks.syntax import omission_in, syntax_check
 from navigator.edits.apply import apply_answer
+from navigator.edits.overlay import TextFile
 from navigator.edits.parser import marker_length, parse_answer
 from navigator.edits.paths import MAX_MESSAGE, unsafe_path
-from navigator.edits.textfile import TextFile
 from navigator.model.states import Rung
 from tests.edits.support import apply, edit, tree, whole
 

@@ -17,7 +17,7 @@ from navigator.context.looks import (
     ShownSoFar,
     read_requests,
 )
-from navigator.context.repomap.index import RepoMap
+from navigator.context.repomap import RepoMap
 from navigator.edits.parser import parse_answer
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from navigator.process.bounded import run as bounded
-from navigator.process.bounded.run import LENGTH, SMALL, Worker, WorkerLost, run_bounded
+from navigator.process import bounded
+from navigator.process.bounded import LENGTH, SMALL, Worker, WorkerLost, run_bounded
 
 
 def nested(depth: int) -> int:

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from navigator.model.models import Baseline, Project
 from navigator.model.states import CheckOutcome
-from navigator.sandbox.compare import compared
-from navigator.sandbox.limits import Ran
+from navigator.sandbox.binds import programs_of
 from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.sandbox.propose import proposed_command
 from navigator.sandbox.spec import furnish
-from navigator.sandbox.suite import NO_TEST_RAN, SHOWN, SuiteRun, excerpt, read_run
-from navigator.sandbox.toolchains import programs_of
+from navigator.sandbox.suite import NO_TEST_RAN, SHOWN, SuiteRun, compared, excerpt, read_run
+from navigator.sandbox.supervise import Ran
 
 PASSED, FAILED, UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
 FAILED_BEFORE = CheckOutcome.FAILED_BEFORE

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from navigator.model.states import CheckOutcome
-from navigator.sandbox.limits import Limits
-from navigator.sandbox.toolchains import toolchains_for
+from navigator.sandbox.binds import toolchains_for
+from navigator.sandbox.supervise import Limits
 from tests.git.world import fingerprint
 from tests.journey.support import differences, git
 from tests.sandbox.support import Bench, needs_sandbox

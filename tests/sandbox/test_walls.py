@@ -13,9 +13,9 @@ import pytest
 
 from navigator.model.models import Baseline
 from navigator.model.states import CheckOutcome
-from navigator.sandbox.compare import compared
-from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import Sandbox, probe
+from navigator.sandbox.suite import compared
+from navigator.sandbox.supervise import Limits
 from tests.git.world import fingerprint
 from tests.journey.support import differences, git
 from tests.sandbox.support import Bench, needs_sandbox, processes_saying

@@ -14,8 +14,8 @@ from navigator.model.json_text import table
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, ReproductionOutcome
 from navigator.model.text import safe_line
+from navigator.sandbox.facts import Source
 from navigator.sandbox.one_test import Failure, TestRun
-from navigator.sandbox.reproducing.facts import Source
 
 _REGRESSION, _UNMET = ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET
 _NOT, _COULD_NOT = ReproductionOutcome.NOT_REPRODUCED, ReproductionOutcome.COULD_NOT_RUN
