@@ -27,8 +27,8 @@ from navigator.config.guarded import (
 )
 from navigator.edits.overlay import MAX_RESULT
 from navigator.git.diffs import path_bytes, path_text
-from navigator.git.private import FileChange, TreeEntry
-from navigator.git.runner import Git, Person, person_environment
+from navigator.git.private import FileChange
+from navigator.git.runner import Git, Person, TreeEntry, person_environment
 from navigator.git.source import TreeSource
 from navigator.model.text import safe_line
 from navigator.sandbox.folders import write_out

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from navigator.context.tags import READ_LIMIT, VERSION, call_grammar, language_of, tags
-from navigator.git.private import PrivateRepo, TreeEntry
-from navigator.git.runner import GitError
+from navigator.git.private import PrivateRepo
+from navigator.git.runner import GitError, TreeEntry
 from navigator.git.source import TreeSource
 from navigator.model.json_text import read_json
 from navigator.process.bounded import WorkerLost

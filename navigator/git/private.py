@@ -30,7 +30,7 @@ from navigator.git.diffs import (
 )
 from navigator.git.facts import AbsentBlobs, RepoFacts, read_facts
 from navigator.git.private_layout import clear_private_locks, create, own_objects, replace_file
-from navigator.git.runner import Git, GitError
+from navigator.git.runner import Git, GitError, TreeEntry
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
@@ -74,15 +74,6 @@ class FileChange:
 
     content: bytes | None
     mode: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
-    """One file of a tree: mode in octal digits, object id, size in bytes (0 for a submodule)."""
-
-    mode: str
-    sha: str
-    size: int
 
 
 @dataclass(slots=True)
@@ -262,17 +253,7 @@ class PrivateRepo:
         known = self._entries.get(_oid(treeish))
         if known is not None:
             return known
-        listed = self.git.run("ls-tree", "-r", "-z", "--long", "--full-tree", treeish).stdout
-        entries: dict[str, TreeEntry] = {}
-        for record in listed.split(b"\0"):
-            if not record:
-                continue
-            meta, _, path = record.partition(b"\t")
-            mode, _, sha, size = meta.split()
-            entries[path_text(path)] = TreeEntry(
-                mode.decode(), sha.decode(), int(size) if size.isdigit() else 0
-            )
-        return self._entries.put(treeish, entries)
+        return self._entries.put(treeish, self.git.entries(treeish))
 
     def read_blob(self, sha: str) -> bytes:
         """The content of one file by its object id."""

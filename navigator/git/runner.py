@@ -76,6 +76,15 @@ class GitResult:
 
 
 @dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One file of a tree: mode in octal digits, object id, size in bytes (0 for a submodule)."""
+
+    mode: str
+    sha: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Person:
     """Author or committer of a commit."""
 
@@ -273,8 +282,7 @@ class Git:
         wanted = list(dict.fromkeys(shas))
         if not wanted:
             return {}
-        feed = "".join(f"{sha}\n" for sha in wanted).encode("ascii")
-        out = self.run("cat-file", "--batch", input=feed, max_output=max_output).stdout
+        out = self.run("cat-file", "--batch", input=_stdin_lines(wanted), max_output=max_output).stdout
         found: dict[str, bytes] = {}
         at = 0
         for sha in wanted:
@@ -287,12 +295,34 @@ class Git:
             at = end + 2 + size
         return found
 
+    def entries(self, treeish: str) -> dict[str, TreeEntry]:
+        """Every file of a tree by path."""
+        found: dict[str, TreeEntry] = {}
+        listed = self.run("ls-tree", "-r", "-z", "--long", "--full-tree", treeish).stdout
+        for record in listed.split(b"\0")[:-1]:
+            meta, _, path = record.partition(b"\t")
+            mode, _, sha, size = meta.decode("ascii").split()
+            entry = TreeEntry(mode, sha, int(size) if size.isdigit() else 0)
+            found[path.decode("utf-8", "surrogateescape")] = entry
+        return found
+
+    def commits(self, *words: str, given: Sequence[str], **limits: Any) -> list[str]:
+        """The ids that `git rev-list` lists for revisions; none for no revisions, or where it fails without `check`."""
+        if not given:
+            return []
+        listed = self.run("rev-list", *words, "--stdin", input=_stdin_lines(given), **limits)
+        return listed.text.split() if listed.status == 0 else []
+
     def commit(self, tree: str, parent: str, message: str, maker: Person) -> str:
         """A tree as a commit on `parent` ("" for none), always with the same date; returns its object id."""
         dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
         words = ("commit-tree", tree, *(("-p", parent) if parent else ()), "-F", "-")
         env = person_environment(maker, maker) | dates
         return self.run(*words, input=message.encode("utf-8"), env=env).text
+
+
+def _stdin_lines(revisions: Iterable[str]) -> bytes:
+    return "".join(f"{one}\n" for one in revisions).encode("ascii")
 
 
 # Commits as `git log` tells of them: one way of asking, one way of reading.
@@ -324,7 +354,7 @@ def read_log(
     git: Git,
     *words: str,
     paths: bool = False,
-    given: bytes | None = None,
+    given: Sequence[str] = (),
     timeout: float = DEFAULT_TIMEOUT,
     max_output: int = DEFAULT_MAX_OUTPUT,
 ) -> list[LogEntry]:
@@ -333,7 +363,7 @@ def read_log(
     Args:
         words: what to list, its options first.
         paths: list the changed paths too.
-        given: revisions, for `--stdin`.
+        given: revisions; without them, `words` name some.
 
     Raises:
         GitError: git failed, or a limit was passed.
@@ -343,7 +373,10 @@ def read_log(
     wanted = ("--name-only", "-r", "--root") if paths else ("--no-patch",)
     form = f"--format=tformat:{mark}%H%x00%P%x00%an%x00%s%x00%b%x00"
     out = git.run(
-        "log", "-z", *_QUIET, *wanted, form, *words, input=given, timeout=timeout, max_output=max_output
+        *("log", "-z", *_QUIET, *wanted, form, *words, *(("--stdin",) if given else ())),
+        input=_stdin_lines(given),
+        timeout=timeout,
+        max_output=max_output,
     ).stdout
     found = []
     for record in out.split(mark.encode("ascii"))[1:]:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from navigator.config.guarded import NotPlain, read_file
 from navigator.git.diffs import path_text
-from navigator.git.private import PrivateRepo, TreeEntry
+from navigator.git.private import PrivateRepo
+from navigator.git.runner import TreeEntry
 from navigator.git.scope import IGNORE_FILE, ignore_rules, in_scope, is_secret
 from navigator.model.models import Project
 from navigator.model.secrets import MOST_VALUES, Redactor, values_in

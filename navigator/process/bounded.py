@@ -88,7 +88,7 @@ class Worker:
         """
         body = pickle.dumps((function.__module__, function.__qualname__, args), pickle.HIGHEST_PROTOCOL)
         try:
-            answer = _exchange(self._running(), _HEAD.pack(seconds, memory, len(body)) + body, _PATIENCE)
+            answer = _exchange(self._running(), _HEAD.pack(seconds, memory, len(body)) + body)
             ended, value = pickle.loads(answer)
         except Exception as error:
             self.close()
@@ -118,14 +118,14 @@ class Worker:
             process.end()
 
 
-def _exchange(process: Process, request: bytes, patience: float) -> bytes:
-    """Write a request and read its answer, neither for longer than `patience` seconds in all."""
+def _exchange(process: Process, request: bytes) -> bytes:
+    """Write a request and read its answer, for at most `_PATIENCE` seconds in all."""
     assert process.stdin is not None and process.stdout is not None
     out, into = process.stdin.fileno(), process.stdout.fileno()
     os.set_blocking(out, False)
     pending, answer = memoryview(request), bytearray()
     wanted = _LENGTH.size
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + _PATIENCE
     with selectors.DefaultSelector() as selector:
         selector.register(into, selectors.EVENT_READ)
         selector.register(out, selectors.EVENT_WRITE)

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from navigator.git.private import PrivateRepo, TreeEntry
+from navigator.git.private import PrivateRepo
+from navigator.git.runner import TreeEntry
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_line
 

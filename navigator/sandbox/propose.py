@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -38,14 +37,13 @@ def proposed_command(paths: Collection[str], read: Read, checkout: Path | None =
 def proposed_for(facts: RepoFacts) -> str:
     """The same for a repository's HEAD."""
     git = facts.git()
-    listed = git.run("ls-tree", "-r", "-z", "--name-only", facts.head_commit).stdout
-    paths = {os.fsdecode(path) for path in listed.split(b"\0") if path}
+    entries = git.entries(facts.head_commit)
 
     def read(path: str) -> bytes | None:
-        found = git.run("cat-file", "blob", f"{facts.head_commit}:{path}", check=False)
-        return found.stdout if path in paths and found.status == 0 else None
+        entry = entries.get(path)
+        return git.contents([entry.sha])[entry.sha] if entry and entry.mode.startswith("100") else None
 
-    return proposed_command(paths, read, facts.work_tree)
+    return proposed_command(entries.keys(), read, facts.work_tree)
 
 
 def _make(paths: Collection[str], read: Read) -> str:
