@@ -205,13 +205,11 @@ def one(
             continue
         tokens = budget - context.shared_tokens - int(budget * NEARBY_SHARE)
         for choice, order in (("newest", newest), ("names", names)):
-            packed = pack([repo.files[n] for n in order[:_CANDIDATES]], read, query.stems, tokens, count)
-            shown = {
-                file.path: [(1, 10**9)]
-                if file.whole
-                else [(part.first, part.first + part.text.count("\n") - 1) for part in file.parts]
-                for file in packed
-            }
+            ranked = [repo.files[n] for n in order[:_CANDIDATES]]
+            shown: dict[str, list[tuple[int, int]]] = {}
+            for piece in pack(ranked, read, lambda path: choice, query.stems, tokens, count):
+                last = 10**9 if piece.whole else piece.first + piece.text.count("\n") - 1
+                shown.setdefault(piece.path, []).append((piece.first, last))
             yield budget, choice, measure(change, shown, listed_in(context))
     if first:
         yield from looked(source, project, repo, change, first, count)

@@ -107,8 +107,6 @@ def _show_check(found: ProjectChecked) -> None:
         )
     if baseline.outcome is not CheckOutcome.PASSED:
         output.say(safe_text(rest.strip()))
-        for hint in found.hints:
-            output.say(f"  → {safe_line(hint)}")
 
 
 def _propose(found: ProjectChecked) -> None:
@@ -118,8 +116,6 @@ def _propose(found: ProjectChecked) -> None:
         output.say(f"  Save and try it: navigator project check {found.project} --set {found.proposed!r}")
     else:
         output.say(f"  Set one: navigator project check {found.project} --set CMD")
-    for hint in found.hints:
-        output.say(f"  → {safe_line(hint)}")
 
 
 def _sandbox(sandbox: SandboxFound) -> None:

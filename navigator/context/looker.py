@@ -213,9 +213,8 @@ class Looker:
         left = room - tokens - DELIMITERS
         parts = excerpt(file, text, stems, left, self._count, lambda a, b: self.shown.has(path, a, b))
         pieces = [LookPiece(drawn)] if drawn else []
-        for part in parts:
-            last = part.first + len(lines_of(part.text)) - 1
-            missing = self.shown.missing(path, part.first, last)
+        for first, shown in parts:
+            missing = self.shown.missing(path, first, first + len(lines_of(shown)) - 1)
             pieces += pieces_of(path, lines, missing, room, self._count)[0]
         note = f"it has {len(lines)} lines, more than fit; ask for the lines you need: read {path}:FIRST-LAST"
         return self._showing(request, pieces, note, cut=True)

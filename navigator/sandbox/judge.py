@@ -119,7 +119,7 @@ def agreed(first: Ruling, again: Ruling) -> Ruling:
         return Ruling(_COULD_NOT, f"the second run could not be made: {again.reason}", first.failure)
     return Ruling(
         _NOT,
-        "a second run does not agree: the test depends on time, order or chance"
+        "a second run does not agree: the test depends on order or chance"
         f" (at first: {first.reason}; then: {again.reason})",
         first.failure,
     )

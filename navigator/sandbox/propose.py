@@ -1,4 +1,4 @@
-"""Which test command a project seems to have, and which of its dependencies are not there: read from its files, nothing run."""
+"""Which test command a project seems to have: read from its files, nothing run."""
 
 from __future__ import annotations
 
@@ -104,35 +104,6 @@ def _others(paths: Collection[str], read: Read) -> str:
     if "Gemfile" in paths and any(path.startswith("spec/") for path in paths):
         return "bundle exec rspec"
     return ""
-
-
-def absent_dependencies(checkout: Path, paths: Collection[str], read: Read) -> list[str]:
-    """What the manifests ask for and the checkout does not have, each with what to do about it."""
-    said: list[str] = []
-    package = _json(read("package.json"))
-    if (package.get("dependencies") or package.get("devDependencies")) and not (
-        checkout / "node_modules"
-    ).is_dir():
-        said.append(
-            "node_modules is not there: run `npm ci` (or your package manager's install) in the checkout."
-        )
-    project = _object(_toml(read("pyproject.toml")).get("project"))
-    asked = project.get("dependencies") or project.get("optional-dependencies") or "requirements.txt" in paths
-    if asked and not any((folder / "pyvenv.cfg").is_file() for folder in _children(checkout)):
-        said.append(
-            "There is no Python environment in the checkout: create one there (`uv sync`, or `python3 -m venv .venv` and install "
-            "into it), or add another one to `check_mounts` and use its path in the command."
-        )
-    crates = "Cargo.lock" in paths and b"registry+" in (read("Cargo.lock") or b"")
-    if crates and not (Path.home() / ".cargo" / "registry").is_dir():
-        said.append("No crates are on this machine: run `cargo fetch` in the checkout.")
-    if (
-        "go.sum" in paths
-        and "vendor/modules.txt" not in paths
-        and not (Path.home() / "go" / "pkg" / "mod").is_dir()
-    ):
-        said.append("No Go modules are on this machine: run `go mod download` in the checkout.")
-    return said
 
 
 def _children(folder: Path) -> list[Path]:

@@ -72,7 +72,7 @@ def map_of(tmp_path_factory: pytest.TempPathFactory) -> RepoMap:
 
 
 def looker(map_of: RepoMap, tokens: int = 4000, first: int = 0) -> Looker:
-    nothing = Context(None, "", (), (), 0)
+    nothing = Context()
     shown = (
         build_context(map_of.source, map_of.source.project, "Sum", (), first, count, repo=map_of)
         if first
