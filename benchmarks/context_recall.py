@@ -207,7 +207,7 @@ def one(
         for choice, order in (("newest", newest), ("names", names)):
             ranked = [repo.files[n] for n in order[:_CANDIDATES]]
             shown: dict[str, list[tuple[int, int]]] = {}
-            for piece in pack(ranked, read, lambda path: choice, query.stems, tokens, count):
+            for piece in pack(ranked, read, lambda path: "", query.stems, tokens, count):
                 last = 10**9 if piece.whole else piece.first + piece.text.count("\n") - 1
                 shown.setdefault(piece.path, []).append((piece.first, last))
             yield budget, choice, measure(change, shown, listed_in(context))

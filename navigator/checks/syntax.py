@@ -7,7 +7,6 @@ process. Grammars are imperfect: only what a change makes worse counts, and wher
 from __future__ import annotations
 
 import ast
-import configparser
 import json
 import threading
 import warnings
@@ -26,9 +25,6 @@ from navigator.process.bounded import WorkerLost, run_bounded
 
 _MAX_BYTES = 5_000_000
 _BYTES_A_SECOND = 500_000
-
-_LONGEST_INI_LINE = 1_000
-"""Characters of a line that `configparser`, whose patterns are quadratic in it, is given."""
 
 _MOST_DOTS = 200
 """Dots in a line of TOML: the time for a key is quadratic in its parts."""
@@ -53,7 +49,7 @@ _TOML_PLACE = patterns.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 def syntax_check(path: str, content: bytes) -> str | None:
-    """Whether a file parses, judged by its name: Python, JSON, notebooks, TOML, XML, SVG, setup.cfg and tox.ini.
+    """Whether a file parses, judged by its name: Python, JSON, notebooks, TOML, XML and SVG.
 
     Args:
         path: decides the language; files of other languages pass.
@@ -79,13 +75,9 @@ def _parser_for(path: str) -> Callable[[bytes], str | None] | None:
         return _python
     if suffix == ".json":
         return None if _LENIENT_JSON.fullmatch(name) or "/.vscode/" in f"/{path}" else _json
-    if suffix == ".toml":
-        return _toml
     if suffix in {".xml", ".svg", ".xsd", ".xsl", ".xslt", ".plist"}:
         return _xml
-    if suffix == ".ipynb":
-        return _json
-    return _ini if name in {"setup.cfg", "tox.ini"} else None
+    return {".toml": _toml, ".ipynb": _json}.get(suffix)
 
 
 def parse_python(content: bytes | str) -> ast.Module:
@@ -164,24 +156,6 @@ def _xml(content: bytes) -> str | None:
         return None
     except expat.ExpatError as error:
         return f"{error.lineno}:{error.offset + 1}: {expat.ErrorString(error.code)}"
-    return None
-
-
-def _ini(content: bytes) -> str | None:
-    text = _utf8(content)
-    if text is None:
-        return "1:1: not UTF-8"
-    if any(len(line) > _LONGEST_INI_LINE for line in text.split("\n")):
-        return None
-    try:
-        configparser.RawConfigParser().read_string(text)
-    except configparser.MissingSectionHeaderError as error:
-        return f"{error.lineno}:1: no section header above this line"
-    except configparser.ParsingError as error:
-        line = error.errors[0][0] if error.errors else 1
-        return f"{line}:1: neither a section, a key nor a continuation"
-    except configparser.Error as error:
-        return f"{getattr(error, 'lineno', None) or 1}:1: {error.message.splitlines()[0]}"
     return None
 
 

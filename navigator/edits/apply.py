@@ -77,8 +77,8 @@ class _Application:
         self.no_matches = 0
 
     def run(self) -> Applied:
-        if not self.answer.blocks and not self.problems:
-            self._nothing_to_apply()
+        if not self.answer.blocks and not self.problems and self.answer.no_change is None:
+            self._problem(BlockRefused("nothing"), "", 0)
         for problem in self.answer.problems:
             if problem.path and unsafe_path(problem.path) is None:
                 self.tree.entry(problem.path).failed.append(problem.block)
@@ -99,10 +99,6 @@ class _Application:
 
     def _problem(self, refused: BlockRefused, path: str, block: int) -> None:
         self.problems.append(EditProblem(refused.code, path, block, self.of, refused.message))
-
-    def _nothing_to_apply(self) -> None:
-        if self.answer.no_change is None:
-            self._problem(BlockRefused("nothing"), "", 0)
 
     # One block ---------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from navigator.checks.syntax import omission_in
@@ -135,46 +136,35 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
     """The window of the file most like SEARCH; None where nothing reaches half."""
     if not lines or not any(line.strip() for line in search):
         return None
-    rate = _Rating(search)
-    best: tuple[float, int] | None = None
-    for start in _candidates(lines, search):
-        ratio = rate(lines[start : start + len(search)])
-        if best is None or ratio > best[0]:
-            best = (ratio, start)
-    if best is None or best[0] < _MIN_RATIO:
+    rated = ((_likeness(lines[at : at + len(search)], search), -at) for at in _candidates(lines, search))
+    ratio, start = max(rated, default=(0.0, 0))
+    start = -start
+    if ratio < _MIN_RATIO:
         return None
-    ratio, start = best
     count = min(len(search), len(lines) - start)
     differs = next((i for i in range(count) if lines[start + i] != search[i]), count)
     return Closest(start, count, min(99, int(ratio * 100)), differs)
 
 
-class _Rating:
+def _likeness(window: Sequence[str], search: Sequence[str]) -> float:
     """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines replace lines."""
+    there, wanted = (
+        [line[:_MAX_RATED_WIDTH] for line in lines[:_MAX_RATED_LINES]] for lines in (window, search)
+    )
+    stripped = [line.strip() for line in there], [line.strip() for line in wanted]
+    alike = 0.0
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
+        if tag in {"equal", "replace"}:
+            for a, b in zip(there[i1:i2], wanted[j1:j2], strict=False):
+                alike += _line_likeness(a, b) * (len(a) + len(b) + 2)
+    return alike / sum(len(line) + 1 for line in (*there, *wanted))
 
-    def __init__(self, search: Sequence[str]) -> None:
-        self._search = [line[:_MAX_RATED_WIDTH] for line in search[:_MAX_RATED_LINES]]
-        self._known: dict[tuple[str, str], float] = {}
 
-    def __call__(self, window: Sequence[str]) -> float:
-        there = [line[:_MAX_RATED_WIDTH] for line in window[:_MAX_RATED_LINES]]
-        stripped = [line.strip() for line in there], [line.strip() for line in self._search]
-        alike = 0.0
-        for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
-            if tag not in {"equal", "replace"}:
-                continue
-            for a, b in zip(there[i1:i2], self._search[j1:j2], strict=False):
-                alike += self._of_lines(a, b) * (len(a) + len(b) + 2)
-        return alike / sum(len(line) + 1 for line in (*there, *self._search))
-
-    def _of_lines(self, a: str, b: str) -> float:
-        if a == b:
-            return 1.0
-        if a.strip() == b.strip():
-            return _OTHER_INDENT
-        if (a, b) not in self._known:
-            self._known[a, b] = SequenceMatcher(None, a, b, autojunk=False).ratio()
-        return self._known[a, b]
+@lru_cache(maxsize=10_000)
+def _line_likeness(a: str, b: str) -> float:
+    if a.strip() == b.strip():
+        return 1.0 if a == b else _OTHER_INDENT
+    return SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
 def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:

@@ -89,7 +89,7 @@ def test_no_bytes_break_extraction(language: str, data: bytes) -> None:
 
 def test_one_grammar_is_loaded_at_a_time() -> None:
     code = (
-        "import sys; from navigator.context.repomap import index, relevance, files, extract as e\n"
+        "import sys; from navigator.context import repomap, relevance, files, tags as e\n"
         "assert not [m for m in sys.modules if m.startswith('tree_sitter')]\n"
         "e.extract('go', b'package x')\n"
         "print(sorted(m for m in sys.modules if m.startswith('tree_sitter') and '.' not in m))"

@@ -36,7 +36,11 @@ PRINTED: dict[str, tuple[str, tuple[str, ...], int | None]] = {
     "unittest": (
         "FAIL: test_one (test_a.Case.test_one)\n----\nERROR: test_two (test_a.Case)\n"
         "FAIL: test_three (test_a.Case.test_three) (n=3)\nRan 5 tests in 0.001s\n\nFAILED (failures=2, errors=1)\n",
-        ("test_a.Case.test_one", "test_a.Case.test_three (n=3)", "test_a.Case.test_two"),
+        (
+            "test_one (test_a.Case.test_one)",
+            "test_three (test_a.Case.test_three) (n=3)",
+            "test_two (test_a.Case)",
+        ),
         2,
     ),
     "cargo": (
@@ -55,13 +59,13 @@ PRINTED: dict[str, tuple[str, tuple[str, ...], int | None]] = {
     "node, TAP": (
         "TAP version 13\n# Subtest: sums\n    # Subtest: adds\n    not ok 1 - adds\n    1..1\nnot ok 1 - sums\n"
         "# Subtest: other\nok 2 - other\nnot ok 3 - later # TODO\n# pass 1\n# fail 1\n",
-        ("sums > adds",),
+        ("adds", "sums"),
         1,
     ),
     "node, spec": (
-        "▶ sums\n  ✖ adds (1.2ms)\n▶ sums (2ms)\nℹ pass 4\n\n"
+        "▶ sums\n  ✖ adds (1.2ms)\n✖ sums (2ms)\nℹ pass 4\n\n"
         "✖ failing tests:\n\ntest at a.test.js:3:1\n✖ adds (0.9ms)\n  Error\n",
-        ("adds",),
+        ("adds", "sums"),
         4,
     ),
     "jest": (
@@ -76,8 +80,8 @@ PRINTED: dict[str, tuple[str, tuple[str, ...], int | None]] = {
         7,
     ),
     "mocha": (
-        "  3 passing (5ms)\n  1 failing\n\n  1) sums\n       adds:\n\n      AssertionError\n",
-        ("sums adds",),
+        "  sums\n    1) adds\n\n  3 passing (5ms)\n  1 failing\n\n  1) sums\n       adds:\n\n      AssertionError\n",
+        ("adds", "sums"),
         3,
     ),
     "rspec": ("rspec ./spec/a_spec.rb:12 # sums adds\n", ("sums adds",), None),
