@@ -234,7 +234,7 @@ def looked(
             turns = blind(repo, change.message, looker, sight)
         else:
             turns = directed(repo, change.message, change.places, looker, sight)
-        shares = measure(change, dict(looker.shown.items()), set())
+        shares = measure(change, looker.shown.lines, set())
         shares["whole"] = statistics.fmean(looker.seen_whole(path) for path in change.places)
         yield total, choice, shares | {"turns": float(turns), "tokens": float(context.tokens + looker.used)}
 

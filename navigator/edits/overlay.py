@@ -92,11 +92,6 @@ class TextFile:
         """Whether no line holds anything but whitespace."""
         return not any(line.strip() for line in self.lines)
 
-    @property
-    def text(self) -> str:
-        """The lines with LF between them."""
-        return "\n".join(self.lines)
-
     def unwritable(self, lines: Sequence[str]) -> tuple[int, str] | None:
         """The first character that the file's encoding cannot hold: (1-based line of `lines`, character)."""
         for number, line in enumerate(lines, 1):

@@ -306,6 +306,14 @@ class Git:
             found[path.decode("utf-8", "surrogateescape")] = entry
         return found
 
+    def attributes(self, paths: Iterable[str], *names: str) -> list[tuple[str, str, str]]:
+        """(path, attribute, value) for those of some attributes that are set on paths of the working tree."""
+        feed = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
+        out = self.run("check-attr", "-z", "--stdin", *names, input=feed).stdout if feed else b""
+        fields = [field.decode("utf-8", "surrogateescape") for field in out.split(b"\0")]
+        found = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
+        return [one for one in found if one[2] not in {"unspecified", "unset"}]
+
     def commits(self, *words: str, given: Sequence[str], **limits: Any) -> list[str]:
         """The ids that `git rev-list` lists for revisions; none for no revisions, or where it fails without `check`."""
         if not given:

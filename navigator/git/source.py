@@ -102,19 +102,10 @@ class TreeSource:
 
     def mentions(self, words: Collection[str]) -> dict[str, set[str]]:
         """Which of the paths hold which of the words, as whole words; one git process, text files only."""
-        if not words:
-            return {}
-        args = [part for word in words for part in ("-e", word)]
-        found = self.private.git.run(
-            *["grep", "-I", "-F", "-w", "-o", "-z", "--no-textconv", "--no-color", "--full-name"],
-            *args,
-            self.private.tree_of(self.treeish),
-            check=False,
-            max_output=_MAX_HITS,
-        )
-        shown = set(self.paths())
         hits: dict[str, set[str]] = {}
-        for line in found.stdout.split(b"\n"):
+        shown = set(self.paths())
+        wanted = [part for word in words for part in ("-e", word)]
+        for line in self._grep("-w", "-o", *wanted).split(b"\n") if words else ():
             where, _, word = line.partition(b"\0")
             path = path_text(where.partition(b":")[2])
             if path in shown:
@@ -123,14 +114,13 @@ class TreeSource:
 
     def containing(self, text: str) -> set[str]:
         """Which of the paths hold a text as it is; one git process, text files only."""
-        found = self.private.git.run(
-            *["grep", "-I", "-F", "-l", "-z", "--no-textconv", "--no-color", "--full-name", "-e", text],
-            self.private.tree_of(self.treeish),
-            check=False,
-            max_output=_MAX_HITS,
-        )
-        names = (path_text(line.partition(b":")[2]) for line in found.stdout.split(b"\0") if line)
-        return set(self.paths()) & set(names)
+        names = self._grep("-l", "-e", text).split(b"\0")
+        return set(self.paths()) & {path_text(name.partition(b":")[2]) for name in names}
+
+    def _grep(self, *words: str) -> bytes:
+        plain = ("grep", "-I", "-F", "-z", "--no-textconv", "--no-color", "--full-name")
+        tree = self.private.tree_of(self.treeish)
+        return self.private.git.run(*plain, *words, tree, check=False, max_output=_MAX_HITS).stdout
 
 
 # The values of the files that no model is shown, so that they can be redacted where tests or models repeat them

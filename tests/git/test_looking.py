@@ -283,7 +283,7 @@ def test_what_was_shown_of_a_file_that_does_not_fit_is_not_chosen_again(map_of: 
     looks = looker(map_of, tokens=4000)
     looks.answer(["read use/long.py:1-120"])
     one(looks.answer(["read use/long.py"]))
-    seen = dict(looks.shown.items())["use/long.py"]
+    seen = looks.shown.lines["use/long.py"]
     assert sum(last - first + 1 for first, last in seen) > 120
 
 
