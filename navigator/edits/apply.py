@@ -119,21 +119,21 @@ class _Application:
         else:
             self._search(block, entry)
 
+    def _no_path(self, path: str, **why: str) -> BlockRefused:
+        return BlockRefused("path", said=refusals.unknown_path(path, self.tree.paths(), **why))
+
     def _require_path(self, path: str) -> None:
-        reason = unsafe_path(path) or self.tree.blocked(path)
-        if reason:
-            raise BlockRefused("path", said=refusals.unknown_path(path, self.tree.paths(), reason=reason))
+        if reason := unsafe_path(path) or self.tree.blocked(path):
+            raise self._no_path(path, reason=reason)
 
     def _require_file(self, entry: Entry) -> TextFile:
         if entry.text is None:
-            said = refusals.unknown_path(entry.path, self.tree.paths(), gone=entry.gone)
-            raise BlockRefused("path", said=said)
+            raise self._no_path(entry.path, gone=entry.gone)
         return entry.text
 
     def _require_room(self, path: str) -> None:
-        reason = doubtful_new_path(path) or self.tree.no_room(path)
-        if reason:
-            raise BlockRefused("path", said=refusals.unknown_path(path, self.tree.paths(), reason=reason))
+        if reason := doubtful_new_path(path) or self.tree.no_room(path):
+            raise self._no_path(path, reason=reason)
 
     def _set(self, entry: Entry, text: TextFile, block: Block, rung: Rung) -> None:
         entry.text = text

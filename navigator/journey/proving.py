@@ -177,7 +177,7 @@ async def _judgement(
         for spec, tree in reversed(trees) if base_first else trees:
             found[tree] = await _run(deps, bench.setup, spec, tree, test, variant)
             runs.append(found[tree])
-            if tree == proposal.tree and (settled := alone(facts, found[tree])) is not None:
+            if tree == proposal.tree and (settled := alone(found[tree])) is not None:
                 return settled
         return judged(
             facts, bench.change, finding, task.text, row.path, found[bench.base], found[proposal.tree]

@@ -66,7 +66,7 @@ def change_of(files: Sequence[FileDiff]) -> Traced:
     return Traced(added, removed)
 
 
-def alone(facts: Source, run: TestRun) -> Ruling | None:
+def alone(run: TestRun) -> Ruling | None:
     """What the run on the proposal settles by itself; None where the base has to be asked."""
     if run.problem:
         return Ruling(_COULD_NOT, run.problem, run.shown)

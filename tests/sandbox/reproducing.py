@@ -109,7 +109,7 @@ class Proof:
 
         def pair(variant: Variant) -> Ruling:
             proposal = self.run(text, self.tree, variant, path)
-            if (settled := alone(facts, proposal)) is not None:
+            if (settled := alone(proposal)) is not None:
                 return settled
             base = self.run(text, self.bench.tree(), variant, path)
             return judged(facts, self.change, about or finding(), task, path, base, proposal)
