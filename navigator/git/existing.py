@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from navigator.git.diffs import parse_raw
-from navigator.git.facts import RepoFacts, resolve_base
+from navigator.git.facts import RepoFacts, commit_named, resolve_base
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import LogEntry, read_log
 from navigator.git.snapshot import MAKER, take_snapshot
@@ -162,9 +162,8 @@ def _trunk(facts: RepoFacts, branch: str, base: str) -> str:
     if name != f"refs/heads/{branch}":
         return commit
     for other in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
-        found = facts.git().run("rev-parse", "--verify", "--quiet", f"{other}^{{commit}}", check=False)
-        if found.status == 0 and other != name:
-            return found.text
+        if other != name and (commit := commit_named(facts.git(), other)):
+            return commit
     raise NothingToReview(
         f"{safe_line(branch)} is itself the base of the project.",
         hint="Set the base: `navigator project set NAME --base BRANCH`; or review a range.",
@@ -174,15 +173,12 @@ def _trunk(facts: RepoFacts, branch: str, base: str) -> str:
 def _commit_of(facts: RepoFacts, name: str, shown: str) -> str:
     if "\0" in name or "\n" in name or name.startswith("-"):
         raise UsageError(f"{safe_line(shown)!r} is not a commit, a range or a branch.")
-    found = facts.git().run(
-        "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False
-    )
-    if found.status != 0 or not patterns.fullmatch(r"[0-9a-f]{40,64}", found.text):
+    if not (commit := commit_named(facts.git(), name)):
         raise UsageError(
             f"{facts.path} has no commit {safe_line(shown)!r}.",
             hint=f"Give a commit, a branch or a range such as main..topic. {_branches(facts)}",
         )
-    return found.text
+    return commit
 
 
 def _branches(facts: RepoFacts) -> str:

@@ -207,10 +207,10 @@ def _require_owner(places: _Places) -> None:
     )
 
 
-def _resolve(git: Git, name: str) -> str:
-    """The commit that `name` resolves to, or "" when there is none."""
+def commit_named(git: Git, name: str) -> str:
+    """The commit that `name` resolves to, "" where there is none, or where it stands for several."""
     found = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False)
-    return found.text if found.status == 0 else ""
+    return found.text if found.status == 0 and found.text.isalnum() else ""
 
 
 def _hooks(places: _Places) -> tuple[str, ...]:
@@ -403,7 +403,7 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
 def _named_base(git: Git, path: Path, base: str) -> tuple[str, str]:
     full = (base,) if base.startswith("refs/") else ()
     for name in (*full, f"refs/heads/{base}", f"refs/remotes/{base}", f"refs/tags/{base}"):
-        commit = _resolve(git, name)
+        commit = commit_named(git, name)
         if commit:
             return name, commit
     raise NoCommit(
