@@ -177,7 +177,7 @@ def _hooks(repo: Path, room: Path) -> Path:
 
 
 KINDS = (
-    Kind("ordinary", lambda repo, room: repo),
+    Kind("ordinary", lambda repo, room: repo, facts={"branch": "main", "operation": "", "hooks": ()}),
     Kind("linked worktree", _linked, facts={"branch": "side", "checked_out": {"main", "side"}}),
     Kind("shallow", _shallow, facts={"root_commit": ""}),
     Kind("SHA-256", _sha256, facts={"object_format": "sha256", "branch": "main"}),
@@ -194,9 +194,24 @@ KINDS = (
     Kind("filters and LFS", _lfs, current="git attribute filter=lfs"),
     Kind("line endings converted", _crlf, current="git attribute eol=crlf"),
     Kind("merge in progress", _merging, current="A merge is in progress", facts={"operation": "merge"}),
-    Kind("rebase in progress", _rebasing, current="A rebase is in progress"),
-    Kind("cherry-pick in progress", _picking, current="A cherry-pick is in progress"),
-    Kind("bisect in progress", _bisecting, current="A bisect is in progress"),
+    Kind(
+        "rebase in progress",
+        _rebasing,
+        current="A rebase is in progress",
+        facts={"operation": "rebase", "branch": None, "checked_out": {"main"}},
+    ),
+    Kind(
+        "cherry-pick in progress",
+        _picking,
+        current="A cherry-pick is in progress",
+        facts={"operation": "cherry-pick"},
+    ),
+    Kind(
+        "bisect in progress",
+        _bisecting,
+        current="A bisect is in progress",
+        facts={"operation": "bisect", "checked_out": {"main"}},
+    ),
     Kind("submodules", _submodule),
     Kind("hooks", _hooks),
 )

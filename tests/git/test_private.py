@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.git.facts import NoCommit, NotARepository, read_facts
+from navigator.git.facts import NotARepository, read_facts
 from navigator.git.private import FileChange, PathRefused, PrivateRepo
 from navigator.git.runner import Git, GitError, GitOutputTooLarge, GitTimeout, find_git
 from navigator.git.snapshot import uncommitted_paths
@@ -18,44 +18,16 @@ from navigator.landing.plan import SignatureFailed
 from tests.git.world import FILES, World, commit, fingerprint, git, make_repo
 
 
-def test_no_repository_and_no_commit_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotARepository):
-        read_facts(tmp_path / "nowhere")
-    (tmp_path / "plain").mkdir()
-    with pytest.raises(NotARepository):
-        read_facts(tmp_path / "plain")
-    (tmp_path / "empty").mkdir()
-    git(tmp_path / "empty", "init", "-q")
-    with pytest.raises(NoCommit):
-        read_facts(tmp_path / "empty")
+def test_what_is_no_repository_is_refused(tmp_path: Path) -> None:
     (tmp_path / "broken" / ".git").mkdir(parents=True)
-    with pytest.raises(NotARepository):
-        read_facts(tmp_path / "broken")
+    for name in ("nowhere", "broken"):
+        with pytest.raises(NotARepository):
+            read_facts(tmp_path / name)
 
 
 def test_dollar_signs_in_a_path_are_not_expanded(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "$HOME")
     assert read_facts(repo).work_tree == repo
-
-
-def test_operations_and_hooks_are_named(world: World) -> None:
-    hook = world.repo / ".git" / "hooks" / "pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\nexit 1\n")
-    hook.chmod(0o755)
-    assert world.facts.hooks == ("pre-commit",)
-    git(world.repo, "checkout", "-q", "-b", "other")
-    hook.chmod(0o644)
-    commit(world.repo, {"README.md": b"other\n"})
-    git(world.repo, "checkout", "-q", "main")
-    commit(world.repo, {"README.md": b"mine\n"})
-    assert world.facts.operation == ""
-    git(world.repo, "merge", "other", ok=False)
-    assert world.facts.operation == "merge"
-    git(world.repo, "merge", "--abort")
-    git(world.repo, "rebase", "other", ok=False)
-    facts = world.facts
-    assert facts.operation == "rebase" and facts.branch is None and "main" in facts.checked_out
 
 
 def test_the_users_gc_cannot_take_a_proposals_ground(world: World) -> None:
