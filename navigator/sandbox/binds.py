@@ -275,7 +275,9 @@ def _root_of(made: Toolchains, program: Path, checkout: Path) -> None:
     if str(program).startswith(_SYSTEM) or program.is_relative_to(checkout):
         return
     root = program.parent.parent if program.parent.name in _BIN else program.parent
-    made.add(program if _shared(root) else root)
+    # `cpython-3.12-linux` may itself be a link to `cpython-3.12.7-linux`.
+    for place in (program,) if _shared(root) else (root, root.resolve()):
+        made.add(place)
 
 
 def _shared(root: Path) -> bool:
@@ -314,15 +316,7 @@ def _python_of(made: Toolchains, environment: Path) -> None:
                 break
             at = Path(os.path.normpath(at.parent / at.readlink()))
             if not at.is_relative_to(environment):
-                _interpreter_root(made, at)
-
-
-def _interpreter_root(made: Toolchains, python: Path) -> None:
-    root = python.parent.parent if python.parent.name in _BIN else python.parent
-    if not _shared(root):
-        made.add(root)
-        # `cpython-3.12-linux` may itself be a link to `cpython-3.12.7-linux`.
-        made.add(root.resolve())
+                _root_of(made, at, environment)
 
 
 def _cargo(made: Toolchains, programs: Collection[str]) -> None:

@@ -16,7 +16,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import TESTS, Baseline, CheckResult, Project
 from navigator.model.secrets import Redactor
 from navigator.model.states import CheckOutcome
-from navigator.model.text import safe_line, safe_text
+from navigator.model.text import plural, safe_line, safe_text
 from navigator.process.bounded import WorkerLost, run_bounded
 from navigator.sandbox.binds import digest_of
 from navigator.sandbox.folders import UnsafeTree, remove, write_out
@@ -338,7 +338,7 @@ def compared(before: Baseline | None, after: SuiteRun) -> CheckResult:
         mended = f"; {fixed} that failed there pass now" if fixed else ""
         return result(
             CheckOutcome.FAILED_BEFORE,
-            f"{_how_many(after.failures)} fail as they do on the base{mended}",
+            f"{plural(len(after.failures), 'test')} fail as they do on the base{mended}",
             rest,
         )
     old = len(after.failures) - len(new)
@@ -391,10 +391,6 @@ def passed_before(before: Baseline) -> int:
     """How many tests a base's run counted as passed; 0 where it counted none."""
     found = patterns.search(r"\b(\d+) passed$", _first_line(before))
     return int(found[1]) if found else 0
-
-
-def _how_many(names: Sequence[str]) -> str:
-    return "1 test" if len(names) == 1 else f"{len(names)} tests"
 
 
 def _failed_line(after: SuiteRun, names: Sequence[str]) -> str:
