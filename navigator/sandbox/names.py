@@ -83,6 +83,14 @@ def _single_lines(lines: list[str]) -> Iterator[str]:
                 yield next(filter(None, reversed(match.groups())))
 
 
+def _unittest(lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        if match := _part("unittest").fullmatch(line.rstrip()):
+            method, where, rest = match.groups()
+            # Python 3.11 and later name the method in both places.
+            yield f"{where if where.endswith(f'.{method}') else f'{where}.{method}'}{rest}"
+
+
 def _go(lines: list[str]) -> Iterator[str]:
     """Go names the package after its tests."""
     waiting: list[str] = []
@@ -116,7 +124,7 @@ def _jest(lines: list[str]) -> Iterator[str]:
         yield file
 
 
-_READERS = (_single_lines, _go, _jest)
+_READERS = (_single_lines, _unittest, _go, _jest)
 
 
 def passed_count(text: str) -> int | None:

@@ -36,11 +36,7 @@ PRINTED: dict[str, tuple[str, tuple[str, ...], int | None]] = {
     "unittest": (
         "FAIL: test_one (test_a.Case.test_one)\n----\nERROR: test_two (test_a.Case)\n"
         "FAIL: test_three (test_a.Case.test_three) (n=3)\nRan 5 tests in 0.001s\n\nFAILED (failures=2, errors=1)\n",
-        (
-            "test_one (test_a.Case.test_one)",
-            "test_three (test_a.Case.test_three) (n=3)",
-            "test_two (test_a.Case)",
-        ),
+        ("test_a.Case.test_one", "test_a.Case.test_three (n=3)", "test_a.Case.test_two"),
         2,
     ),
     "cargo": (

@@ -112,7 +112,7 @@ def test_an_editable_install_imports_the_proposal_and_cannot_be_written(installe
     before = fingerprint(installed.path)
     installed.run(check="touch .venv/lib/x || touch .venv/x || echo kept")
     assert differences(before, fingerprint(installed.path)) == []
-    proves_the_proposal(installed, {**BROKEN}, {**OTHERWISE_SOUND}, "test_double (test_thing.Thing")
+    proves_the_proposal(installed, {**BROKEN}, {**OTHERWISE_SOUND}, "test_thing.Thing.test_double")
 
 
 @pytest.mark.skipif(shutil.which("uv") is None, reason="uv: pip install uv")
@@ -123,7 +123,7 @@ def test_a_uv_project(tmp_path: Path) -> None:
     git(bench.path, "commit", "-q", "-m", "lock")
     bench.base = git(bench.path, "rev-parse", "HEAD")
     bench.private.pin_base(bench.base)
-    proves_the_proposal(bench, {**BROKEN}, {**OTHERWISE_SOUND}, "test_double (test_thing.Thing")
+    proves_the_proposal(bench, {**BROKEN}, {**OTHERWISE_SOUND}, "test_thing.Thing.test_double")
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm: apt install npm")
@@ -209,7 +209,7 @@ def test_a_makefile(tmp_path: Path) -> None:
         ),
     }
     bench = Bench(tmp_path, {**PYTHON_PROJECT, **files}, "make test")
-    proves_the_proposal(bench, {**BROKEN}, {**OTHERWISE_SOUND}, "test_double (test_thing.Thing")
+    proves_the_proposal(bench, {**BROKEN}, {**OTHERWISE_SOUND}, "test_thing.Thing.test_double")
 
 
 @pytest.fixture
