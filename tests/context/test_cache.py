@@ -107,7 +107,7 @@ def test_two_processes_killed_in_the_middle_leave_it_sound(tmp_path: Path) -> No
         "    c.put((f'{sys.argv[2]}{n + k}', {'lines': n + k}) for k in range(20)); n = (n + 20) % 40\n"
     )
     place = tmp_path / "map.sqlite"
-    for _ in range(3):
+    for _ in range(2):
         writers = [
             subprocess.Popen([sys.executable, "-c", code, str(place), name], stdout=subprocess.PIPE)
             for name in "ab"

@@ -108,9 +108,3 @@ def test_words_meet_across_their_endings_and_their_writing() -> None:
     assert stem("queries") == "query" and stem("running") == "run" and stem("class") == "class"
     assert parts("getUserNames") == parts("get_user_names") == ("get", "user", "nam", "getusernames")
     assert parts("HTTPServer")[:2] == ("http", "server")
-
-
-@given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,20}", fullmatch=True))
-def test_parts_are_stems_of_the_word(word: str) -> None:
-    assert all(part == part.lower() and len(part) >= 2 for part in parts(word))
-    assert parts(word) == parts(word)
