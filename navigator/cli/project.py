@@ -75,9 +75,6 @@ def _show_check(found: ProjectChecked) -> None:
     for line in _surroundings(found) if found.baseline is not None else []:
         output.say(f"  {safe_line(line)}")
     _show_outcome(found)
-    if found.outcome is not CheckOutcome.PASSED:
-        for hint in found.hints:
-            output.say(f"  → {safe_line(hint)}")
 
 
 def _surroundings(found: ProjectChecked) -> list[str]:
@@ -212,8 +209,7 @@ def new_below(folder: Path, *, anew: bool = False) -> list[tuple[Path, str]]:
 
     With `anew` all of them: no state folder is made to look.
     """
-    from navigator.git.discover import find_repositories
-    from navigator.git.facts import read_facts
+    from navigator.git.facts import find_repositories, read_facts
     from navigator.sandbox.propose import proposed_for
 
     known: set[str] = set()
@@ -294,7 +290,7 @@ def _show_projects(rows: Sequence[Sequence[object]]) -> None:
 
 def _tests_words(store: Reader, held: Project) -> str:
     """What the project's tests said when they were last run on a base of it; "" without a test command."""
-    from navigator.sandbox.compare import base_words
+    from navigator.sandbox.suite import base_words
 
     if not held.check.strip():
         return ""
@@ -348,7 +344,7 @@ def project_of(folder: Path) -> str:
     Raises:
         UsageError: the folder is in no repository. RepositoryError: Navigator cannot work on it.
     """
-    from navigator.git.discover import repository_of
+    from navigator.git.facts import repository_of
 
     top = repository_of(folder)
     if top is None:
@@ -391,8 +387,7 @@ def targets(words: tuple[str, ...]) -> tuple[str, str]:
 
 def _is_commit(word: str) -> bool:
     """Whether the repository of the current folder knows it as a commit or range."""
-    from navigator.git.discover import repository_of
-    from navigator.git.facts import read_facts
+    from navigator.git.facts import read_facts, repository_of
 
     top = repository_of(Path.cwd())
     return ".." in word or (
