@@ -61,7 +61,8 @@ def check(name: ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None
     """
     take_config_projects()
     with reading() as store:
-        tests = (store.project(name).check if set_ is None else set_).strip()
+        held = store.project(name)
+    tests = (held.check if set_ is None else set_).strip()
     if tests:  # they may take minutes
         output.note(f"Running the tests on the base: `{safe_line(tests)}` …")
     found = act(CheckProject(), CheckProjectArgs(name=name, command=set_))
