@@ -305,27 +305,6 @@ CREATE INDEX reviews_proposal ON reviews (proposal_id, role);
 -- Statistics of calls are read from the index alone: the rows hold whole answers.
 CREATE INDEX calls_figures ON calls (role, model, ended DESC, seconds, outcome, purpose, prompt_tokens, completion_tokens, cached_tokens);
 
--- Sums of the model calls, kept by triggers (`call_sums.py`).
-CREATE TABLE call_sums (
-    role TEXT NOT NULL,
-    model TEXT NOT NULL,
-    purpose TEXT NOT NULL,
-    outcome TEXT NOT NULL,
-    calls INTEGER NOT NULL,
-    prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL,
-    cached_tokens INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    PRIMARY KEY (role, model, purpose, outcome)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE call_busy (
-    role TEXT NOT NULL,
-    model TEXT NOT NULL,
-    seconds REAL NOT NULL,
-    PRIMARY KEY (role, model)
-) STRICT, WITHOUT ROWID;
-
 -- The reviewer's exam: blinded items with a known answer, and what the reviewer said of each.
 CREATE TABLE exam_items (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

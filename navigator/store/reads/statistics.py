@@ -22,26 +22,13 @@ _BATCH = (
 )
 """Whether a call is the work that a batch is made of: a change written, or a review. A look is part of the one it leads to."""
 
-_ENDED = (
-    " FROM calls WHERE role = ? AND model = ? AND ended >= ?"
-    " AND outcome NOT IN ('started', 'lost') AND purpose <> 'exam'"
-)
+_ENDED = " FROM calls WHERE ended >= ? AND outcome NOT IN ('started', 'lost') AND purpose <> 'exam'"
 _SUMS = (
     f"SELECT role, model, count(*) AS calls, sum(NOT {_ANSWERED}) AS failed,"
     " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
     " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds, max(ended) AS newest,"
     f" sum({_BATCH} AND {_WRITTEN}) AS batch_calls, sum({_BATCH} * completion_tokens) AS batch_tokens{_ENDED}"
-)
-_KEPT_SUMS = (
-    "SELECT s.role, s.model, sum(s.calls) AS calls,"
-    f" sum(s.calls * NOT {_ANSWERED}) AS failed, sum(s.prompt_tokens) AS prompt_tokens,"
-    " sum(s.completion_tokens) AS completion_tokens, sum(s.cached_tokens) AS cached_tokens,"
-    " total(s.seconds) AS seconds, round(max(coalesce(b.seconds, 0)), 3) AS busy_seconds,"
-    " (SELECT c.ended FROM calls c WHERE c.role = s.role AND c.model = s.model"
-    " AND c.outcome NOT IN ('started', 'lost') AND c.purpose <> 'exam' ORDER BY c.ended DESC LIMIT 1) AS newest,"
-    f" sum(s.calls * ({_BATCH} AND {_WRITTEN})) AS batch_calls, sum({_BATCH} * s.completion_tokens) AS batch_tokens"
-    " FROM call_sums s LEFT JOIN call_busy b USING (role, model)"
-    " WHERE s.outcome <> 'lost' AND s.purpose <> 'exam' GROUP BY 1, 2 HAVING sum(s.calls) > 0 ORDER BY 1, 2"
+    " GROUP BY 1, 2 ORDER BY 1, 2"
 )
 
 
@@ -53,23 +40,18 @@ class StatisticsReads(VerdictReads):
         return [tuple(row) for row in self._all(sql, *[since] * ("?1" in sql))]
 
     def call_totals(self, since: str = "") -> list[CallTotals]:
-        """Sums over ended calls by role and model. Those of all time are kept by triggers."""
-        if not since:
-            return from_rows(CallTotals, self._all(_KEPT_SUMS))
-        keys = self._all("SELECT DISTINCT role, model FROM calls ORDER BY role, model")
-        found = []
-        for key in keys:
-            row = self._all(_SUMS, *key, since)[0]
-            if row["calls"]:
-                found.append(from_row(CallTotals, row, busy_seconds=self._busy_seconds(*key, since)))
-        return found
+        """Sums over ended calls by role and model."""
+        return [
+            from_row(CallTotals, row, busy_seconds=self._busy_seconds(since, row["role"], row["model"]))
+            for row in self._all(_SUMS, since)
+        ]
 
     def _busy_seconds(self, *chosen: object) -> float:
         """The union of the calls' intervals: going back in time, each adds what no later one covers."""
         busy, reached = 0.0, float("inf")
         cursor = self._connection.cursor()
         cursor.row_factory = None  # plain tuples: there may be hundreds of thousands
-        sql = f"SELECT 86400.0 * julianday(ended), seconds{_ENDED} ORDER BY ended DESC"
+        sql = f"SELECT 86400.0 * julianday(ended), seconds{_ENDED} AND role = ? AND model = ? ORDER BY ended DESC"
         for end, seconds in cursor.execute(sql, chosen):
             begin = end - seconds
             if begin < reached:
@@ -104,17 +86,14 @@ class CostReads(Queries):
     """Sums over one connection."""
 
     def work_totals(self, since: str = "") -> list[WorkTotals]:
-        """Ended calls by role and kind of work. Those of all time are kept by triggers."""
-        counted = "1", "FROM calls WHERE ended >= ? AND outcome <> 'started'"
-        kept = "calls", "FROM call_sums WHERE ? = ''"
-        n, rows = counted if since else kept
+        """Ended calls by role and kind of work."""
         return from_rows(
             WorkTotals,
             self._all(
-                f"SELECT role, {_WORK} AS work, sum({n}) AS calls, sum({n} * (outcome = 'lost')) AS lost,"
+                f"SELECT role, {_WORK} AS work, count(*) AS calls, sum(outcome = 'lost') AS lost,"
                 " sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,"
                 " sum(cached_tokens) AS cached_tokens, sum(seconds) AS seconds"
-                f" {rows} GROUP BY 1, 2 HAVING sum({n}) > 0 ORDER BY 1, 2 DESC",
+                " FROM calls WHERE ended >= ? AND outcome <> 'started' GROUP BY 1, 2 ORDER BY 1, 2 DESC",
                 since,
             ),
         )
@@ -214,10 +193,9 @@ class MetricReads(Queries):
 
     def tokens(self) -> list[Count]:
         """Tokens by role and kind. Cached ones are among those of the prompts."""
-        kinds = {"prompt": "prompt_tokens", "completion": "completion_tokens", "cached": "cached_tokens"}
         each = " UNION ALL ".join(
-            f"SELECT role, '{kind}', total({column}) FROM call_sums GROUP BY 1"
-            for kind, column in kinds.items()
+            f"SELECT role, '{kind}', total({kind}_tokens) FROM calls GROUP BY 1"
+            for kind in ("prompt", "completion", "cached")
         )
         return self._counts(each)
 
