@@ -14,8 +14,15 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from navigator.client import probe
-from navigator.client.assemble import BACKPRESSURE, DONE, Assembly, RetryPolicy, load_json
+from navigator.client.assemble import (
+    BACKPRESSURE,
+    DONE,
+    Assembly,
+    RetryPolicy,
+    SSEOverflow,
+    SSEParser,
+    load_json,
+)
 from navigator.client.body import (
     ChatAnswer,
     ChatRequest,
@@ -30,6 +37,9 @@ from navigator.client.body import (
     build_body,
     keys_by_list,
     keys_by_number,
+    kind_by_owner,
+    listed_models,
+    read_load,
     require_mergeable,
     same_model,
 )
@@ -46,7 +56,6 @@ from navigator.client.errors import (
     Unreachable,
     WrongModel,
 )
-from navigator.client.sse import SSEOverflow, SSEParser
 from navigator.client.transport import Transport, read_bounded
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_line
@@ -246,7 +255,7 @@ class ModelClient:
     async def load(self) -> Load | None:
         """How busy the server is; None where it does not say or cannot be asked."""
         try:
-            return await probe.read_load(await self.kind(), self._ask, self.settings.model)
+            return await read_load(await self.kind(), self._ask, self.settings.model)
         except ServingError:
             return None
 
@@ -472,16 +481,16 @@ class ModelClient:
         status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
         if status >= 500:
             raise NotReady(f"{self._transport.address} is not ready (HTTP {status}).", status=status)
-        listed = probe.listed_models(payload)
+        listed = listed_models(payload)
         self._adapter = keys_by_list(listed, self.settings.model)
-        by_owner = probe.kind_by_owner(listed)
+        by_owner = kind_by_owner(listed)
         if by_owner is not None:
             return by_owner
         return "sglang" if await self._weights_path() else "openai"
 
     async def _listed(self) -> list[dict[str, Any]]:
         status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
-        listed = probe.listed_models(payload)
+        listed = listed_models(payload)
         if status in (401, 403) or status >= 500:  # the key, or a server that loads: the address is right
             raise self._transport.failure(status, "")
         if status != 200 or not listed:

@@ -38,7 +38,7 @@ from navigator.sandbox.reproducing.facts import Source, names_around, read_test,
 from navigator.sandbox.reproducing.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.spec import SandboxSpec
 from navigator.sandbox.suite import prepare
-from navigator.store.reads.verdicts import HeldTest
+from navigator.store.reads.statistics import HeldTest
 
 log = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ from navigator.process.bounded.run import WorkerLost, run_bounded
 from navigator.sandbox.one_command import FileReading, NoRunner, OneCommand, one_command
 from navigator.sandbox.probe import probe
 from navigator.sandbox.reproducing.facts import read_test
-from navigator.store.reads.verdicts import HeldTest
+from navigator.store.reads.statistics import HeldTest
 
 log = logging.getLogger(__name__)
 

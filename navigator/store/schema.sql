@@ -351,11 +351,7 @@ CREATE TABLE fates (
     proposal_id INTEGER PRIMARY KEY REFERENCES proposals (id),
     "commit" TEXT NOT NULL,
     fate TEXT NOT NULL CHECK (fate IN ('kept', 'reverted', 'unknown')),
-    branch TEXT NOT NULL DEFAULT '',
     found_as TEXT NOT NULL DEFAULT '',
-    reverted_by TEXT NOT NULL DEFAULT '',
-    how TEXT NOT NULL DEFAULT '',
-    reason TEXT NOT NULL DEFAULT '',
     at TEXT NOT NULL
 ) STRICT;
 -- One answer an item, model, version of the prompt and precedents: whatever a crash repeats, nothing counts twice.

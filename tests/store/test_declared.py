@@ -14,7 +14,7 @@ from navigator.model.models import (
     Review,
     Task,
 )
-from navigator.model.outcomes import Fate
+from navigator.model.records import Fate
 from navigator.model.states import (
     CheckOutcome,
     Criterion,

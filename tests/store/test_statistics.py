@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from navigator.model.models import Proposal, Review, Task, Usage
 from navigator.model.records import CallTotals, VerdictCount
 from navigator.model.states import Role, TaskState, Verdict
-from navigator.store.reads.verdicts import FirstUse
+from navigator.store.reads.statistics import FirstUse
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 

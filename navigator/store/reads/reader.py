@@ -27,8 +27,8 @@ from navigator.model.models import (
 )
 from navigator.model.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
 from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role, SuggestionState, TaskState
+from navigator.store.reads.cards import GlanceReads
 from navigator.store.reads.exam import ExamReads, Precedent, PrecedentReads
-from navigator.store.reads.glance import GlanceReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LoopReads
 from navigator.store.reads.queries import limited

@@ -6,13 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from navigator.model.errors import Conflict, NotFound, UsageError
-from navigator.model.exam import ExamAnswer, ExamItem, ExamTrial
 from navigator.model.ids import number_of
 from navigator.model.ids import proposal_id as proposal_name
 from navigator.model.ids import task_id as task_name
 from navigator.model.models import Swap, Uncertainty, Usage, utc_now
-from navigator.model.outcomes import Afterlife, Fate
-from navigator.model.records import AgentTurn, EditFailure, Look, ModelCall
+from navigator.model.records import (
+    Afterlife,
+    AgentTurn,
+    EditFailure,
+    ExamAnswer,
+    ExamItem,
+    ExamTrial,
+    Fate,
+    Look,
+    ModelCall,
+)
 from navigator.model.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
 from navigator.store.writes.core import TransactionCore
