@@ -77,7 +77,6 @@ def entropy(told: list[Any]) -> float | None:
 
 
 DONE = "[DONE]"
-_TAIL = 400
 _WORDS = 400
 _TOO_LONG = patterns.compile(r"context (length|window|size)")
 """How servers say that a prompt is too long; it only chooses a hint."""
@@ -147,7 +146,6 @@ class Assembly:
     chars: int = 0
     _content: list[str] = field(default_factory=list)
     _reasoning: list[str] = field(default_factory=list)
-    _tail: str = ""
     _tokens: tuple[int, int, int] = (0, 0, 0)
     entropy: EntropySum = field(default_factory=EntropySum)
 
@@ -155,11 +153,6 @@ class Assembly:
     def started(self) -> bool:
         """Whether a first character, or an ending, has come."""
         return self.chars > 0 or bool(self.finish_reason)
-
-    @property
-    def tail(self) -> str:
-        """The newest few hundred characters."""
-        return mended(self._tail)
 
     @property
     def content(self) -> str:
@@ -225,7 +218,6 @@ class Assembly:
             return
         parts.append(piece)
         self.chars += len(piece)
-        self._tail = (self._tail + piece)[-_TAIL:]
         if self.chars > self.max_chars:
             raise BadAnswer(
                 f"The answer is longer than {self.max_chars} characters.",

@@ -165,8 +165,8 @@ def keys_by_number(payload: object, wanted: str) -> Keys | None:
 ServerKind = Literal["sglang", "vllm", "llamacpp", "ollama", "openai"]
 """What software answers. "openai" is every server that none of the probes recognised."""
 
-Progress = Callable[[int, str], None]
-"""Called as text arrives: characters so far, and the newest few hundred of them (untrusted)."""
+Progress = Callable[[int], None]
+"""Called with the number of characters so far, as text arrives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +227,9 @@ class ChatAnswer:
 
     text: str
     reasoning: str
-    finish_reason: str
     usage: Usage
     model: str
     retries: int
-    request_id: str
     uncertainty: Uncertainty = field(default_factory=Uncertainty)
 
 

@@ -21,7 +21,6 @@ from navigator.client.assemble import (
     RetryPolicy,
     SSEOverflow,
     SSEParser,
-    load_json,
 )
 from navigator.client.body import (
     ChatAnswer,
@@ -56,7 +55,7 @@ from navigator.client.errors import (
     Unreachable,
     WrongModel,
 )
-from navigator.client.transport import Transport, read_bounded
+from navigator.client.transport import Transport
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_line
 
@@ -70,7 +69,6 @@ if TYPE_CHECKING:
 __all__ = ["ChatAnswer", "ChatRequest", "Load", "ModelClient", "ModelInfo", "Timeouts"]
 
 _MAX_STREAM_BYTES = 64 << 20
-_MAX_PLAIN_BYTES = 16 << 20
 _MAX_ANSWER_CHARS = 4 << 20
 _ABORT_SECONDS = 2.0
 
@@ -158,7 +156,7 @@ class ModelClient:
                     self.limiter.succeeded()
                     return answer
             except ServingError as error:
-                error.retries, error.request_id = retries, rid
+                error.retries = retries
                 again = _repeats(error, retries) and not self._transport.closed
                 delay = self._retry.delay(retries, error.retry_after) if again else None
                 if delay is None or clock() + delay >= deadline:
@@ -326,11 +324,9 @@ class ModelClient:
         return ChatAnswer(
             text=text,
             reasoning=reasoning,
-            finish_reason=assembly.finish_reason,
             usage=assembly.usage(loop.time() - started),
             model=(not self._numbered and assembly.model) or self.settings.model,
             retries=retries,
-            request_id=rid,
             uncertainty=assembly.entropy.result(),
         )
 
@@ -371,12 +367,6 @@ class ModelClient:
         on_progress: Progress | None,
     ) -> None:
         kind = response.headers.get("content-type", "").lower()
-        if "html" in kind:
-            raise BadAnswer(f"{self._transport.address} answered with a web page.")
-        if "json" in kind:
-            reschedule(deadline)
-            await self._read_plain(response, assembly, on_progress)
-            return
         clock = asyncio.get_running_loop().time
         parser = SSEParser()
         received = 0
@@ -395,7 +385,7 @@ class ModelClient:
                 raise BadAnswer(f"The server sent {error}.") from None
             events += fresh
             if on_progress is not None and assembly.chars > before:
-                on_progress(assembly.chars, assembly.tail)
+                on_progress(assembly.chars)
             if assembly.done:
                 return
             # Comments keep a connection alive but are no sign that the model writes.
@@ -406,26 +396,13 @@ class ModelClient:
             self._take(assembly, last)
             return
         if not events and "event-stream" not in kind:
-            raise BadAnswer(f"{self._transport.address} answered with neither an event stream nor JSON.")
+            said = safe_line(kind[:60]) or "something else"
+            raise BadAnswer(f"{self._transport.address} answered with {said}, not with an event stream.")
 
-    async def _read_plain(
-        self, response: httpx.Response, assembly: Assembly, on_progress: Progress | None
-    ) -> None:
-        """A server that does not stream although it was asked to: the whole answer in one JSON body."""
-        raw = await read_bounded(response, _MAX_PLAIN_BYTES)
-        try:
-            payload = load_json(self._transport.clean(raw.decode("utf-8", "replace")))
-        except ValueError:
-            raise BadAnswer("The server's answer says it is JSON and is not.") from None
-        self._take(assembly, payload)
-        assembly.done = True
-        if on_progress is not None and assembly.chars:
-            on_progress(assembly.chars, assembly.tail)
-
-    def _take(self, assembly: Assembly, data: Any) -> None:
+    def _take(self, assembly: Assembly, data: str) -> None:
         known = assembly.model
         # Some servers repeat the key that they were sent. It goes before anything is cut or kept.
-        assembly.event(self._transport.clean(data)) if isinstance(data, str) else assembly.chunk(data)
+        assembly.event(self._transport.clean(data))
         if (
             assembly.model != known
             and not self._numbered
