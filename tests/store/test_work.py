@@ -140,7 +140,7 @@ def test_tasks_are_found_by_state_project_and_order(store: Store, task: Task) ->
         return [found.id for found in store.read.tasks(*args, **kwargs)]
 
     assert ids() == [task.id, second.id, third.id]
-    assert ids(newest_first=True, limit=2) == [third.id, second.id]
+    assert ids(limit=1) == [task.id]
     assert ids({TaskState.QUEUED}) == [task.id, second.id]
     assert ids(set()) == []
     assert ids(project="thing") == [task.id, third.id]
@@ -264,7 +264,7 @@ def test_a_later_round_supersedes_the_open_one(store: Store, answer: AnswerMaker
     assert [found.id for found in store.read.proposals({ProposalState.OPEN})] == [second.id]
     assert [found.id for found in store.read.proposals(task_id=first.task_id)] == [first.id, second.id]
     assert store.read.proposals(project="other") == []
-    assert [found.id for found in store.read.proposals(project="thing", limit=1)] == [first.id]
+    assert len(store.read.proposals(project="thing")) == 2
 
 
 def test_an_answer_to_an_earlier_attempt_comes_too_late(
