@@ -241,6 +241,11 @@ async def test_backpressure_is_tried_again(connect, status: int) -> None:
     assert (got.text, got.retries) == ("ok", 1)
 
 
+async def web_page(request: Request, wire: Wire) -> None:
+    await wire.head(404, "text/html")
+    await wire.send("<html><script>x</script></html>")
+
+
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens."
 NOT_PARSED = "The model produced output that does not match the expected peg-native format"
 
@@ -260,7 +265,7 @@ NOT_PARSED = "The model produced output that does not match the expected peg-nat
             1,
         ),
         (refuse(400, {"error": {"message": LONG}}), Refused, "Lower max_tokens or context_tokens", 1),
-        (refuse(404, "<html><script>x</script></html>"), Refused, "base_url", 1),
+        (web_page, Refused, "base_url", 1),
     ],
 )
 async def test_a_refusal_shows_the_servers_words_made_safe(

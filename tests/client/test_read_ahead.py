@@ -150,7 +150,7 @@ async def test_stop_kills_the_reader_at_once(weights: list[Path]) -> None:
 async def test_the_same_role_again_continues_and_another_one_takes_over(weights: list[Path]) -> None:
     ahead = ReadAhead(
         {Role.REVIEWER: weights[:1], Role.GENERATOR: weights[1:]},
-        ReadLimits(0, bytes_per_second=MIB, floor_bytes=0),
+        ReadLimits(bytes_per_second=MIB, floor_bytes=0),
     )
     await ahead.start(Role.REVIEWER)
     first = await _reader_process()

@@ -369,7 +369,7 @@ _MOVES = st.lists(
 )
 
 
-@bounds(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@bounds(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=_MOVES, version=st.sampled_from(["0.5.23", "0.5.9"]))
 def test_whatever_happens_no_server_is_asked_what_ends_it(
     tmp_path_factory: pytest.TempPathFactory, moves: list[str], version: str

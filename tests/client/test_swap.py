@@ -184,7 +184,7 @@ async def test_the_drain_waits_for_running_requests(make: Make, tmp_path: Path) 
 
 
 async def test_a_cancelled_swap_is_cleared_up_by_the_next(make: Make, tmp_path: Path) -> None:
-    strategy = make(time_scale=30.0)
+    strategy = make(time_scale=1.0)
     loading = asyncio.Event()
     seen: list[PhaseEvent] = []
 

@@ -80,7 +80,7 @@ def test_the_calls_of_one_role(store: Store, task: Task) -> None:
     assert store.read.calls(role=Role.GENERATOR) == []
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=200) | st.just("\ud800 lone"))
 def test_an_answer_is_kept_to_the_letter(store: Store, task: Task, text: str) -> None:
     with store.transaction() as tx:
