@@ -30,7 +30,7 @@ from navigator.model.text import plural, safe_line
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
     from navigator.figures.exam import Backtest
-    from navigator.model.exam import PreparedProject
+    from navigator.model.records import PreparedProject
 
 
 @click.group(cls=Commands)

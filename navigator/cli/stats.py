@@ -27,7 +27,7 @@ from navigator.sheet.statistics.page import (
 )
 from navigator.sheet.statistics.pages import PAGES
 from navigator.sheet.statistics.revise_rate import comparison
-from navigator.store.reads.verdicts import ALIASES, GROUPINGS
+from navigator.store.reads.statistics import ALIASES, GROUPINGS
 
 _WIDTH = 80
 """Cells of a sentence."""
