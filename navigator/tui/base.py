@@ -1,12 +1,9 @@
-"""What every screen may ask of the application: settings, keys, the store, the conductor, toasts and the clipboard.
-
-A leaf: it imports no screen, so that screens and widgets can import it.
-"""
+"""What every screen may ask of the application: settings, keys, the store, the conductor, toasts and the clipboard."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -20,18 +17,19 @@ from textual.worker import WorkType
 
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
+from navigator.model.states import DecisionKind
 from navigator.model.text import safe_text
 from navigator.tui import terminal
 from navigator.tui.data.conductor_link import ConductorLink
-from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.data.feed import DataFeed
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.keymap import Keymap
-from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
+from navigator.tui.keys import Keymap
 from navigator.tui.widgets.strip import StripFacts, strip_facts
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
+
 
 _TOAST = 2.5
 _TOAST_OF_TROUBLE = 6.0
@@ -193,3 +191,61 @@ def begin(
 ) -> None:
     """Run `work` on the event loop; an exclusive one ends the others of its group."""
     node.run_worker(cast("WorkType[None]", work), group=group, exclusive=exclusive)
+
+
+# Immutable messages between screens, and from the workers to the screens. Workers post; they never touch a widget.
+
+
+class DeckSnapshotChanged(Message):
+    """The store says something new. Sent to the screen in front; others get it when they come to the front."""
+
+    def __init__(self, snapshot: DeckSnapshot) -> None:
+        super().__init__()
+        self.snapshot = snapshot
+
+
+class LiveChanged(Message):
+    """Progress that is not kept: tokens so far, a swap's phase, whether a conductor answers."""
+
+    def __init__(self, live: LiveStatus) -> None:
+        super().__init__()
+        self.live = live
+
+
+class OpenProposal(Message):
+    """Show a proposal in Review, with the others to step through by n and p."""
+
+    def __init__(self, proposal: str, queue: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.proposal = proposal
+        self.queue = tuple(queue)
+
+
+class OpenTask(Message):
+    """Show a task that has no proposal to decide. `page` is "report", "suggestions" or "" for the task's own page."""
+
+    def __init__(self, task: str, page: str = "") -> None:
+        super().__init__()
+        self.task = task
+        self.page = page
+
+
+class ComposeFor(Message):
+    """Write a task for these projects (names); none: let the user choose."""
+
+    def __init__(self, projects: Sequence[str] = (), text: str = "") -> None:
+        super().__init__()
+        self.projects = tuple(projects)
+        self.text = text
+
+
+class DecideAll(Message):
+    """Ask, in a dialog, for one decision on these proposals, exactly as they are on the screen now.
+
+    `proposals` are (id, tree) pairs.
+    """
+
+    def __init__(self, kind: DecisionKind, proposals: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self.kind = kind
+        self.proposals = tuple(proposals)

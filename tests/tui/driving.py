@@ -10,8 +10,8 @@ import pytest
 from textual.pilot import Pilot
 
 from navigator.tui.app import NavigatorApp
+from navigator.tui.diff.canvas import row_of_key
 from navigator.tui.diff.view import DiffView
-from navigator.tui.diff.walk import row_of_key
 
 looks = pytest.mark.parametrize(
     ("theme", "size"), [("navigator-dark", (80, 24)), ("navigator-light", (200, 60))], ids=["small", "large"]

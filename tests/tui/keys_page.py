@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from navigator.tui.keys.registry import TITLES, Action, in_group
+from navigator.tui.keys import TITLES, Action, in_group
 
 _HEAD = """# Keys
 

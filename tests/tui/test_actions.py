@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from navigator.tui import app
-from navigator.tui.answers.task import TaskScreen
+from navigator.tui.answers.screen import TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.help import glossary, term_lines
+from navigator.tui.dialogs import glossary, term_lines
 from navigator.tui.diff.view import DiffView
-from navigator.tui.keys.registry import (
+from navigator.tui.keys import (
     ACTIONS,
     SCOPES,
     TERMS,

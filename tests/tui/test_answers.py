@@ -18,12 +18,11 @@ from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store
-from navigator.tui.answers.screen import AnswerScreen
+from navigator.tui.answers.screen import AnswerScreen, ReportScreen, TaskScreen
 from navigator.tui.answers.suggestions import SuggestionsScreen
-from navigator.tui.answers.task import ReportScreen, TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
+from navigator.tui.dialogs import ConfirmDialog, NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker

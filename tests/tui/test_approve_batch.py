@@ -18,8 +18,8 @@ from navigator.model.states import DecisionKind, ProposalState, TaskState
 from navigator.sheet.marks import facts_of
 from navigator.store.database import open_writer
 from navigator.tui.app import NavigatorApp
-from navigator.tui.dialogs.help import HelpScreen
-from navigator.tui.messages import DecideAll
+from navigator.tui.base import DecideAll
+from navigator.tui.dialogs import HelpScreen
 from navigator.tui.review import batch
 from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen

@@ -11,9 +11,9 @@ from navigator.config.settings import Settings
 from navigator.sheet.statistics.page import Row, Table
 from navigator.tui.app import NavigatorApp, rehearsed
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.registry import key_name, shown_key
-from navigator.tui.statistics.draw import table_lines
+from navigator.tui.keys import key_name, shown_key
 from navigator.tui.widgets.cells import length
+from navigator.tui.widgets.tables import table_lines
 from tests.tui.driving import loaded
 
 REHEARSAL = Settings.model_validate({"swap": {"strategy": "rehearsal"}})

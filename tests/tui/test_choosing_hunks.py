@@ -15,7 +15,7 @@ from navigator.sheet.waiting import row_head
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
 from navigator.tui.deck.rows import flags_of
-from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
+from navigator.tui.dialogs import ConfirmDialog, NoteDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import Dialog
 from tests.tui.reviewing import Reviewing

@@ -17,9 +17,9 @@ from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store
 from navigator.tui.app import NavigatorApp
-from navigator.tui.compose.screen import FIELDS, ComposeScreen
-from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.messages import ComposeFor
+from navigator.tui.base import ComposeFor
+from navigator.tui.compose import FIELDS, ComposeScreen
+from navigator.tui.dialogs import PickDialog
 from navigator.tui.widgets.screen import KeyBar
 from tests.journey.support import make_repository
 from tests.tui.driving import loaded, until

@@ -20,7 +20,7 @@ from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.conductor_link import ConductorLink, in_brief
-from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
 from tests.tui.driving import loaded, until

@@ -15,14 +15,13 @@ from navigator.model.states import DecisionKind, TaskState
 from navigator.sheet.effort import card_seconds
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.tui.answers.task import ReportScreen
+from navigator.tui.answers.screen import ReportScreen
 from navigator.tui.app import NavigatorApp
+from navigator.tui.base import DecideAll, OpenProposal
 from navigator.tui.deck.rows import CARD_ORDERS, IS
 from navigator.tui.deck.screen import DeckScreen, pane_heights
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.help import HelpScreen
-from navigator.tui.keys.registry import ACTIONS
-from navigator.tui.messages import DecideAll, OpenProposal
+from navigator.tui.dialogs import ConfirmDialog, HelpScreen
+from navigator.tui.keys import ACTIONS
 from navigator.tui.theme import THEMES
 from navigator.tui.welcome import AddProjectsScreen
 from navigator.tui.widgets.page import Page

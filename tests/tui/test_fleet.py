@@ -21,10 +21,17 @@ from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.swap import look_at_servers
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.fleet import panes
-from navigator.tui.fleet.panes import FleetView, log_lines, now_lines, server_lines
-from navigator.tui.fleet.screen import TAIL_BYTES, FleetScreen, log_end
+from navigator.tui.dialogs import ConfirmDialog
+from navigator.tui.fleet import (
+    TAIL_BYTES,
+    FleetScreen,
+    FleetView,
+    log_end,
+    log_lines,
+    now_lines,
+    panes,
+    server_lines,
+)
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.strip import StripFacts
 from tests.tui.conftest import AppMaker

@@ -12,10 +12,10 @@ from navigator.tui.app import NavigatorApp
 from navigator.tui.data.conductor_link import ConductorLink
 from navigator.tui.data.deck_snapshot import LiveStatus
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.help import HelpScreen
-from navigator.tui.fleet.screen import FleetScreen
-from navigator.tui.keys.registry import ACTIONS, in_scope
-from navigator.tui.statistics.screen import StatsScreen
+from navigator.tui.dialogs import HelpScreen
+from navigator.tui.fleet import FleetScreen
+from navigator.tui.keys import ACTIONS, in_scope
+from navigator.tui.statistics import StatsScreen
 from navigator.tui.welcome import FirstRunScreen
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.rows import RowList

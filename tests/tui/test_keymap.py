@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.help import HelpScreen
-from navigator.tui.keys.keymap import Keymap, load_keymap
+from navigator.tui.dialogs import ConfirmDialog, HelpScreen
+from navigator.tui.keys import Keymap, load_keymap
 from navigator.tui.theme import THEMES
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until

@@ -14,9 +14,8 @@ from navigator.schedule.forecast import PUBLISHED
 from navigator.sheet.measured import measured_figures
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, meter_of, swap_bar
 from navigator.tui.data.feed import Follower
-from navigator.tui.data.meter import meter_of, swap_bar
 from navigator.tui.widgets.strip import StripFacts, strip_line, summary
 from tests.tui.test_following import looked
 

@@ -19,12 +19,11 @@ from navigator.model.states import DecisionKind, LandingState, ProposalState, Ta
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
-from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
-from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.messages import OpenProposal
+from navigator.tui.base import OpenProposal
+from navigator.tui.dialogs import ConfirmDialog, NoteDialog, PickDialog
 from navigator.tui.review.context import finding_notes
-from navigator.tui.review.details import DetailsDialog
 from navigator.tui.review.screen import ReviewScreen
+from navigator.tui.review.words import DetailsDialog
 from navigator.tui.widgets.panels import SearchBar, WritingArea
 from navigator.tui.widgets.screen import Dialog, KeyBar
 from tests.journey.support import git

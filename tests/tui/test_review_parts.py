@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from navigator.model.errors import Conflict, MissingPart, NavigatorError
 from navigator.model.states import Complexity, TaskKind
-from navigator.tui.compose.sheet import Sheet
+from navigator.tui.compose import Sheet
 from navigator.tui.data import prefs as drafts
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.dialogs.pick import best
+from navigator.tui.dialogs import best
 from navigator.tui.review.context import found_again
 from navigator.tui.terminal import borrowed, editor_command, editor_words, run_editor
 

@@ -13,9 +13,9 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.model.states import DecisionKind
 from navigator.tui.app import NavigatorApp
-from navigator.tui.compose.screen import ComposeScreen
-from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
+from navigator.tui.base import ComposeFor, DecideAll, OpenProposal
+from navigator.tui.compose import ComposeScreen
+from navigator.tui.dialogs import PickDialog
 from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import Dialog

@@ -15,7 +15,7 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
-from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.widgets import strip as strip_text
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, looks, until

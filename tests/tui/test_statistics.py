@@ -22,11 +22,11 @@ from navigator.sheet.statistics.page import PageQuestion, Table, brief, document
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
 from navigator.sheet.statistics.revise_rate import how_sure, rate_tables
 from navigator.store.reads.reader import Reader
+from navigator.tui.statistics import StatsScreen
 from navigator.tui.statistics import draw as plot
-from navigator.tui.statistics.draw import page_lines, table_lines
-from navigator.tui.statistics.screen import StatsScreen
 from navigator.tui.widgets.cells import length
 from navigator.tui.widgets.page import Line, Page, PieceLines
+from navigator.tui.widgets.tables import page_lines, table_lines
 from tests.sheet import nights
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, looks, until

@@ -14,12 +14,11 @@ from textual.widgets import Input
 from navigator.model.states import DecisionKind, TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.sheet.variants import best_first
-from navigator.tui.base import begin
+from navigator.tui.base import DecideAll, OpenProposal, OpenTask, begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
 from navigator.tui.deck.rows import CARD_ORDERS, Query, following, in_order, parse_query
-from navigator.tui.keys.registry import Action
-from navigator.tui.messages import DecideAll, OpenProposal, OpenTask
+from navigator.tui.keys import Action
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen

@@ -10,20 +10,21 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from navigator.model.diff import FileDiff, choices
-from navigator.tui.diff.layout import RowKind, build_rows
-from navigator.tui.diff.model import (
+from navigator.tui.diff.canvas import DiffWalker, row_of_line
+from navigator.tui.diff.layout import (
     Annotation,
     FindingNote,
     LineComment,
     Mode,
+    RowKind,
     Side,
+    build_rows,
     find_file,
     find_line,
     place,
 )
 from navigator.tui.diff.paint import Scene
-from navigator.tui.diff.walk import DiffWalker, row_of_line
-from navigator.tui.keys.registry import bindings_of
+from navigator.tui.keys import bindings_of
 
 
 class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):

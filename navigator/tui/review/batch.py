@@ -23,11 +23,11 @@ from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Facts, Kind, facts_of, left_out
 from navigator.store.reads.reader import Reader
-from navigator.tui.answers.markdown import wrapped
-from navigator.tui.keys.registry import bindings_of
-from navigator.tui.messages import DecideAll
+from navigator.tui.base import DecideAll
+from navigator.tui.keys import bindings_of
 from navigator.tui.verbs import perform, send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
+from navigator.tui.widgets.markdown import wrapped
 from navigator.tui.widgets.page import Line, Page, PieceLines
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog

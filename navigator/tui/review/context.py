@@ -14,7 +14,7 @@ from navigator.sheet.marks import Facts, facts_of
 from navigator.sheet.variants import VariantStanding, standings
 from navigator.sheet.writing import lines_below, record_words
 from navigator.tui.data.deck_snapshot import short_model
-from navigator.tui.diff.model import FindingNote, LineComment, Side
+from navigator.tui.diff.layout import FindingNote, LineComment, Side
 
 if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader

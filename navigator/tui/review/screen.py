@@ -27,16 +27,15 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import LandingState, Severity
 from navigator.model.text import safe_text
-from navigator.tui.base import begin
+from navigator.tui.base import OpenProposal, begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.dialogs.confirm import NoteDialog
-from navigator.tui.diff.model import LineComment, Mode
+from navigator.tui.dialogs import NoteDialog
+from navigator.tui.diff.layout import LineComment, Mode
 from navigator.tui.diff.view import DiffView
-from navigator.tui.keys.registry import Action
-from navigator.tui.messages import OpenProposal
+from navigator.tui.keys import Action
 from navigator.tui.review import comments
-from navigator.tui.review.comments import Trees
+from navigator.tui.review.comments import OTHERWISE, HunkChoice, Trees, labels_of, why_not_chosen
 from navigator.tui.review.context import (
     ReviewContext,
     carried,
@@ -44,7 +43,6 @@ from navigator.tui.review.context import (
     load_review_context,
     note_key,
 )
-from navigator.tui.review.split import OTHERWISE, HunkChoice, labels_of, why_not_chosen
 from navigator.tui.review.words import QueuePosition, rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import (
@@ -622,7 +620,7 @@ class ReviewScreen(NavScreen):
 
     def action_details(self) -> None:
         """The task, the checks' output, the policy items, the reviewer's words."""
-        from navigator.tui.review.details import DetailsDialog
+        from navigator.tui.review.words import DetailsDialog
 
         if self.context is not None and self.shown is not None:
             overlaps = self.overlaps_of(self.shown.id)

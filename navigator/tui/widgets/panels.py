@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import Input, TextArea
 
 from navigator.tui.base import BaseApp
-from navigator.tui.keys.registry import bindings_of
+from navigator.tui.keys import bindings_of
 
 
 class SearchBar(Input):

@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from navigator.tui.keys.registry import bindings_of
+from navigator.tui.keys import bindings_of
 from navigator.tui.theme import piece_styles
 from navigator.tui.widgets.cells import Piece, length
 

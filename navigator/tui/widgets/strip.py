@@ -15,8 +15,16 @@ from navigator.model.states import Role, TaskState
 from navigator.model.text import safe_line
 from navigator.sheet.effort import card_seconds
 from navigator.tui.clock import seconds_since
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
-from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, meanwhile, meter_of, swap_bar
+from navigator.tui.data.deck_snapshot import (
+    CHARS_PER_TOKEN,
+    DeckSnapshot,
+    LiveStatus,
+    Meter,
+    meanwhile,
+    meter_of,
+    short_model,
+    swap_bar,
+)
 from navigator.tui.widgets.cells import Piece, bar, duration, justified, length, thousands
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from textual.app import App, ComposeResult
 
 from navigator.model.diff import DiffLine, FileDiff, Hunk
-from navigator.tui.diff.model import FindingNote, LineComment, Mode
+from navigator.tui.diff.layout import FindingNote, LineComment, Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 

@@ -10,7 +10,7 @@ from textual.message import Message
 
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import Finding
-from navigator.tui.diff.model import FindingNote, LineComment
+from navigator.tui.diff.layout import FindingNote, LineComment
 from navigator.tui.diff.view import DiffView
 from tests.tui.diff.preview import PreviewApp, parse_diff
 

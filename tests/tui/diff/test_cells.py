@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from navigator.model.text import is_unsafe
-from navigator.tui.diff.cells import (
+from navigator.tui.widgets.cells import (
     LONG,
     display,
     display_enough,

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from navigator.tui.diff.cells import display
-from navigator.tui.diff.layout import RowKind
-from navigator.tui.diff.model import Mode
+from navigator.tui.diff.layout import Mode, RowKind
 from navigator.tui.diff.paint import NO_NEWLINE, SIGNS
+from navigator.tui.widgets.cells import display
 from tests.tui.diff.preview import parse_diff
 from tests.tui.diff.samples import ViewApp
 

@@ -7,7 +7,6 @@ from hypothesis import given
 
 from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff import highlight
-from navigator.tui.diff.cells import display
 from navigator.tui.diff.highlight import (
     CHUNK,
     GROUPS,
@@ -17,6 +16,7 @@ from navigator.tui.diff.highlight import (
     lexer_for,
 )
 from navigator.tui.theme import THEMES, palette_for
+from navigator.tui.widgets.cells import display
 from tests.tui.diff.samples import FILES, diffs
 
 

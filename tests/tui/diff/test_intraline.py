@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from navigator.model.diff import FileDiff
-from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words
+from navigator.tui.diff.highlight import MAX_CHARACTERS, changed_words
 from navigator.tui.diff.layout import partners
 from tests.tui.diff.samples import FILES, TEXT, diffs
 

@@ -8,8 +8,7 @@ from textual.pilot import Pilot
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.text import is_unsafe
 from navigator.tui.diff.canvas import EMPTY
-from navigator.tui.diff.layout import RowKind
-from navigator.tui.diff.model import Anchor, FindingNote, LineComment
+from navigator.tui.diff.layout import Anchor, FindingNote, LineComment, RowKind
 from navigator.tui.diff.view import DiffView
 from navigator.tui.theme import THEMES
 from tests.tui.diff.samples import (

@@ -22,10 +22,10 @@ from navigator.store.reads.verdicts import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
-from navigator.tui.statistics.draw import page_lines, table_lines
 from navigator.tui.widgets.cells import Piece, justified
 from navigator.tui.widgets.page import Line, Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
+from navigator.tui.widgets.tables import page_lines, table_lines
 
 PERIODS: tuple[tuple[str, int], ...] = (("all time", 0), ("7 days", 7), ("30 days", 30), ("90 days", 90))
 """Spans of time to choose from, with their days; 0 for everything."""

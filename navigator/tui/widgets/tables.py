@@ -10,8 +10,8 @@ from operator import itemgetter
 from navigator.figures.intervals import ANECDOTAL_BELOW
 from navigator.model.text import safe_line
 from navigator.sheet.statistics.page import Column, Row, Table, drawn
-from navigator.tui.answers.markdown import wrapped
 from navigator.tui.widgets.cells import Piece, cropped, fit, justified, length, right, thousands
+from navigator.tui.widgets.markdown import wrapped
 from navigator.tui.widgets.page import Line
 
 _FACT = 10
