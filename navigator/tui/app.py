@@ -23,7 +23,7 @@ from textual.screen import Screen
 
 from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.model.text import plural
-from navigator.tui.base import BaseApp, ComposeFor, DecideAll, OpenProposal, OpenTask
+from navigator.tui.base import BaseApp, ComposeFor, DecideAll, OpenProposal, OpenTask, begin
 from navigator.tui.data.prefs import Prefs
 from navigator.tui.keys import TITLES, Action, KeyGate, Keymap, bindings_of, in_scope, load_keymap
 from navigator.tui.terminal import InertFilter
@@ -257,10 +257,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     def action_start_conductor(self) -> None:
         """Start a conductor; a failure becomes a toast."""
-        self.run_worker(self._start_conductor(), group="start", exclusive=True)
-
-    async def _start_conductor(self) -> None:
-        await self.start_conductor()
+        begin(self, self.start_conductor, group="start", exclusive=True)
 
 
 _SCALE, _SEED = "rehearsal.time_scale", "rehearsal.seed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -125,7 +125,7 @@ class BaseApp(App[None], inherit_bindings=False):
 
     def _tick(self) -> None:
         live = self.link.live
-        if live.tasks or live.swap is not None:
+        if live.streams or live.swap is not None:
             self._tell_screen(LiveChanged(live))
 
     def _tell_screen(self, message: Message) -> None:
@@ -196,56 +196,50 @@ def begin(
 # Immutable messages between screens, and from the workers to the screens. Workers post; they never touch a widget.
 
 
+@dataclass
 class DeckSnapshotChanged(Message):
     """The store says something new. Sent to the screen in front; others get it when they come to the front."""
 
-    def __init__(self, snapshot: DeckSnapshot) -> None:
-        super().__init__()
-        self.snapshot = snapshot
+    snapshot: DeckSnapshot
 
 
+@dataclass
 class LiveChanged(Message):
     """Progress that is not kept: tokens so far, a swap's phase, whether a conductor answers."""
 
-    def __init__(self, live: LiveStatus) -> None:
-        super().__init__()
-        self.live = live
+    live: LiveStatus
 
 
+@dataclass
 class OpenProposal(Message):
     """Show a proposal in Review, with the others to step through by n and p."""
 
-    def __init__(self, proposal: str, queue: Sequence[str] = ()) -> None:
-        super().__init__()
-        self.proposal = proposal
-        self.queue = tuple(queue)
+    proposal: str
+    queue: Sequence[str] = ()
 
 
+@dataclass
 class OpenTask(Message):
     """Show a task that has no proposal to decide. `page` is "report", "suggestions" or "" for the task's own page."""
 
-    def __init__(self, task: str, page: str = "") -> None:
-        super().__init__()
-        self.task = task
-        self.page = page
+    task: str
+    page: str = ""
 
 
+@dataclass
 class ComposeFor(Message):
     """Write a task for these projects (names); none: let the user choose."""
 
-    def __init__(self, projects: Sequence[str] = (), text: str = "") -> None:
-        super().__init__()
-        self.projects = tuple(projects)
-        self.text = text
+    projects: Sequence[str] = ()
+    text: str = ""
 
 
+@dataclass
 class DecideAll(Message):
     """Ask, in a dialog, for one decision on these proposals, exactly as they are on the screen now.
 
     `proposals` are (id, tree) pairs.
     """
 
-    def __init__(self, kind: DecisionKind, proposals: Sequence[tuple[str, str]]) -> None:
-        super().__init__()
-        self.kind = kind
-        self.proposals = tuple(proposals)
+    kind: DecisionKind
+    proposals: Sequence[tuple[str, str]]

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeVar
 
+from pydantic import Field, ValidationError
 from textual import work
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import TextArea
 
-from navigator.actions.task_add import AddTasks, AddTasksArgs, NewTask
+from navigator.actions.task_add import AddTasks, AddTasksArgs
 from navigator.model.errors import NavigatorError
-from navigator.model.json_text import read_json
-from navigator.model.models import Project
+from navigator.model.models import Model, Project
 from navigator.model.states import Complexity, TaskKind
 from navigator.model.text import safe_line
 from navigator.tui.base import ComposeFor, begin
@@ -34,12 +32,18 @@ from navigator.tui.widgets.panels import Editor
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
 
-V = TypeVar("V")
-
 _LABEL = 12
 
 FIELDS = ("for", "kind", "complexity", "priority", "variants", "after", "files")
 """What is said of a task beside its text, in the order of the form."""
+
+_TURNED: dict[str, Iterable[object]] = {
+    "kind": TaskKind,
+    "complexity": Complexity,
+    "priority": range(-9, 10),
+    "variants": range(1, 5),
+}
+"""The fields that have a few values, with these."""
 
 
 class ComposeScreen(NavScreen):
@@ -95,7 +99,7 @@ class ComposeScreen(NavScreen):
     @property
     def sheet(self) -> Sheet:
         """Everything on the screen now."""
-        return replace(self._sheet, text=self.editor.text)
+        return self._sheet.model_copy(update={"text": self.editor.text})
 
     @work(exclusive=True, group="restore")
     async def _restore(self) -> None:
@@ -110,7 +114,8 @@ class ComposeScreen(NavScreen):
             self.editor.load_text(found.text)
             self.editor.move_cursor(self.editor.document.end)
         self._restored = True
-        self._change(replace(found, text=""))
+        self._sheet = found.model_copy(update={"text": ""})
+        self._change()
         if self._wanted is not None:
             self._begin(self._wanted)
 
@@ -125,7 +130,7 @@ class ComposeScreen(NavScreen):
     def _begin(self, request: ComposeFor) -> None:
         self._wanted = None
         if request.projects:
-            self._change(replace(self._sheet, projects=request.projects))
+            self._change(projects=request.projects)
         if request.text and request.text not in self.editor.text:
             held = self.editor.text.rstrip()
             self.editor.put(f"{held}\n\n{request.text}" if held else request.text)
@@ -139,9 +144,9 @@ class ComposeScreen(NavScreen):
     def _keep(self) -> None:
         self.drafts.keep(DRAFT_KEY, self.sheet.draft())
 
-    def _change(self, sheet: Sheet) -> None:
+    def _change(self, **fields: object) -> None:
         """Another kind, other projects, other files."""
-        self._sheet = replace(sheet, text="")
+        self._sheet = self._sheet.model_copy(update=fields)
         self._redraw()
         if self._restored:
             self._keep()
@@ -265,17 +270,12 @@ class ComposeScreen(NavScreen):
         self.action_change()
 
     def _turn(self, by: int) -> None:
-        sheet, name = self._sheet, self.fields.current if self.fields.has_focus else ""
-        if name == "kind":
-            sheet = replace(sheet, kind=_turned(list(TaskKind), sheet.kind, by))
-        elif name == "complexity":
-            sheet = replace(sheet, complexity=_turned(list(Complexity), sheet.complexity, by))
-        elif name == "priority":
-            sheet = replace(sheet, priority=max(-9, min(9, sheet.priority + by)))
-        elif name == "variants":
-            sheet = replace(sheet, variants=_turned(VARIANTS, sheet.variants, by))
-        if sheet is not self._sheet:
-            self._change(sheet)
+        """Take the next value of the field under the cursor, or the one before, round and round."""
+        name = self.fields.current if self.fields.has_focus else ""
+        if name in _TURNED:
+            values = list(_TURNED[name])
+            place = values.index(getattr(self._sheet, name)) + by
+            self._change(**{name: values[place % len(values)]})
 
     async def _pick_projects(self) -> bool:
         rows = {row.name: row for row in self.app.snapshot.projects}
@@ -290,7 +290,7 @@ class ComposeScreen(NavScreen):
         )
         if chosen is None:
             return False
-        self._change(replace(self._sheet, projects=chosen))
+        self._change(projects=chosen)
         self.app.toast(f"For {shortened(chosen, 4)}." if chosen else "No project chosen.")
         return True
 
@@ -316,7 +316,7 @@ class ComposeScreen(NavScreen):
             )
         )
         if chosen is not None:
-            self._change(replace(self._sheet, files=chosen))
+            self._change(files=chosen)
 
     async def _pick_after(self) -> None:
         """Choose the tasks that come first."""
@@ -336,7 +336,7 @@ class ComposeScreen(NavScreen):
         )
         if chosen is not None:
             after = tuple(named[name].task if name in named else name for name in chosen)
-            self._change(replace(self._sheet, after=after))
+            self._change(after=after)
 
     def action_editor(self) -> None:
         """Write in $VISUAL or $EDITOR, and take what was saved."""
@@ -359,63 +359,46 @@ class ComposeScreen(NavScreen):
             return
         sheet = self.sheet
         trees = {name: frozenset(g.paths) for name, g in self._bases.items() if not g.problem}
-        if await perform(self.app, AddTasks(), sheet.tasks(trees)) is None:
+        try:
+            args = sheet.tasks(trees)
+        except NavigatorError as error:
+            self.app.toast(str(error), "warning")
+            return
+        if await perform(self.app, AddTasks(), args) is None:
             return
         self.app.want_work()
         self.editor.load_text("")
-        self._change(Sheet(projects=sheet.projects))
+        self._sheet = Sheet(projects=sheet.projects)
+        self._change()
         await self.drafts.flush()
         await self.app.run_action("back", self.app)
-
-
-def _turned(values: Sequence[V], held: V, by: int) -> V:
-    """The value after the one that is held, or before it, round and round."""
-    return values[(values.index(held) + by) % len(values)] if held in values else values[0]
-
-
-# The task being written as it is kept between starts, and the files of its projects.
 
 
 DRAFT_KEY = "compose:task"
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Model):
     """Everything the compose screen holds."""
 
     text: str = ""
     projects: tuple[str, ...] = ()
     kind: TaskKind = TaskKind.IMPLEMENT
     complexity: Complexity = Complexity.MEDIUM
-    priority: int = 0
+    priority: int = Field(default=0, ge=-9, le=9)
     files: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    variants: int = 1
+    variants: int = Field(default=1, ge=1, le=4)
 
     def draft(self) -> str:
         """As a draft is stored; "" for a sheet with nothing on it."""
-        if not self.text.strip() and not self.files:
-            return ""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        return self.model_dump_json() if self.text.strip() or self.files else ""
 
     @classmethod
     def from_draft(cls, text: str) -> Sheet:
         """Back from the store. A draft that cannot be read as one is a text."""
-        if not text:
-            return cls()
         try:
-            held: Any = read_json(text)
-            return cls(
-                text=str(held["text"]),
-                projects=tuple(map(str, held["projects"])),
-                kind=TaskKind(held["kind"]),
-                complexity=Complexity(held["complexity"]),
-                priority=int(held["priority"]),
-                files=tuple(map(str, held["files"])),
-                after=tuple(map(str, held.get("after", ()))),
-                variants=int(held.get("variants", 1)),
-            )
-        except (ValueError, KeyError, TypeError):
+            return cls.model_validate_json(text) if text else cls()
+        except ValidationError:
             return cls(text=text)
 
     def tasks(self, trees: dict[str, frozenset[str]]) -> AddTasksArgs:
@@ -423,34 +406,23 @@ class Sheet:
 
         Args:
             trees: the paths of each project, where they are known; an unknown project gets every file.
+
+        Raises:
+            UsageError: there can be no such task.
         """
-        return AddTasksArgs(
-            tasks=tuple(
-                NewTask(
-                    project=project,
-                    text=self.text.strip(),
-                    kind=self.kind,
-                    complexity=self.complexity,
-                    priority=self.priority,
-                    files=tuple(
-                        path for path in self.files if project not in trees or path in trees[project]
-                    ),
-                    after=self.after,
-                    variants=self.variants,
-                )
-                for project in self.projects
-            )
-        )
+        common = self.model_dump(mode="json", exclude={"projects", "files"}) | {"text": self.text.strip()}
+        held = {
+            project: [path for path in self.files if project not in trees or path in trees[project]]
+            for project in self.projects
+        }
+        tasks = [common | {"project": project, "files": files} for project, files in held.items()]
+        return AddTasks().read_args({"tasks": tasks})
 
 
 def shortened(paths: Sequence[str], most: int = 3) -> str:
     """`a, b, c and 4 more`."""
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
     return ", ".join(paths[:most]) + more
-
-
-VARIANTS = (1, 2, 3, 4)
-"""What the key for variants offers, in this order."""
 
 
 MOST_UNCOMMITTED = 200

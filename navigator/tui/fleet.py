@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from textual import work
 from textual.app import ComposeResult
@@ -18,7 +16,7 @@ from navigator.client.status import ServerLook
 from navigator.figures.swaps import usual_swap
 from navigator.model.models import Swap
 from navigator.model.states import Role
-from navigator.model.text import plural, safe_line
+from navigator.model.text import plural
 from navigator.sheet.statistics.cost import swap_table
 from navigator.swap import look_at_servers
 from navigator.tui.base import begin
@@ -100,7 +98,9 @@ class FleetScreen(NavScreen):
     def _lines(self, width: int) -> list[Line]:
         """Servers and swaps, and the end of a log."""
         return [
-            *overview(FleetView(self._snapshot, self._live, self.app.strip_facts, self._looks), width),
+            *now_lines(self._snapshot, self._live, self.app.strip_facts, width),
+            *server_lines(self._looks, self._live, width),
+            *_swaps(self._snapshot.swaps, width),
             [],
             *log_lines(self._log, width),
         ]
@@ -131,11 +131,9 @@ class FleetScreen(NavScreen):
             self.app.toast("Both models are loaded; there is nothing to swap.")
             return
         to = Role.GENERATOR if status.get("resident") == "reviewer" else Role.REVIEWER
-        running = len(self._live.tasks)
+        running = self._live.streams
         lines = [
-            f"{running} request{'s' if running != 1 else ''} running; they finish first."
-            if running
-            else "Nothing is running.",
+            f"{plural(running, 'request')} running; they finish first." if running else "Nothing is running.",
             f"{swap_price(self._snapshot.swaps, to.value)} Afterwards Navigator schedules as usual.",
         ]
         if await self.app.push_screen_wait(ConfirmDialog(f"Swap to the {to.value}?", lines, yes="swap")):
@@ -182,32 +180,11 @@ _STATES = {
 _LEVELS = {"WARNING": "warn", "ERROR": "bad", "CRITICAL": "bad"}
 
 
-@dataclass(frozen=True, slots=True)
-class FleetView:
-    """Everything the overview is drawn from. `looks` is None before the servers were asked."""
-
-    snapshot: DeckSnapshot
-    live: LiveStatus
-    facts: StripFacts
-    looks: tuple[ServerLook, ...] | None
-
-
-def overview(view: FleetView, width: int) -> list[Line]:
-    """Now, servers, swaps."""
-    return [
-        *now_lines(view, width),
-        *server_lines(view, width),
-        *_swaps(view.snapshot.swaps, width),
-    ]
-
-
-def now_lines(view: FleetView, width: int) -> list[Line]:
+def now_lines(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int) -> list[Line]:
     """What the GPU holds, or the swap under way phase by phase."""
-    live, snapshot, facts = view.live, view.snapshot, view.facts
     lines: list[Line] = [[], [("NOW", "title")], []]
     if live.swap is not None:
-        doing = meanwhile(snapshot, live)
-        return [*lines, *_swap_lines(live.swap, snapshot, facts, width, doing)]
+        return [*lines, *_swap_lines(live.swap, snapshot, facts, width, meanwhile(snapshot, live))]
     if live.conductor != "here":
         said = "starting the conductor …" if live.conductor == "starting" else "no conductor running"
         lines.append([("○ ", "warn"), (said, "warn"), (f"   {facts.start_key} starts one", "muted")])
@@ -236,44 +213,39 @@ def now_lines(view: FleetView, width: int) -> list[Line]:
             width,
         )
     )
-    return [*lines, *_troubles(status, width), *_read_ahead(status, facts, width)]
+    return [*lines, *_troubles(live, width), *_read_ahead(live, facts, width)]
 
 
-def _troubles(status: Mapping[str, object], width: int) -> list[Line]:
+def _troubles(live: LiveStatus, width: int) -> list[Line]:
     """Servers that died, roles that are disabled after failures, a swap that was requested."""
     lines: list[Line] = []
-    given_up = _table(status.get("given_up"))
+    given_up = live.by_role("given_up")
     for role, reason in given_up.items():
         lines.append([(clip(f"✗ {role} disabled after repeated failures: {reason}", width), "bad")])
         lines.append([(clip(f"  its tasks stay queued; swap to the {role} to try again", width), "muted")])
-    for role, count in _table(status.get("deaths")).items():
+    for role, count in live.by_role("deaths").items():
         if role not in given_up:
             words = f"▲ the {role}'s server died {count} times in this residency; it is restarted when needed"
             lines.append([(clip(words.replace(" 1 times", " once"), width), "warn")])
-    for role, seen in _table(status.get("canary")).items():
-        if _table(seen).get("outcome") == "garbage":
-            words = f"▲ canary of the {role}: {safe_line(str(_table(seen).get('reason')))}"
+    for role, seen in live.by_role("canary").items():
+        if seen.get("outcome") == "garbage":
+            words = f"▲ canary of the {role}: {seen.get('reason')}"
             lines.append([(clip(words, width), "bad")])
-    if status.get("wanted"):
-        words = f"▸ the {status.get('wanted')} loads when current work finishes"
+    if wanted := live.status.get("wanted"):
+        words = f"▸ the {wanted} loads when current work finishes"
         lines.append([(clip(words, width), "accent")])
     return lines
 
 
-def _read_ahead(status: Mapping[str, object], facts: StripFacts, width: int) -> list[Line]:
+def _read_ahead(live: LiveStatus, facts: StripFacts, width: int) -> list[Line]:
     """How much of the other model's weights is in memory already."""
-    seen = _table(status.get("read_ahead"))
+    seen = live.by_role("read_ahead")
     total, warm = seen.get("weight_bytes"), seen.get("warm_bytes")
-    if not isinstance(total, int) or not total:
+    if not total:
         return []
-    ended = str(seen.get("ended") or "running")
-    share = f"{100 * min(1.0, warm / total):.0f}% of " if isinstance(warm, int) else ""
-    words = f"read ahead: {share}{total / 1e9:.1f} GB of {facts.name(str(seen.get('role')))} in memory"
-    return [[(clip(words, width), ""), (clip(f"   {ended}", 24), "muted")]]
-
-
-def _table(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    share = "" if warm is None else f"{100 * min(1.0, warm / total):.0f}% of "
+    words = f"read ahead: {share}{total / 1e9:.1f} GB of {facts.name(seen['role'])} in memory"
+    return [[(clip(words, width), ""), (clip(f"   {seen['ended'] or 'running'}", 24), "muted")]]
 
 
 def _swap_lines(
@@ -287,8 +259,7 @@ def _swap_lines(
         (bar(shown.share, 24), "accent"),
         (f"  {shown.seconds:.0f} s of ~{shown.expected:.0f} s, {shown.source}", ""),
     ]
-    ended = dict(swap.done)
-    usual = _usual(snapshot.swaps, swap)
+    ended, usual = dict(swap.done), shown.usual
     names = [*ended, *(name for name in usual if name not in ended)]
     if swap.phase and swap.phase not in names:
         names.append(swap.phase)
@@ -319,18 +290,12 @@ def swap_price(swaps: Sequence[Swap], to: str) -> str:
     return f"It takes about {found.seconds.median:.0f} s here."
 
 
-def _usual(swaps: Sequence[Swap], now: SwapProgress) -> dict[str, float]:
-    """The median seconds of each phase of swaps in the same direction."""
-    found = usual_swap(swaps, now.origin, now.to)
-    return {name: summary.median for name, summary in found.phases.items()} if found else {}
-
-
-def server_lines(view: FleetView, width: int) -> list[Line]:
-    """One line per configured server."""
+def server_lines(looks: tuple[ServerLook, ...] | None, live: LiveStatus, width: int) -> list[Line]:
+    """One line per configured server; `looks` is None before they were asked."""
     lines: list[Line] = [[], [("SERVERS", "title"), ("   from the settings", "muted")], []]
-    if view.looks is None:
+    if looks is None:
         return [*lines, [("checking …", "muted")]]
-    for look in view.looks:
+    for look in looks:
         word, style = _STATES[look.state]
         left: list[Piece] = [
             (fit(look.role.value, 11), ""),
@@ -344,13 +309,10 @@ def server_lines(view: FleetView, width: int) -> list[Line]:
         end: list[Piece] = []
         if look.load is not None:
             end.append((f"{look.load.running} running  {look.load.waiting} waiting", ""))
-            limits = _table(_table(view.live.status.get("inflight")).get(look.role.value))
-            if limits:
+            if limits := live.by_role("inflight").get(look.role.value):
                 end.append((f"  limit {limits['limit']} of {limits['most']}", "muted"))
             if look.load.token_usage is not None:
                 end.append((f"  memory {100 * look.load.token_usage:.0f}%", "muted"))
-        if look.seconds is not None and width >= 130:
-            end.append((f"  health {_brief(look.seconds)}", "muted"))
         if length(left) + length(end) + 2 > width:
             lines += [cropped(left, width), *([justified([], end, width)] if end else [])]
         else:
@@ -358,10 +320,6 @@ def server_lines(view: FleetView, width: int) -> list[Line]:
         if look.problem:
             lines.append([(fit("", 11), ""), (clip(look.problem, width - 11), "faint")])
     return lines
-
-
-def _brief(seconds: float) -> str:
-    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _swaps(swaps: Sequence[Swap], width: int) -> list[Line]:

@@ -55,11 +55,6 @@ class Action:
         """The method's name without its prefix."""
         return self.id.partition(".")[2]
 
-    @property
-    def shown_keys(self) -> str:
-        """The default keys as a person reads them: `j ↓`."""
-        return " ".join(shown_key(key) for key in self.keys)
-
 
 _TABLE = table(__package__, "key_table.toml")
 

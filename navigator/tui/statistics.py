@@ -5,6 +5,7 @@ What a page holds is in `sheet/statistics/`, for this screen and for `navigator 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from datetime import timedelta
@@ -50,8 +51,7 @@ class StatsScreen(NavScreen):
         self._days = 0
         self._counted: dict[str, tuple[Table, ...]] = {}
         self._night: Table | None = None
-        self._seq = -1
-        self._due = 0.0
+        self._asked: tuple[int, str, int] | None = None
 
     def compose_body(self) -> ComposeResult:
         """The pages' names, and one page."""
@@ -75,40 +75,31 @@ class StatsScreen(NavScreen):
 
     def show_snapshot(self, snapshot: DeckSnapshot) -> None:
         """The store has changed: count again, but not all the time."""
-        if not snapshot.loaded or snapshot.seq == self._seq:
-            return
-        wait = max(0.0, self._due - time.monotonic())
-        if wait:
-            self.set_timer(wait + 0.05, partial(self._late, snapshot.seq))
-        else:
-            self._count(snapshot.seq)
+        if snapshot.loaded and not any(w.group == "count" and not w.is_finished for w in self.workers):
+            self._count()
 
-    def _late(self, seq: int) -> None:
-        if self.is_current and seq > self._seq and time.monotonic() >= self._due:
-            self._count(self.app.snapshot.seq)
+    def _count(self) -> None:
+        begin(self, self._gather, group="count", exclusive=True)
 
-    def _count(self, seq: int) -> None:
-        self._seq = seq
-        self._due = time.monotonic() + _PAUSE
-        begin(self, partial(self._gather, self._by, self._days), group="count", exclusive=True)
-
-    async def _gather(self, by: str, days: int) -> None:
-        """Count every page, the one that is shown first."""
-        question = _question(by, days)
-        began = time.monotonic()
-        for page in sorted(PAGES, key=lambda page: page is not self._shown):
-            try:
-                found = await self.app.feed.read(partial(_read, page, question))
-                if page is PAGES[0]:
-                    self._night = await self.app.feed.read(
-                        partial(_told, question, max(19, self.size.height - 16))
-                    )
-            except NavigatorError as error:
-                self.app.toast(str(error), "error")
-                return
-            self._counted = {**self._counted, page.name: found}
-            self._redraw()
-        self._due = time.monotonic() + max(_PAUSE, 10 * (time.monotonic() - began))
+    async def _gather(self) -> None:
+        """Count every page, the one that is shown first, until there is nothing new."""
+        while (asked := (self.app.snapshot.seq, self._by, self._days)) != self._asked and self.is_current:
+            self._asked = asked
+            question = _question(self._by, self._days)
+            began = time.monotonic()
+            for page in sorted(PAGES, key=lambda page: page is not self._shown):
+                try:
+                    found = await self.app.feed.read(partial(_read, page, question))
+                    if page is PAGES[0]:
+                        self._night = await self.app.feed.read(
+                            partial(_told, question, max(19, self.size.height - 16))
+                        )
+                except NavigatorError as error:
+                    self.app.toast(str(error), "error")
+                    return
+                self._counted = {**self._counted, page.name: found}
+                self._redraw()
+            await asyncio.sleep(max(_PAUSE, 10 * (time.monotonic() - began)))
 
     @property
     def _period(self) -> str:
@@ -157,13 +148,13 @@ class StatsScreen(NavScreen):
         """Group by the next property."""
         self._by = _GROUPS[(_GROUPS.index(self._by) + 1) % len(_GROUPS)]
         self._shown = REVIEWER
-        self._count(self._seq)
+        self._count()
 
     def action_since(self) -> None:
         """The next span of time."""
         spans = [days for _, days in PERIODS]
         self._days = spans[(spans.index(self._days) + 1) % len(spans)]
-        self._count(self._seq)
+        self._count()
 
     def action_copy(self) -> None:
         """Copy the page as text."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import work
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
 
 from navigator.actions.base import Subject, SubjectVerb, Verb
 from navigator.actions.send_back import SendBack, SendBackArgs
@@ -22,10 +20,9 @@ from navigator.model.text import safe_line, safe_text
 from navigator.sheet.variants import predecessor_words, why_it_waits
 from navigator.tui.base import OpenTask, begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, short_model
-from navigator.tui.terminal import open_in_editor
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
-from navigator.tui.widgets.markdown import Line, drawn
+from navigator.tui.widgets.markdown import Line, drawn, wrapped
 from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
 
@@ -39,14 +36,27 @@ R = TypeVar("R", bound=Model)
 
 
 class AnswerScreen(NavScreen):
-    """Over any screen; esc leaves it. A subclass shows the answer in `show_answer`."""
+    """Over any screen; esc leaves it. A subclass draws the answer with `draw`, or shows it in widgets of its own."""
 
     CSS_PATH = "answers.tcss"
+    AUTO_FOCUS = "#answer"
 
     def __init__(self, identifier: str) -> None:
         super().__init__()
         self.identifier = identifier
         self.answer: AnswerText | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """Who asked what and who answered; the answer."""
+        yield PieceLines(id="head")
+        yield Page(self._lines, id="answer")
+
+    def _lines(self, width: int) -> list[Line]:
+        return list(self.draw(self.answer, width)) if self.answer is not None else []
+
+    def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
+        """The answer as lines."""
+        yield from ()
 
     def on_mount(self) -> None:
         """The head is drawn for the width there is."""
@@ -73,6 +83,7 @@ class AnswerScreen(NavScreen):
 
     def show_answer(self, answer: AnswerText) -> None:
         """Draw what the answer is now."""
+        self.query_one("#answer", Page).redraw()
 
     def word(self, answer: AnswerText) -> str:
         """Its state, in a word or two."""
@@ -113,18 +124,9 @@ class AnswerScreen(NavScreen):
         return result
 
     def action_copy(self) -> None:
-        """Copy the whole report."""
+        """Copy the whole report, or the text of a task that has none."""
         if self.answer is not None:
-            self.app.copy_to_clipboard(self.answer.task.report)
-
-    def action_editor(self) -> None:
-        """Read it in $VISUAL or $EDITOR; changes there are not kept."""
-        if self.answer is None:
-            return
-        try:
-            open_in_editor(self.app, f"{self.identifier}.md", self.answer.task.report.encode())
-        except NavigatorError as error:
-            self.app.toast(str(error), "warning")
+            self.app.copy_to_clipboard(self.answer.task.report or self.answer.task.text)
 
     def action_details(self) -> None:
         """The task's text, and its history."""
@@ -136,12 +138,15 @@ class AnswerScreen(NavScreen):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """A task, what its answer cost, who wrote it, and what a scan suggests."""
+    """A task, what its answer cost, who wrote it, what a scan suggests, what came before and what happened."""
 
     task: Task
     cost: RoundCost
     role: Role
-    suggestions: tuple[Suggestion, ...] = ()
+    suggestions: tuple[Suggestion, ...]
+    events: tuple[Event, ...]
+    before: list[Predecessor]
+    on: Subject
 
     @property
     def open(self) -> list[Suggestion]:
@@ -154,8 +159,15 @@ def read_answer(reader: Reader, identifier: str) -> AnswerText:
     task = reader.task(identifier)
     role = reader.wrote(identifier) or Role.GENERATOR
     cost = reader.round_cost(task.id, task.attempt, task.round, role)
-    found = reader.suggestions(task.id, attempt=task.attempt)
-    return AnswerText(task, cost, role, tuple(found))
+    return AnswerText(
+        task,
+        cost,
+        role,
+        tuple(reader.suggestions(task.id, attempt=task.attempt)),
+        tuple(reader.task_events(identifier)),
+        reader.predecessors(identifier),
+        Subject.read(reader, identifier),
+    )
 
 
 def head_lines(answer: AnswerText, word: str, width: int) -> list[list[Piece]]:
@@ -186,123 +198,70 @@ def _makers(answer: AnswerText) -> list[Piece]:
     return pieces
 
 
-# One task that has no proposal to decide on: its text, its report, and its history.
-
-
 _VERBS: dict[str, SubjectVerb[Any, Tasks]] = {
     "put_away": PutAway(),
     "retry": Retry(),
-    "cancel": Cancel(),
+    "stop": Cancel(),
     "free": After(),
 }
 _QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
 
 
-class TaskScreen(NavScreen):
-    """Over any screen; esc leaves it."""
+class TaskScreen(AnswerScreen):
+    """A task that has no proposal to decide on: its text, its report, and its history."""
 
     SCOPE = "task"
     TITLE = "task"
-    CSS_PATH = "answers.tcss"
-
-    def __init__(self, identifier: str) -> None:
-        super().__init__()
-        self._identifier = identifier
-        self._held: Task | None = None
-        self._on: Subject | None = None
-
-    def compose_body(self) -> ComposeResult:
-        """Head, text, outcome, history."""
-        with VerticalScroll():
-            yield Static(id="head")
-            yield Static(id="text")
-            yield Static(id="outcome")
-            yield Static(id="events", classes="muted")
-
-    def show_snapshot(self, snapshot: DeckSnapshot) -> None:
-        """Something changed, perhaps this task."""
-        if snapshot.loaded:
-            self._read()
-
-    @work(exclusive=True)
-    async def _read(self) -> None:
-        try:
-            task, events, self._on, before = await self.app.feed.read(
-                lambda reader: (
-                    reader.task(self._identifier),
-                    reader.task_events(self._identifier),
-                    Subject.read(reader, self._identifier),
-                    reader.predecessors(self._identifier),
-                )
-            )
-        except NavigatorError as error:
-            self.app.toast(str(error), "error")
-            return
-        self._held = task
-        head = f"{task.id}  {safe_line(task.project)}"
-        about = (
-            f"{task.kind.value} · {task.complexity.value} · attempt {task.attempt + 1}, round {task.round}"
-        )
-        state = task.state.value.replace("_", " ")
-        self.query_one("#head", Static).update(
-            Content.assemble((head, "bold"), "   ", (state, "$accent"), "\n", (about, "$muted"))
-        )
-        self.query_one("#text", Static).update(Content(safe_text(task.text)))
-        self.query_one("#outcome", Static).update(_outcome_content(task, before))
-        self.query_one("#events", Static).update(Content("\n".join(_history_lines(events))))
-        self.refresh_keys()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what fits the task's state."""
-        verb = _VERBS.get(action)
-        if action == "free" and not (self._held is not None and self._held.after):
+        if action not in _VERBS:
+            return True
+        if self.answer is None or (action == "free" and not self.answer.task.after):
             return False
-        return verb is None or (self._on is not None and verb.refuse_one(self._on) is None)
-
-    def action_put_away(self) -> None:
-        """The report is read."""
-        self._perform(PutAway(), leave=True)
+        return _VERBS[action].refuse_one(self.answer.on) is None
 
     def action_retry(self) -> None:
         """Start a new attempt."""
-        self._perform(Retry())
+        self._do("retry")
 
     def action_stop(self) -> None:
         """Cancel it."""
-        self._perform(Cancel())
+        self._do("stop")
 
     def action_free(self) -> None:
         """Start it without waiting for other tasks."""
-        self._perform(After())
+        self._do("free")
 
-    def _perform(self, verb: SubjectVerb[Any, Tasks], *, leave: bool = False) -> None:
-        begin(self, partial(self._performed, verb, leave), group="decide")
+    def _do(self, name: str) -> None:
+        verb = _VERBS[name]
+        begin(self, partial(self.perform, verb, verb.args(ids=(self.identifier,))), group="decide")
 
-    async def _performed(self, verb: SubjectVerb[Any, Tasks], leave: bool) -> None:
-        if await perform(self.app, verb, verb.args(ids=(self._identifier,))) is not None and leave:
-            self.dismiss(None)
-
-    def action_copy(self) -> None:
-        """The report, or the text."""
-        if self._held is not None:
-            self.app.copy_to_clipboard(self._held.report or self._held.text)
-
-
-def _outcome_content(task: Task, before: list[Predecessor]) -> Content:
-    parts: list[Content] = []
-    after = predecessor_words(before, task.project_id)
-    if task.state is TaskState.QUEUED:
-        after += f"\n{why_it_waits(task.id, [(one.id, one.state) for one in before if not one.met])}"
-    said = (("after", after.strip()), ("note", task.note), ("reason", task.reason), ("report", task.report))
-    for title, text in said:
-        if text:
-            parts.append(Content.assemble((f"{title}\n", "$muted bold"), safe_text(text)))
-    return Content("\n\n").join(parts)
-
-
-def _history_lines(events: list[Event]) -> list[str]:
-    """The history, one line per event, newest last."""
-    return [f"{event.at[11:19]}  {_told(event)}" for event in events if event.kind not in _QUIET]
+    def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
+        """The text; why it waits, its notes and its report; what happened, newest last."""
+        task = answer.task
+        after = predecessor_words(answer.before, task.project_id)
+        if task.state is TaskState.QUEUED:
+            after += (
+                f"\n{why_it_waits(task.id, [(one.id, one.state) for one in answer.before if not one.met])}"
+            )
+        yield [(f"{task.complexity.value} · attempt {task.attempt + 1}, round {task.round}", "muted")]
+        for title, text in (
+            ("", task.text),
+            ("after", after),
+            ("note", task.note),
+            ("reason", task.reason),
+            ("report", task.report),
+        ):
+            if text.strip():
+                yield []
+                yield from [[(title, "heading")]] if title else []
+                for line in safe_text(text.strip()).split("\n"):
+                    yield from wrapped([(line.expandtabs(4), "")], width)
+        yield []
+        for event in answer.events:
+            if event.kind not in _QUIET:
+                yield from wrapped([(f"{event.at[11:19]}  {_told(event)}", "muted")], width, None, " " * 10)
 
 
 def _told(event: Event) -> str:
@@ -319,26 +278,15 @@ _COMFORTABLE = 100
 
 
 class ReportScreen(AnswerScreen):
-    """Over any screen; esc leaves it."""
+    """A report: who asked what and who answered, and the words."""
 
     SCOPE = "report"
     TITLE = "report"
-    AUTO_FOCUS = "#report"
-
-    def compose_body(self) -> ComposeResult:
-        """Who asked what and who answered; the report."""
-        yield PieceLines(id="head")
-        yield Page(self._draw, id="report")
-
-    def show_answer(self, answer: AnswerText) -> None:
-        """The words, from their beginning."""
-        self.query_one("#report", Page).redraw()
 
     def word(self, answer: AnswerText) -> str:
         """Its state."""
         return "REPORT" if self.waits else super().word(answer)
 
-    def _draw(self, width: int) -> list[Line]:
-        if self.answer is None:
-            return []
-        return drawn(self.answer.task.report, min(width, _COMFORTABLE))
+    def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
+        """The report as Markdown."""
+        yield from drawn(answer.task.report, min(width, _COMFORTABLE))

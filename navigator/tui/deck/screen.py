@@ -145,7 +145,7 @@ class DeckScreen(NavScreen):
 
     def show_live(self, live: LiveStatus) -> None:
         """Tokens move in the list of work."""
-        if live.tasks:
+        if live.streams:
             self.pane("work").refresh()
 
     def _fill(self) -> None:
@@ -213,7 +213,7 @@ class DeckScreen(NavScreen):
         )
 
     def _ended_heading(self, width: int) -> list[Piece]:
-        note = draw.ended_note(self._snapshot.ended_counts)
+        note = draw.ended_note(self._snapshot.ended)
         return draw.card_heading(
             "ENDED TODAY", None if note else self._counted(0), note, width, self._elsewhere("ended")
         )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.reactive import var
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.theme import Theme
 
@@ -18,29 +16,33 @@ from navigator.model.diff import FileDiff
 from navigator.tui.diff.highlight import Spans, SyntaxStore
 from navigator.tui.diff.layout import (
     Anchor,
-    Annotation,
     DiffRow,
     Layout,
-    LineRef,
     Mode,
     RowKind,
     Side,
     find_file,
     find_line,
+    number_on,
+    row_of_line,
 )
 from navigator.tui.diff.paint import Cursor, Painter, Scene
 from navigator.tui.theme import palette_for
+from navigator.tui.widgets.rows import ListKeys
 
 STRIPS = 2048
 """Strips kept: some thirty screens."""
 
 EMPTY = "reading the change…"
 
+MARGIN = 2
+"""Screen lines kept between the cursor and the edge; the first line may be a file's header that stays."""
+
 _StripKey = tuple[int, int, Cursor, bool]
 
 
-class DiffCanvas(ScrollView, inherit_bindings=False):
-    """Draws a scene's rows."""
+class DiffCanvas(ListKeys, inherit_bindings=False):
+    """Draws a scene's rows, with a cursor among them."""
 
     ALLOW_SELECT = False
 
@@ -59,6 +61,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
         self._syntax = SyntaxStore()
         self._lexing = False
         self._cursor = 0
+        self._side: Side = "new"
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, self._theme_changed)
@@ -166,18 +169,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
         self._syntax.lex_wanted(self._scene.files)
         self.refresh()
 
-
-# Walking through a diff: the cursor, how it moves, and what of it is on the screen.
-
-
-MARGIN = 2
-"""Screen lines kept between the cursor and the edge; the first line may be a file's header that stays."""
-
-
-class DiffWalker(DiffCanvas, inherit_bindings=False):
-    """A canvas with a cursor. The actions here are the vocabulary that keys, the palette and the help are made of."""
-
-    _side: Side = "new"
+    # Walking: the cursor, how it moves, and what of it is on the screen
 
     @property
     def _row(self) -> DiffRow | None:
@@ -217,19 +209,6 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         if not highest <= scroll <= lowest:
             self._scroll_now(min(max(scroll, highest), lowest))
 
-    @property
-    def location(self) -> Anchor:
-        """What the cursor is on: where a comment would go."""
-        return anchor_of(self._scene.files, self._layout, self._cursor, self._side)
-
-    def _mark(self, index: int) -> RowPlace | None:
-        return mark_of(self._scene.files, self._layout, self._scene.annotations, index, self._side)
-
-    def _find(self, mark: RowPlace | None) -> int:
-        if mark is None:
-            return 0
-        return row_of_mark(self._scene.files, self._layout, self._scene.annotations, mark) or 0
-
     def _on_screen(self, index: int) -> bool:
         top = round(self.scroll_y)
         start = self._layout.top(index)
@@ -246,7 +225,12 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         self._move(self._layout.at(max(0, min(edge, self._layout.total - 1)))[0])
         return True
 
-    def _step(self, by: int) -> None:
+    @property
+    def page_rows(self) -> int:
+        """Screen lines of a page, less those that stay in sight."""
+        return max(1, self._page - MARGIN)
+
+    def go_by(self, by: int) -> None:
         """One row on; inside a row taller than the screen, a few lines on."""
         if self._into_view() or not self._layout.rows:
             return
@@ -261,7 +245,7 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         else:
             self._move(self._cursor + by)
 
-    def _page_by(self, lines: int) -> None:
+    def page_by(self, lines: int) -> None:
         """Scroll by `lines`, the cursor with them; at an end the cursor goes all the way."""
         if not self._layout.rows:
             return
@@ -287,30 +271,6 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         self._move(index)
 
     # Actions
-
-    def action_down(self) -> None:
-        """Next row."""
-        self._step(1)
-
-    def action_up(self) -> None:
-        """Previous row."""
-        self._step(-1)
-
-    def action_half_page_down(self) -> None:
-        """Half a screen down."""
-        self._page_by(self._page // 2)
-
-    def action_half_page_up(self) -> None:
-        """Half a screen up."""
-        self._page_by(-(self._page // 2))
-
-    def action_page_down(self) -> None:
-        """A screen down."""
-        self._page_by(self._page - MARGIN)
-
-    def action_page_up(self) -> None:
-        """A screen up."""
-        self._page_by(MARGIN - self._page)
 
     def action_first(self) -> None:
         """To the top."""
@@ -351,91 +311,60 @@ class DiffWalker(DiffCanvas, inherit_bindings=False):
         self._side = "old" if self._side == "new" else "new"
         self._refresh_row(self._cursor)
 
+    # From rows to places in the diff and back: what the cursor is on, and where that moved when the rows changed
 
-# From rows to places in the diff and back: what the cursor is on, and where that moved when the rows changed.
+    @property
+    def location(self) -> Anchor:
+        """What the cursor is on: where a comment would go."""
+        return self._anchor(self._cursor)
 
+    def _anchor(self, index: int) -> Anchor:
+        """The place of a row, on the wanted side where it has both; boxes belong to the line above them."""
+        rows = self._layout.rows
+        if not 0 <= index < len(rows):
+            return Anchor()
+        while index and rows[index].kind == RowKind.BOX:
+            index -= 1
+        row = rows[index]
+        if row.file < 0:
+            return Anchor()
+        file = self._scene.files[row.file]
+        if row.hunk < 0:
+            return Anchor(file.path)
+        hunk = file.hunks[row.hunk]
+        if row.kind not in (RowKind.LINE, RowKind.PAIR):
+            return Anchor(file.path, "new", None, hunk.label)
+        if row.kind == RowKind.LINE:
+            line = hunk.lines[row.a]
+            where: Side = "old" if line.kind == "-" else "new"
+        else:
+            where = self._side
+            if row.a < 0 or row.b < 0:
+                where = "new" if row.a < 0 else "old"
+            line = hunk.lines[row.a if where == "old" else row.b]
+        return Anchor(file.path, where, number_on(line, where), hunk.label)
 
-class RowPlace(NamedTuple):
-    """A place that survives a change of rows: what kind of row, the anchor, and the annotation's key in a box."""
+    def _key_at(self, index: int) -> str:
+        """The key of the finding or comment that a row belongs to, or ""."""
+        row = self._layout.rows[index] if index < len(self._layout.rows) else None
+        return self._scene.annotations[row.a].key if row is not None and row.kind == RowKind.BOX else ""
 
-    kind: RowKind
-    anchor: Anchor
-    key: str = ""
+    def _find(self, key: str, anchor: Anchor) -> int:
+        """The row that a place is in now: the same box, line or header, or the nearest header above."""
+        if key and (box := self._row_of_key(key)) is not None:
+            return box
+        files, layout = self._scene.files, self._layout
+        if anchor.line is not None:
+            ref = find_line(files, anchor.path, anchor.side, anchor.line)
+            if ref is not None and (line := row_of_line(layout, ref)) is not None:
+                return line
+        file = find_file(files, anchor.path) if anchor.path else None
+        for index in layout.hunk_rows if file is not None else ():
+            row = layout.rows[index]
+            if row.file == file and files[file].hunks[row.hunk].label == anchor.hunk:
+                return index
+        return next((index for index in layout.file_rows if layout.rows[index].file == file), 0)
 
-
-def anchor_of(files: Sequence[FileDiff], layout: Layout, index: int, side: Side) -> Anchor:
-    """The place of row `index`. `side` is the side wanted where a pair has both; boxes belong to the line above them."""
-    rows = layout.rows
-    if not 0 <= index < len(rows):
-        return Anchor()
-    while index and rows[index].kind == RowKind.BOX:
-        index -= 1
-    row = rows[index]
-    if row.file < 0:
-        return Anchor()
-    file = files[row.file]
-    if row.hunk < 0:
-        return Anchor(file.path)
-    hunk = file.hunks[row.hunk]
-    if row.kind not in (RowKind.LINE, RowKind.PAIR):
-        return Anchor(file.path, "new", None, hunk.label)
-    if row.kind == RowKind.LINE:
-        line = hunk.lines[row.a]
-        where: Side = "old" if line.kind == "-" else "new"
-    else:
-        where = side
-        if row.a < 0 or row.b < 0:
-            where = "new" if row.a < 0 else "old"
-        line = hunk.lines[row.a if where == "old" else row.b]
-    return Anchor(file.path, where, line.old if where == "old" else line.new, hunk.label)
-
-
-def mark_of(
-    files: Sequence[FileDiff], layout: Layout, annotations: Sequence[Annotation], index: int, side: Side
-) -> RowPlace | None:
-    """A mark for row `index`; None when there are no rows."""
-    if not 0 <= index < len(layout.rows):
-        return None
-    row = layout.rows[index]
-    key = annotations[row.a].key if row.kind == RowKind.BOX else ""
-    return RowPlace(row.kind, anchor_of(files, layout, index, side), key)
-
-
-def row_of_mark(
-    files: Sequence[FileDiff], layout: Layout, annotations: Sequence[Annotation], mark: RowPlace
-) -> int | None:
-    """The row a mark is about now: the same box, line or header, or the nearest header above; None when all is gone."""
-    if mark.key and (box := row_of_key(layout, annotations, mark.key)) is not None:
-        return box
-    anchor = mark.anchor
-    if anchor.line is not None:
-        ref = find_line(files, anchor.path, anchor.side, anchor.line)
-        if ref is not None and (line := row_of_line(layout, ref)) is not None:
-            return line
-    file = find_file(files, anchor.path) if anchor.path else None
-    if file is None:
-        return 0 if layout.rows else None
-    for index in layout.hunk_rows:
-        row = layout.rows[index]
-        if row.file == file and files[file].hunks[row.hunk].label == anchor.hunk:
-            return index
-    return next((index for index in layout.file_rows if layout.rows[index].file == file), None)
-
-
-def row_of_key(layout: Layout, annotations: Sequence[Annotation], key: str) -> int | None:
-    """The row of the box of the finding or comment `key`."""
-    return next((index for index in layout.box_rows if annotations[layout.rows[index].a].key == key), None)
-
-
-def row_of_line(layout: Layout, ref: LineRef) -> int | None:
-    """The row that shows a diff line."""
-    at = bisect_left(layout.hunk_rows, ref[:2], key=lambda index: layout.rows[index][1:3])
-    if at == len(layout.hunk_rows):
-        return None
-    for index in range(layout.hunk_rows[at] + 1, len(layout.rows)):
-        row = layout.rows[index]
-        if row[1:3] != ref[:2]:
-            return None
-        if row.kind in (RowKind.LINE, RowKind.PAIR) and ref.line in (row.a, row.b):
-            return index
-    return None
+    def _row_of_key(self, key: str) -> int | None:
+        """The row of the box of a finding or comment."""
+        return next((index for index in self._layout.box_rows if self._key_at(index) == key), None)

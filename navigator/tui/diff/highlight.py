@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_for_filename
-from pygments.token import Token, _TokenType
+from pygments.token import _TokenType, string_to_tokentype
 from pygments.util import ClassNotFound
 
 from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff
+from navigator.model.json_text import table
 from navigator.tui.widgets.cells import display
 
 log = logging.getLogger(__name__)
@@ -33,32 +33,10 @@ Spans = tuple[tuple[int, int, str], ...]
 """Start and end in the displayed line, and the group; in order, not overlapping."""
 
 _GROUPS: dict[_TokenType, str] = {
-    Token.Comment: "comment",
-    Token.Comment.Preproc: "keyword",
-    Token.Keyword: "keyword",
-    Token.Keyword.Constant: "constant",
-    Token.Keyword.Type: "type",
-    Token.Operator.Word: "keyword",
-    Token.Literal.String: "string",
-    Token.Literal.String.Doc: "comment",
-    Token.Literal.String.Escape: "constant",
-    Token.Literal.String.Interpol: "constant",
-    Token.Literal.Number: "number",
-    Token.Name.Attribute: "attribute",
-    Token.Name.Builtin: "builtin",
-    Token.Name.Class: "type",
-    Token.Name.Constant: "constant",
-    Token.Name.Decorator: "decorator",
-    Token.Name.Exception: "type",
-    Token.Name.Function: "function",
-    Token.Name.Tag: "keyword",
-    Token.Generic.Heading: "heading",
-    Token.Generic.Subheading: "heading",
-    Token.Generic.Strong: "heading",
+    string_to_tokentype(name): group
+    for name, group in table("navigator.tui", "themes.toml")["tokens"].items()
 }
-
-GROUPS = tuple(dict.fromkeys(_GROUPS.values()))
-"""Every group a palette must know."""
+"""Groups by Pygments's tokens; a palette knows every group."""
 
 
 @lru_cache(maxsize=512)
@@ -125,12 +103,8 @@ def _lex(lexer: Lexer, lines: Sequence[DiffLine], indices: Iterable[int]) -> dic
 # Which chunks of a diff have their syntax, and which are wanted.
 
 
-class ChunkKey(NamedTuple):
-    """A chunk of `CHUNK` lines of one hunk."""
-
-    file: int
-    hunk: int
-    chunk: int
+ChunkKey = tuple[int, int, int]
+"""A chunk of `CHUNK` lines: the file, the hunk, and which one of it."""
 
 
 class SyntaxStore:
@@ -147,7 +121,7 @@ class SyntaxStore:
 
     def spans(self, file: int, hunk: int, line: int) -> Spans | None:
         """The spans of a line; None, and the chunk is wanted, when they are not known yet."""
-        key = ChunkKey(file, hunk, line // CHUNK)
+        key = (file, hunk, line // CHUNK)
         if key in self._known:
             return self._known[key].get(line, ())
         self._wanted[key] = None
@@ -156,9 +130,9 @@ class SyntaxStore:
     def lex_wanted(self, files: Sequence[FileDiff]) -> None:
         """Lex what was drawn since the last call. A lexer that fails costs the colours of its lines, not the screen."""
         for key in self._wanted:
-            file = files[key.file]
+            file = files[key[0]]
             try:
-                self._known[key] = highlight_chunk(file.path, file.hunks[key.hunk].lines, key.chunk)
+                self._known[key] = highlight_chunk(file.path, file.hunks[key[1]].lines, key[2])
             except Exception as error:  # noqa: BLE001 (a lexer may raise anything)
                 log.warning("no syntax colours for some lines of %s: %r", file.path, error)
                 self._known[key] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -48,7 +48,6 @@ class LineComment:
     text: str
     side: Side = "new"
     state: Literal["draft", "sent"] = "draft"
-    author: str = "you"
 
 
 Annotation = FindingNote | LineComment
@@ -316,6 +315,20 @@ class Layout:
         return self.top(index + 1) - self.top(index)
 
 
+def row_of_line(layout: Layout, ref: LineRef) -> int | None:
+    """The row that shows a diff line."""
+    at = bisect_left(layout.hunk_rows, ref[:2], key=lambda index: layout.rows[index][1:3])
+    if at == len(layout.hunk_rows):
+        return None
+    for index in range(layout.hunk_rows[at] + 1, len(layout.rows)):
+        row = layout.rows[index]
+        if row[1:3] != ref[:2]:
+            return None
+        if row.kind in (RowKind.LINE, RowKind.PAIR) and ref.line in (row.a, row.b):
+            return index
+    return None
+
+
 def _wrapped(rows: Sequence[DiffRow], files: Sequence[FileDiff], widths: tuple[int, int]) -> list[int]:
     """Heights of the rows whose lines wrap; a unified line is measured as the right half, whose width is all there is."""
     heights = []
@@ -383,22 +396,16 @@ def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool)
 
 
 def _comment(comment: LineComment, width: int, *, collapsed: bool, elsewhere: bool) -> list[BoxLine]:
-    author = display(comment.author)
+    author: Piece = ("you: ", "author")
     if collapsed:
         first = display(" ".join(comment.text.split()))
-        room = width - cell_len(author) - 4
-        return [(("▸ ", "muted"), (f"{author}: ", "author"), (clip(first, room), "muted"))]
+        return [(("▸ ", "muted"), author, (clip(first, width - 7), "muted"))]
     lines: list[BoxLine] = []
     if elsewhere and comment.line is not None:
-        place = clip(display(f"{comment.path}:{comment.line}"), width)
-        lines.append(((place, "muted"),))
-    state_room = len(comment.state) + 2
-    words = wrap_words(comment.text, max(8, width - cell_len(author) - 2 - state_room))
-    head = ((f"{author}: ", "author"), (words[0], "body"))
-    lines.append(_headline(head, comment.state, width))
-    indent = (" " * (cell_len(author) + 2), "body")
-    lines += [(indent, (word, "body")) for word in words[1:]]
-    return lines
+        lines.append(((clip(display(f"{comment.path}:{comment.line}"), width), "muted"),))
+    words = wrap_words(comment.text, max(8, width - 5 - len(comment.state) - 2))
+    lines.append(_headline((author, (words[0], "body")), comment.state, width))
+    return [*lines, *((("     ", "body"), (word, "body")) for word in words[1:])]
 
 
 def _headline(left: tuple[Piece, ...], right: str, width: int) -> BoxLine:

@@ -15,7 +15,16 @@ from textual.strip import Strip
 from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, choices
 from navigator.tui.diff.highlight import MAX_COMPARED, Spans, changed_words
-from navigator.tui.diff.layout import Annotation, DiffRow, Mode, RowKind, hidden_above, partners
+from navigator.tui.diff.layout import (
+    Annotation,
+    BoxLine,
+    DiffRow,
+    Mode,
+    RowKind,
+    box_lines,
+    hidden_above,
+    partners,
+)
 from navigator.tui.theme import DiffPalette
 from navigator.tui.widgets.cells import clip, display, display_enough, fit_left, wrap
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import ClassVar
 
@@ -25,7 +24,7 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
-from navigator.model.text import safe_line, safe_text
+from navigator.model.text import plural, safe_line, safe_text
 from navigator.sheet.effort import about, reading_seconds, reading_words
 from navigator.sheet.marks import Facts, Kind, head, marks
 from navigator.sheet.variants import standing_lines
@@ -51,20 +50,10 @@ _QUIET_CHECKS = frozenset({"apply", "policy", "edits apply", "path policy"})
 """Checks that are only named when they failed: without them there is no proposal."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueuePosition:
-    """Which proposal of the queue is shown (`number` from 1), and how."""
-
-    number: int = 0
-    of: int = 0
-    between: bool = False
-    chosen: int = 0
-
-
 def title_line(context: ReviewContext, shown: Proposal, width: int) -> list[Piece]:
     """Id, project and title; the verdict and the checks at the right."""
     verdict = head(context.known(shown))
-    used = f" ({shown.round} round{'s' if shown.round > 1 else ''} used)" if shown.round else ""
+    used = f" ({plural(shown.round, 'round')} used)" if shown.round else ""
     end = [
         (verdict.word, verdict.tone),
         (used, "muted"),
@@ -105,16 +94,21 @@ def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
     return pieces or [("no checks", "muted")]
 
 
-def rounds_line(context: ReviewContext, shown: Proposal, place: QueuePosition, width: int) -> list[Piece]:
-    """The tabs of rounds and attempts where there are several, what the diff is against, and who wrote and reviewed it."""
-    end: list[Piece] = []
-    if place.chosen:
-        end.append((f"◉ {place.chosen} hunk{'s' if place.chosen > 1 else ''} chosen  ", "accent"))
+def rounds_line(
+    context: ReviewContext, shown: Proposal, width: int, *, place: str, between: bool, chosen: int
+) -> list[Piece]:
+    """The tabs of rounds and attempts where there are several, what the diff is against, and who wrote and reviewed it.
+
+    Args:
+        place: where it is in the queue: `2 of 7`, or "".
+        between: the diff is against the round before.
+        chosen: how many hunks are chosen.
+    """
+    end: list[Piece] = [(f"◉ {plural(chosen, 'hunk')} chosen  ", "accent")] if chosen else []
     end.append(("seen" if shown.seen else "not seen", "muted" if shown.seen else "warn"))
-    if place.of > 1:
-        end.append((f"  {place.number} of {place.of}", "muted"))
+    end.append((f"  {place}" if place else "", "muted"))
     tabs = [*tab_pieces(context, shown), ("   ", "")] if len(context.versions) > 1 else []
-    if place.between:
+    if between:
         tabs += [("since ", "muted"), (_before_name(context, shown), "accent"), ("   ", "")]
     return justified([*tabs, *makers(shown, wide=width >= WIDE)], end, width)
 
@@ -196,13 +190,11 @@ def warning_lines(
         for mark in marks(context.known(shown, overlaps))
         if mark.kind not in _SHOWN_OTHERWISE
     ]
-    notes += [(_other_verdict(name, review), "muted") for name, review in _others(shown)]
+    notes += [(words, "muted") for words in _others(shown)]
     if wrote := context.agents.get(shown.id):
         notes.append((wrote, "muted"))
     if shown.entropy_mean is not None:
         notes.append((uncertainty_words(shown), "muted"))
-    if shown.own_review is not None:
-        notes.append((_own_words(shown.own_review), "muted"))
     if looked := looks_words(context.looks.get(shown.id, ())):
         notes.append((looked, "muted"))
     if mended := context.mended.get(shown.id):
@@ -256,21 +248,19 @@ def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
     return lines
 
 
-def _own_words(review: Review) -> str:
-    """`writer's own review: REVISE, 2 findings`: what the writer says of its own change; it does not count."""
-    return _other_verdict("writer's own review", review)
-
-
-def _others(shown: Proposal) -> list[tuple[str, Review]]:
-    """The readings beside the reviewer's newest one: its first, and the final model's."""
-    readings = (("first reading", shown.first_review), ("final review", shown.final_review))
-    return [(name, review) for name, review in readings if review is not None]
-
-
-def _other_verdict(name: str, review: Review) -> str:
-    count = len(review.findings)
-    findings = f", {count} finding{'s' if count > 1 else ''}" if count else ""
-    return f"{name}: {review.verdict.value}{findings}"
+def _others(shown: Proposal) -> list[str]:
+    """The readings beside the reviewer's newest one; the writer's own does not count: `final review: REVISE, 2 findings`."""
+    readings = {
+        "first reading": shown.first_review,
+        "final review": shown.final_review,
+        "writer's own review": shown.own_review,
+    }
+    return [
+        f"{name}: {review.verdict.value}"
+        + (f", {plural(len(review.findings), 'finding')}" if review.findings else "")
+        for name, review in readings.items()
+        if review is not None
+    ]
 
 
 def _first_line(text: str) -> str:

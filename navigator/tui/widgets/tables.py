@@ -110,8 +110,6 @@ def _columned(table: Table, layout: _Layout, width: int) -> list[Line]:
     lines: list[Line] = [heads]
     for row in table.rows:
         lines.append(_row(row, table.columns, layout))
-        if row.parts:
-            lines.append(parts(row.parts, min(width, 96)))
         if row.note and row.cells and not layout.noted and not row.share:
             lines.append(cropped([("  ", ""), (row.note, "muted")], width))
     return lines
@@ -163,7 +161,7 @@ def joined(pieces: Iterable[Piece]) -> list[Piece]:
     ]
 
 
-# Plots in cells: an interval on a shared axis from 0 to 1, parts of a whole.
+# Plots in cells: an interval on a shared axis from 0 to 1.
 
 _TICKS = (0.25, 0.5, 0.75)
 
@@ -218,20 +216,3 @@ def interval(
         else:
             pieces.append(("┊" if cell in ticks else " ", "faint"))
     return joined(pieces)
-
-
-def parts(values: Sequence[tuple[str, float]], width: int) -> list[Piece]:
-    """Named durations as stretches of one line, in turns strong and faint, each at least a cell wide."""
-    total = sum(value for _, value in values)
-    if total <= 0 or width < 2 * len(values):
-        return [(" " * max(0, width), "")]
-    room = width - len(values)
-    pieces: list[Piece] = []
-    reached = 0.0
-    drawn = 0
-    for place, (_, value) in enumerate(values):
-        reached += value
-        upto = round(room * reached / total)
-        pieces.append(("━" * (upto - drawn + 1), "muted" if place % 2 else "accent"))
-        drawn = upto
-    return pieces
