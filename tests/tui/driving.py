@@ -10,7 +10,6 @@ import pytest
 from textual.pilot import Pilot
 
 from navigator.tui.app import NavigatorApp
-from navigator.tui.diff.canvas import row_of_key
 from navigator.tui.diff.view import DiffView
 
 looks = pytest.mark.parametrize(
@@ -39,7 +38,7 @@ async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
 
 def go_to_finding(view: DiffView, key: str) -> bool:
     """Put the cursor on a finding or comment; False when it is not shown."""
-    row = row_of_key(view._layout, view._scene.annotations, key)
+    row = view._row_of_key(key)
     if row is not None:
         view._move(row)
     return row is not None

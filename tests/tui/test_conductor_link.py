@@ -18,8 +18,9 @@ from navigator.engine.client import request
 from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
-from navigator.tui.app import NavigatorApp
+from navigator.tui.app import NavigatorApp, rehearsed
 from navigator.tui.data.conductor_link import ConductorLink, in_brief
+from navigator.tui.data.prefs import Prefs
 from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
@@ -112,9 +113,8 @@ async def test_events_pass_and_progress_is_counted(empty_state: StatePaths) -> N
                 {"task": "T1", "role": "generator", "purpose": "generate", "chars": chars}
             )
             await asyncio.sleep(0.15)
-        await line.until(lambda: line.link.live.tasks and line.link.live.tasks["T1"].chars == 900)
+        await line.until(lambda: line.link.live.chars_per_second > 0)
         assert line.link.live.streams == 1
-        assert line.link.live.chars_per_second > 0
         desk.server.publish(Event(seq=1, at="2026-11-20T10:00:00Z", kind="call_ended", task_id="T1"))
         await line.until(lambda: line.events)
         assert line.events[0]["kind"] == "call_ended"
@@ -244,3 +244,30 @@ async def test_leaving_says_that_the_conductor_keeps_running(empty_state: StateP
         await pilot.press("enter")
         await until(pilot, lambda: app._exit)
     await desk.server.close()
+
+
+REHEARSAL = Settings.model_validate({"swap": {"strategy": "rehearsal"}})
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_opening_alone_starts_no_conductor(
+    state: StatePaths, asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: list[bool] = []
+    monkeypatch.setattr(NavigatorApp, "want_work", lambda app: wanted.append(True))
+    app = NavigatorApp(REHEARSAL, state, autostart=True) if asked else NavigatorApp(REHEARSAL, state)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await loaded(pilot)
+    assert wanted == ([True] if asked else [])
+
+
+def test_a_demo_is_rehearsed_again_as_it_was(
+    empty_state: StatePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NAVIGATOR_TIME_SCALE", raising=False)
+    root = empty_state.root
+    assert rehearsed(Prefs(root), None, 0) == (None, 0)
+    assert rehearsed(Prefs(root), 0.02, 7) == (0.02, 7)
+    assert rehearsed(Prefs(root), None, 0) == (0.02, 7)
+    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", "1")
+    assert rehearsed(Prefs(root), None, 0) == (None, 7)

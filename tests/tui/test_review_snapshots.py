@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
 
-from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.model.states import DecisionKind
 from navigator.tui.app import NavigatorApp
@@ -25,15 +23,8 @@ from tests.tui.reviewing import Reviewing
 Script = Callable[[Pilot[Any]], Awaitable[None]]
 
 
-@pytest.fixture
-def reviewing(tmp_path: Path) -> Reviewing:
-    return Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
-
-
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Dialog, "GRACE", 0.001)
-    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
     monkeypatch.setattr(NavigatorApp, "toast", lambda *words, **more: None)
 
 

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
-from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
+from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress
 from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.widgets import strip as strip_text
 from tests.tui.conftest import AppMaker
@@ -38,9 +38,8 @@ async def settled(pilot: Pilot[Any]) -> NavigatorApp:
 
 def working(app: NavigatorApp, swap: SwapProgress | None = None) -> None:
     """As if a conductor had just told this."""
-    tasks = {"T177": TaskProgress("generator", "generate", 3_853, 600.0, 0.0)} if swap is None else {}
     status = {"resident": "generator", "strategy": "systemd", "busy": {"T177": "generator"}}
-    live = LiveStatus(conductor="here", status=status, tasks=tasks, swap=swap)
+    live = LiveStatus("here", "", int(swap is None), 600.0 if swap is None else 0.0, swap, status)
     type(app.link).live = property(lambda self: live)  # type: ignore[assignment,method-assign]
     app._live_changed()
 

@@ -142,7 +142,7 @@ class ReviewScreen(NavScreen):
     def receive(self, request: Message) -> None:
         """Show a proposal."""
         if isinstance(request, OpenProposal):
-            self.queue = request.queue
+            self.queue = tuple(request.queue)
             self.open(request.proposal)
 
     def open(self, proposal: str) -> None:

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.diff import DiffLine, FileDiff
-from navigator.tui.diff.canvas import row_of_line
 from navigator.tui.diff.layout import (
     DiffRow,
     FindingNote,
@@ -20,6 +19,7 @@ from navigator.tui.diff.layout import (
     build_rows,
     hidden_above,
     place,
+    row_of_line,
 )
 from navigator.tui.diff.paint import Painter, Scene
 from navigator.tui.theme import THEMES, palette_for
