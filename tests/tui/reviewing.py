@@ -124,7 +124,7 @@ class Reviewing:
     def copied(self, folder: Path) -> Reviewing:
         """The same in another folder, with a database, a repository and trees of its own."""
         made = copy(self)
-        shutil.copytree(self.repository.parent, folder, dirs_exist_ok=True)
+        shutil.copytree(self.repository.parent, folder, symlinks=True, dirs_exist_ok=True)
         made.paths, made.repository = StatePaths(folder / "s"), folder / "billing"
         with closing(open_writer(made.paths.database)) as connection, connection:
             connection.execute("UPDATE projects SET path = ?", (str(made.repository),))

@@ -51,7 +51,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
     monkeypatch.setattr(ConductorLink, "here", ConductorLink.here)
-    for module in ("welcome", "dialogs.help"):
+    for module in ("welcome", "dialogs"):
         monkeypatch.setattr(f"navigator.tui.{module}.config_path", lambda: CONFIG)
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
     clock = time.monotonic()
