@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Key
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
@@ -217,8 +218,9 @@ async def test_what_enter_chooses_from_a_list(paths: StatePaths) -> None:
         dialog = await at.picking()
         dialog._touched = True
         dialog._marked.clear()
-        dialog.query_one("Input").value = "quill"  # type: ignore[attr-defined]
-        dialog.action_take()  # though the search is not done yet
+        # All at once, as from a terminal whose program was busy.
+        for key in (*"quill", "enter"):
+            at.app.post_message(Key(key, key if len(key) == 1 else None))
         await at.back()
         assert at.screen.sheet.projects == ("quill",)
 
