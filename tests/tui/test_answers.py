@@ -221,7 +221,7 @@ async def test_suggestions_are_read_and_settled_one_by_one(make_app: AppMaker, a
         await pilot.press("g", "a")  # is accepted already
         await pilot.pause()
         read = reader(answered)
-        scan = read.task("T181")
+        scan = read.task(screen.identifier)
         made = [task for task in read.tasks() if task.origin == scan.id]
         assert [(task.kind, task.complexity, task.files) for task in made] == [
             (TaskKind.FIX, Complexity.MEDIUM, ("atlas/store.py",)),
@@ -230,8 +230,8 @@ async def test_suggestions_are_read_and_settled_one_by_one(make_app: AppMaker, a
         assert made[0].text == _FOUND[0]["text"] and scan.state is TaskState.AWAITING_APPROVAL
         await pilot.press("G", "r")  # the last answer ends the scan
         await to_deck(pilot, app)
-    assert read.task("T181").state is TaskState.DONE
-    assert [one.state for one in read.suggestions("T181")] == ["accepted", "accepted", "dismissed"]
+    assert read.task(scan.id).state is TaskState.DONE
+    assert [one.state for one in read.suggestions(scan.id)] == ["accepted", "accepted", "dismissed"]
 
 
 @pytest.mark.parametrize(
@@ -260,6 +260,7 @@ async def test_all_that_are_open_are_settled_after_a_question(
 @pytest.mark.parametrize(
     ("name", "size", "theme"),
     [("report", (80, 24), "navigator-dark"), ("suggestions", (200, 60), "navigator-light")],
+    ids=["report", "suggestions"],
 )
 def test_pictures(
     snap_compare: Snap,

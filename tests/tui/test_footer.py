@@ -78,6 +78,7 @@ async def test_both_lines_at_every_width(make_app: AppMaker) -> None:
         await pilot.click(KeyBar, offset=(1 + line_of(app).index("esc back") + 5, 0))
         await until(pilot, lambda: app.screen is deck)
 
+        await pilot.resize_terminal(200, 30)
         await pilot.press("S")  # where one is already is not offered
         await until(pilot, lambda: isinstance(app.screen, StatsScreen))
         assert "S statistics" not in line_of(app) and "esc back" in line_of(app)

@@ -60,7 +60,7 @@ ELSEWHERE = {
     "y": "yes, to a question; copy, elsewhere",
     "n": "no, to a question; next, elsewhere",
     "tab": "mark, in a list that is searched by typing; the next pane, elsewhere",
-    **dict.fromkeys(("up", "down", "left", "right"), "go there, whatever is there"),
+    **dict.fromkeys(("left", "right"), "go there, whatever is there"),
 }
 """The keys that may mean something else on another screen, and what they mean."""
 

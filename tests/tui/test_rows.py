@@ -59,52 +59,55 @@ async def pressed(pilot: Pilot[None], *keys: str) -> None:
     await pilot.pause()
 
 
-async def test_keys_move_the_cursor_and_it_stays_in_sight() -> None:
+async def test_keys_and_mouse_move_the_cursor_and_it_stays_in_sight() -> None:
     app = Lists()
     async with app.run_test(size=(40, 11)) as pilot:
-        for keys, cursor in (
-            (("j",), 1),
-            (("down",), 2),
-            (("k",), 1),
-            (("up",), 0),
-            (("k",), 0),
-            (("ctrl+d",), 5),
-            (("ctrl+u",), 0),
-            (("pagedown",), 10),
-            (("pageup",), 0),
-            (("G",), 99),
-            (("j",), 99),
-            (("g",), 0),
-            (("end",), 99),
-            (("home",), 0),
+        for key, cursor in zip(
+            [
+                "j",
+                "down",
+                "k",
+                "up",
+                "k",
+                "ctrl+d",
+                "ctrl+u",
+                "pagedown",
+                "pageup",
+                "G",
+                "j",
+                "g",
+                "end",
+                "home",
+            ],
+            (1, 2, 1, 0, 0, 5, 0, 10, 0, 99, 99, 0, 99, 0),
+            strict=True,
         ):
-            await pressed(pilot, *keys)
-            assert app.list.cursor == cursor, keys
+            await pressed(pilot, key)
+            assert app.list.cursor == cursor, key
             top = round(app.list.scroll_y)
             assert top <= cursor < top + 10
-        assert app.line(0) == "▌ WORDS"
-        assert app.line(1) == "▸ row 0"
-        assert app.heard[-1] == "at row 0"
+            assert app.line(0) == "▌ WORDS", "the heading stays"
+        assert app.line(1) == "▸ row 0" and app.heard[-1] == "at row 0"
 
+        await pilot.click(RowList, offset=(5, 4))
+        assert app.list.current == "row 3"
+        await pilot.click(RowList, offset=(1, 2))
+        assert app.list.selected_rows == ["row 1"]
+        await pilot.click(RowList, offset=(5, 0))
+        assert app.list.current == "row 1"
+        await pilot.double_click(RowList, offset=(5, 6))
+        await pilot.pause()
+        assert "chose row 5" in app.heard
 
-async def test_only_what_is_on_the_screen_is_drawn() -> None:
-    app = Lists(50_000)
-    async with app.run_test(size=(40, 11)) as pilot:
+        app.list.set_rows([f"row {number}" for number in range(50_000)])
         await pilot.pause()
         app.drawn = 0
         await pressed(pilot, "G")
         assert app.line(10) == "▸ row 49999"
-        assert app.drawn < 100
+        assert app.drawn < 100, "only what is on the screen is drawn"
 
 
-async def test_the_heading_stays() -> None:
-    app = Lists()
-    async with app.run_test(size=(40, 11)) as pilot:
-        await pressed(pilot, "G")
-        assert app.line(0) == "▌ WORDS"
-
-
-async def test_the_cursor_follows_its_row() -> None:
+async def test_cursor_and_selection_follow_their_rows() -> None:
     app = Lists()
     async with app.run_test(size=(40, 11)) as pilot:
         await pressed(pilot, "j", "j", "j")
@@ -121,13 +124,9 @@ async def test_the_cursor_follows_its_row() -> None:
         await pressed(pilot, "j", "G", "space", "ctrl+a")
         assert not app.list.selection
 
-
-async def test_selecting_continues_and_survives_other_rows() -> None:
-    app = Lists(5)
-    async with app.run_test(size=(40, 11)) as pilot:
+        app.list.set_rows([f"row {number}" for number in range(5)])
         await pressed(pilot, "space", "space")
-        assert app.list.selected_rows == ["row 0", "row 1"]
-        assert app.list.cursor == 2
+        assert app.list.selected_rows == ["row 0", "row 1"] and app.list.cursor == 2
         app.list.set_rows(["row 1", "row 4"])
         assert app.list.selected_rows == ["row 1"]
         await pressed(pilot, "ctrl+a")
@@ -135,22 +134,7 @@ async def test_selecting_continues_and_survives_other_rows() -> None:
         await pressed(pilot, "ctrl+a")
         assert app.list.selected_rows == []
         await pressed(pilot, "space")
-        assert app.list.clear_selection()
-        assert not app.list.clear_selection()
-
-
-async def test_the_mouse_moves_selects_and_opens() -> None:
-    app = Lists()
-    async with app.run_test(size=(40, 11)) as pilot:
-        await pilot.click(RowList, offset=(5, 4))
-        assert app.list.current == "row 3"
-        await pilot.click(RowList, offset=(1, 2))
-        assert app.list.selected_rows == ["row 1"]
-        await pilot.click(RowList, offset=(5, 0))
-        assert app.list.current == "row 1"
-        await pilot.double_click(RowList, offset=(5, 6))
-        await pilot.pause()
-        assert "chose row 5" in app.heard
+        assert app.list.clear_selection() and not app.list.clear_selection()
 
 
 @settings(max_examples=60, deadline=None)
