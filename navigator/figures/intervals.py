@@ -24,6 +24,10 @@ class Share:
     low: float
     high: float
 
+    def document(self) -> dict[str, float | None]:
+        """As JSON."""
+        return {"value": self.rate, "low": self.low, "high": self.high, "n": self.n}
+
 
 def percent_of(share: float) -> int:
     """A share in whole percent, halves upwards as readers expect: 1 of 8 is 13 %."""

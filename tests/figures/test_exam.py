@@ -186,8 +186,6 @@ def test_sizes_and_places() -> None:
     sizes = {row.size: (row.sensitivity.k, row.sensitivity.n, row.specificity.n) for row in found.by_size}
     assert sizes == {"<10": (18, 18, 10), "10–49": (2, 2, 0), "50–149": (1, 1, 0), "≥150": (0, 14, 2)}
     assert (found.named.k, found.named.n) == (18, 20)
-    assert found.small_better is True
-    assert worth_words(score(rows, real(10, 10))).endswith("; small diffs better than large.")
 
 
 @given(

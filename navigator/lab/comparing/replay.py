@@ -8,18 +8,17 @@ from collections.abc import Callable
 
 from navigator.checks.removed_tests import is_test_file
 from navigator.exam.candidates import (
-    MOST_CHANGED,
     OutOfTime,
     Picked,
     Rejected,
     Trials,
+    accepted_changes,
     fixes,
     of_commits,
-    of_proposals,
+    ready_setup,
 )
+from navigator.exam.items import head_of
 from navigator.exam.mining import is_code, read_history, why_withheld
-from navigator.exam.prepare import ready_setup
-from navigator.git.facts import WORKTREE, read_base
 from navigator.git.private import PrivateRepo
 from navigator.journey.dependencies import Dependencies
 from navigator.lab.comparing.journal import Journal, LabTask, Tried
@@ -75,22 +74,14 @@ async def replayed(
 
 def _changes(deps: Dependencies, project: Project, private: PrivateRepo) -> list[Picked]:
     """The candidates. Runs git: called in a thread."""
-    head = read_base(project.path, "" if project.base == WORKTREE else project.base)
     commits = [
         commit
-        for commit in read_history(private.facts, head, deps.settings.exam.history)
+        for commit in read_history(private.facts, head_of(project), deps.settings.exam.history)
         if commit.tested and commit.code
     ]
     likely = {commit.sha for commit in fixes(commits)}
     of_history = sorted(of_commits(commits), key=lambda change: change.key not in likely)
-    accepted = [
-        deps.reader.proposal(number)
-        for number in deps.reader.accepted_changes(
-            project.id, most_lines=MOST_CHANGED, limit=deps.settings.exam.history
-        )
-    ]
-    known = [(proposal, deps.reader.task(proposal.task_id)) for proposal in accepted]
-    return [*of_proposals(known), *of_history]
+    return [*accepted_changes(deps, project), *of_history]
 
 
 async def _proved(deps: Dependencies, project: Project, trials: Trials, change: Picked, key: str) -> LabTask:
@@ -117,9 +108,7 @@ async def _proved(deps: Dependencies, project: Project, trials: Trials, change: 
 def _trees(private: PrivateRepo, project: Project, change: Picked) -> tuple[str, str]:
     """The tree with the change, and that tree with its code taken back: the tests that decide on the old code."""
     try:
-        private.pin_base(change.base)
-        if not change.accepted:
-            private.pin_base(change.tree)
+        change.pin(private)
         sound = private.tree_of(change.tree)
         if why := why_withheld(private, project, change.base, sound, change.text):
             raise Rejected(why)
