@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.figures.compare import holm, paired_difference, pairs_needed, power, sign_test
-from navigator.lab.comparing.functions import read_functions
 from navigator.lab.comparing.journal import (
     ARMS,
     USUAL,
@@ -27,6 +26,7 @@ from navigator.lab.comparing.journal import (
 )
 from navigator.lab.comparing.result import outlook, pairs
 from navigator.lab.comparing.session import actors_of
+from navigator.lab.comparing.tasks import read_functions
 from navigator.model.errors import Conflict, UsageError
 from navigator.model.states import Role
 from tests.git.world import fingerprint

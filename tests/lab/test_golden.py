@@ -12,7 +12,7 @@ import pytest
 
 from navigator.figures.compare import discordant_needed, sign_test
 from navigator.figures.intervals import share, wilson
-from navigator.lab.speculation import formulas
+from navigator.lab.speculation import predict as formulas
 from navigator.model.timing import distinct_experts
 from navigator.schedule import forecast
 from navigator.schedule.forecast import PUBLISHED, Figures

@@ -68,8 +68,8 @@ def bench(arms: tuple[str, ...], name: str, as_json: bool) -> None:
 
 
 async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...], name: str) -> Finished:
-    from navigator.lab.comparing.functions import as_task, bench_functions
     from navigator.lab.comparing.journal import Tried
+    from navigator.lab.comparing.tasks import as_task, bench_functions
 
     if not journal.chosen:
         known = {task.key for task in journal.tasks}

@@ -24,8 +24,8 @@ from navigator.journey.reviewing.grounding import UnreadableReview
 from navigator.journey.reviewing.join import Answered
 from navigator.journey.reviewing.prompt import ReviewPromptDependencies
 from navigator.journey.subject import Change, read_subject
-from navigator.lab.comparing.functions import function_repository
 from navigator.lab.comparing.journal import Actor, Journal, LabTask, Turn, TurnAnswer
+from navigator.lab.comparing.tasks import function_repository
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.states import Verdict
