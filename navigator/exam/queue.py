@@ -16,6 +16,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from functools import partial
 from time import monotonic
+from typing import Any
+
+from pydantic import BaseModel
 
 from navigator.client.body import same_model
 from navigator.client.errors import ServingError
@@ -29,7 +32,7 @@ from navigator.journey.subject import Change, read_subject
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamAnswer, ExamItem
-from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
+from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task, utc_now
 from navigator.model.snapshot import ExamView
 from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
 from navigator.schedule.swap_rule import items_with_room
@@ -112,33 +115,27 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Change:
     """The item as a review sees a proposal: a task and a proposal that are in no table, and the diff from git."""
     project = deps.project(item.project_id)
     private = await asyncio.to_thread(deps.private, project)
-    task = Task(
-        id="",
-        project_id=project.id,
-        project=project.name,
-        text=item.text,
-        kind=item.kind,
-        complexity=item.complexity,
-        created=item.created,
-        updated=item.created,
-    )
-    proposal = Proposal(
-        id="",
-        task_id="",
-        project_id=project.id,
-        project=project.name,
-        attempt=0,
-        round=0,
-        base_commit=item.base_commit,
-        tree=item.tree,
-        title=item.title,
-        summary=item.summary,
-        checks=usual_checks(deps.reader, project),
-    )
+    task = unstored_task(project, item)
+    checks = usual_checks(deps.reader, project)
+    words = {"title": item.title, "summary": item.summary}
+    proposal = unstored_proposal(project, item.base_commit, item.tree, round=0, checks=checks, **words)
     async with deps.project_lock(project.id):
         subject = await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
     held = () if item.source in _ALONE else tuple(deps.reader.precedents(project.id))
     return replace(subject, precedents=held)
+
+
+def unstored_task(project: Project, words: BaseModel) -> Task:
+    """A task that is in no table."""
+    now = utc_now()
+    said = words.model_dump(include={"text", "kind", "complexity"})
+    return Task(id="", project_id=project.id, project=project.name, created=now, updated=now, **said)
+
+
+def unstored_proposal(project: Project, base: str, tree: str, **fields: Any) -> Proposal:
+    """A proposal that is in no table."""
+    place = {"project_id": project.id, "project": project.name, "base_commit": base, "tree": tree}
+    return Proposal.model_validate({"id": "", "task_id": "", "attempt": 0} | place | fields)
 
 
 def usual_checks(reader: Reader, project: Project) -> tuple[CheckResult, ...]:

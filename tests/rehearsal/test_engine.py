@@ -12,15 +12,14 @@ import httpx
 import pytest
 
 from navigator.model.states import Role
-from navigator.model.timing import StepTimes, TimingModel
+from navigator.model.timing import StepTimes
 from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion, EngineJob, Pace, SimulatedEngine
 from navigator.rehearsal.server.http import HttpServer
 
 
 def pace(decode: float, prefill: float = 1e9, scale: float = 1.0) -> Pace:
-    times = StepTimes(load_seconds=0.0, decode=decode, prefill=prefill, expert_share=0.2)
-    return Pace(TimingModel(times, times, times), scale)
+    return Pace(StepTimes(load_seconds=0.0, decode=decode, prefill=prefill, expert_share=0.2), scale)
 
 
 ENDLESS = pace(decode=0.001)

@@ -256,13 +256,6 @@ async def test_logprobs_are_given_token_by_token(shared: Server) -> None:
     assert [entry["token"] for entry in told] == [entry["token"] for entry in entries]
 
 
-async def test_the_timing_model_is_told_with_its_band(shared: Server) -> None:
-    info = (await shared.client.get("/server_info")).json()
-
-    assert info["timing"]["fast"]["expert_share"] < info["timing"]["mid"]["expert_share"]
-    assert "model" in info["timing"]["note"]
-
-
 async def test_a_health_check_takes_a_simulated_second() -> None:
     """A scale of 0.5 makes it half a second; loading is skipped, for it would take sixteen."""
     api = Api(Role.GENERATOR, pace_of(Role.GENERATOR, 0.5), lambda *_: Completion("x"))

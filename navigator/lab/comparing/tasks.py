@@ -299,22 +299,7 @@ _FOLDER = "functions.git"
 def function_repository(root: Path) -> tuple[PrivateRepo, Project]:
     """The repository of single functions, made if absent, and a project made for it: no scope, no test command."""
     git_dir = root.resolve() / _FOLDER
-    facts = RepoFacts(
-        path=git_dir,
-        git_dir=git_dir,
-        common_dir=git_dir,
-        work_tree=None,
-        head_commit="",
-        branch=None,
-        object_format="sha1",
-        root_commit="",
-        bare=True,
-        partial=False,
-        operation="",
-        hooks=(),
-        branches=(),
-        checked_out=frozenset(),
-    )
+    facts = RepoFacts(git_dir, git_dir, git_dir, None)
     if not (git_dir / "HEAD").exists():
         create(git_dir, facts)
     return PrivateRepo(git_dir, facts), Project(id=0, name="functions", path=str(git_dir))

@@ -12,14 +12,13 @@ import hashlib
 import json
 import math
 import statistics
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from navigator.figures.intervals import mean_interval
-from navigator.lab.speculation.runs import Run
+from navigator.lab.speculation.runs import Run, by_start
 from navigator.lab.speculation.tables import findings
 from navigator.model import patterns
 from navigator.model.errors import Conflict, MissingPart, UsageError
@@ -106,29 +105,28 @@ def decide(runs: Sequence[Run]) -> Choice:
 
 def compare(runs: Sequence[Run]) -> list[Drafting]:
     """Every method and length against no speculation, block by block."""
-    speeds: dict[tuple[str, str, int], dict[str, dict[tuple[str, float | None], list[Run]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(list))
-    )
-    for run in runs:
-        if run.block:
-            speeds[run.target, run.draft, run.gamma][run.block][run.prompt, run.prompt_tokens].append(run)
+    starts = by_start(run for run in runs if run.block)
     false = _false(runs)
     arms = []
-    for (target, draft, gamma), blocks in speeds.items():
-        plain = speeds.get((target, "", 0))
-        if not gamma or plain is None:
-            continue
-        pairs = []
-        for block in sorted(blocks.keys() & plain.keys()):
-            common = blocks[block].keys() & plain[block].keys()
-            if common:
-                sides = (blocks[block], plain[block])
-                pairs.append(
-                    tuple(_pooled([run for prompt in common for run in side[prompt]]) for side in sides)
-                )
-        if pairs:
-            arms.append(_arm(target, draft, gamma, [(one, other) for one, other in pairs], false))
+    for (target, draft), blocks in starts.items():
+        plain = starts.get((target, ""), {})
+        for gamma in sorted({gamma for block in blocks.values() for gamma in block if gamma}):
+            sides = [
+                (blocks[name].get(gamma, ()), plain[name][0]) for name in sorted(blocks.keys() & plain.keys())
+            ]
+            pairs = [_pooled_on_common(*side) for side in sides]
+            if known := [pair for pair in pairs if pair is not None]:
+                arms.append(_arm(target, draft, gamma, known, false))
     return arms
+
+
+def _pooled_on_common(one: Sequence[Run], other: Sequence[Run]) -> tuple[float, float] | None:
+    """The speeds of both on the prompts that both have; None where there is no such prompt."""
+    first, second = ({(run.prompt, run.prompt_tokens) for run in side} for side in (one, other))
+    both = [
+        [run for run in side if (run.prompt, run.prompt_tokens) in first & second] for side in (one, other)
+    ]
+    return (_pooled(both[0]), _pooled(both[1])) if all(both) else None
 
 
 def _pooled(runs: Sequence[Run]) -> float:

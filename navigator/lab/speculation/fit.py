@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from navigator.figures.intervals import mean_interval
-from navigator.lab.speculation.runs import Run
+from navigator.lab.speculation.runs import Run, by_start
 from navigator.lab.speculation.tables import speculation
 from navigator.model.errors import UsageError
 from navigator.model.text import plural
@@ -65,23 +65,15 @@ class CostFit:
 
 def fits(runs: Sequence[Run]) -> list[CostFit]:
     """A fit for each target and method whose rounds are counted."""
-    plain: dict[tuple[str, str], list[float]] = defaultdict(list)
-    groups: dict[tuple[str, str], dict[str, dict[int, list[Run]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(list))
-    )
-    for run in runs:
-        if run.speculated:
-            groups[run.target, run.draft][run.block][run.gamma].append(run)
-        else:
-            plain[run.target, run.block].append(1 / run.speed)
+    grouped = by_start(runs)
     found = []
-    for (target, draft), blocks in sorted(groups.items()):
+    for (target, draft), blocks in grouped.items():
         starts = []
-        for block, arms in blocks.items():
-            if steps := plain.get((target, block)):
-                step = statistics.fmean(steps)
-                costs = {gamma: _round(each, step) for gamma, each in arms.items()}
-                starts.append({gamma: cost for gamma, cost in sorted(costs.items()) if cost})
+        for block, arms in blocks.items() if draft else ():
+            if plain := grouped.get((target, ""), {}).get(block, {}).get(0):
+                step = statistics.fmean(1 / run.speed for run in plain)
+                costs = {gamma: _round(each, step) for gamma, each in sorted(arms.items())}
+                starts.append({gamma: cost for gamma, cost in costs.items() if cost})
         if any(starts):
             found.append(_fit(target, draft, starts))
     return found

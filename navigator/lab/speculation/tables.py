@@ -106,15 +106,6 @@ def spread(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) if len(values) > 1 else None
 
 
-def means(runs: Iterable[Run]) -> dict[str, float]:
-    """Mean speed without speculation of each target, over all its runs."""
-    groups: dict[str, list[float]] = defaultdict(list)
-    for run in runs:
-        if not run.speculated:
-            groups[run.target].append(run.speed)
-    return {target: statistics.fmean(speeds) for target, speeds in groups.items()}
-
-
 def speculation(runs: Sequence[Run]) -> list[Speculation]:
     """By target, draft and length."""
     groups: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
@@ -264,7 +255,9 @@ def more_than_its_tokens(runs: Sequence[Run]) -> Iterable[TableFault]:
 
 def drafts_too_fast(runs: Sequence[Run]) -> Iterable[TableFault]:
     """A draft model that would have to draft faster than it ran alone."""
-    alone = means(runs)
+    alone = {
+        row.target: row.mean for row in baselines(runs)
+    }  # the last row of a target is of all its prompts
     for row in speculation(runs):
         if row.draft not in alone or row.round_ms is None:
             continue
