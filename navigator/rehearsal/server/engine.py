@@ -20,12 +20,15 @@ SHORTEST_WAIT = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a role says: the text, the thinking before it, how it ended ("stop" or "length"), and whether a fault was planted."""
+    """What a role says: the text, the thinking before it, and how it ended ("stop" or "length").
+
+    `doubt` makes its simulated probabilities lower.
+    """
 
     text: str
     finish_reason: str = "stop"
     reasoning: str = ""
-    spoilt: bool = False
+    doubt: float = 0.0
 
 
 @dataclass(slots=True)
@@ -42,7 +45,7 @@ class EngineJob:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     finish_reason: str = ""
-    spoilt: bool = False
+    doubt: float = 0.0
     repeat: int = 0
 
 
@@ -211,7 +214,7 @@ class SimulatedEngine:
         due = asyncio.get_running_loop().time()
         job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
         answer = await asyncio.to_thread(job.compute)
-        job.spoilt = answer.spoilt
+        job.doubt = answer.doubt
         due = self._read(due, job.prompt_tokens - job.cached_tokens)
         before = self._reading
         await self._until(due, job)
