@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from navigator.figures.forecasts import ResidencyCall, modelled_time
+from navigator.figures.swaps import ResidencyCall, modelled_time
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal, Swap, utc_now
 from navigator.model.states import CheckOutcome, Role, TaskState, Verdict

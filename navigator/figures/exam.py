@@ -25,8 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from navigator.figures.compare import paired_difference
-from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, percentile, share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, paired_difference, percentile, share
 from navigator.model.exam import ExamAnswer, ExamCount, ExamItem
 from navigator.model.outcomes import ExamPair
 from navigator.model.records import VerdictCount

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.figures.compare import discordant_needed, sign_test
-from navigator.figures.intervals import Share, share, wilson
+from navigator.figures.intervals import Share, discordant_needed, share, sign_test, wilson
 from navigator.lab.comparing.journal import Journal, LabTask, Vote
 from navigator.model.json_text import read_json
 

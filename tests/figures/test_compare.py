@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.compare import newcombe
+from navigator.figures.intervals import newcombe
 from navigator.figures.rates import revise_rate
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict

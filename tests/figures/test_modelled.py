@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.forecasts import ResidencyCall, modelled_time
+from navigator.figures.swaps import ResidencyCall, modelled_time
 from navigator.model.states import Role
 from navigator.model.timing import StepTimes
 

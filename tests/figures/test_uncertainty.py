@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.uncertainty import NOT_RELATED, RELATED, TOO_FEW, auc_interval, relations
+from navigator.figures.rates import NOT_RELATED, RELATED, TOO_FEW, auc_interval, relations
 from navigator.model.records import EntropyRanks
 
 BITS = st.lists(st.integers(0, 6), min_size=1, max_size=12)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.figures.compare import holm, paired_difference, pairs_needed, power, sign_test
+from navigator.figures.intervals import holm, paired_difference, pairs_needed, power, sign_test
 from navigator.lab.comparing.journal import (
     ARMS,
     USUAL,

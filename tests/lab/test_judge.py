@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from navigator.cli.lab.compare import judged, require_judges, tell_votes
 from navigator.config.settings import Settings
-from navigator.figures.compare import sign_test
+from navigator.figures.intervals import sign_test
 from navigator.lab.comparing.journal import Journal, LabTask, Vote
 from navigator.lab.comparing.session import Finished
 from navigator.lab.judging import Tally, duel, majority, questions, read_verdict, tally

@@ -8,7 +8,7 @@ from typing import Any
 
 from navigator.figures.exam import CANNOT_TELL, Estimate, ExamScore, Paired, paired, worth_words
 from navigator.figures.intervals import ANECDOTAL_BELOW, share
-from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
+from navigator.figures.rates import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
 from navigator.model.states import PAST
 from navigator.sheet.exam_worth import backtest_words, independence, read_backtest, scores
 from navigator.sheet.statistics.page import (
