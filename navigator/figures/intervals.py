@@ -135,7 +135,7 @@ def t_quantile(freedom: int) -> float:
     """The 97.5 % point of Student's t; from 31 degrees of freedom on by Cornish and Fisher's expansion."""
     if freedom <= len(_T_975):
         return _T_975[freedom - 1]
-    z = statistics.NormalDist().inv_cdf(0.975)
+    z = Z_95
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 

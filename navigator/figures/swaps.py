@@ -1,4 +1,7 @@
-"""What swaps took, by direction and by phase; and how long a rehearsed session would have taken."""
+"""What swaps took, by direction and by phase; and how long a rehearsed session would have taken.
+
+Failed and external swaps are counted, but not timed.
+"""
 
 from __future__ import annotations
 

@@ -23,12 +23,10 @@ from navigator.journey.calls import (
     usage_of,
 )
 from navigator.journey.dependencies import Dependencies, Prompting
-from navigator.journey.proving import held_of
-from navigator.journey.reproducing import Talk, ask_tests, planned
 from navigator.journey.review_looking import SEQS, look_first
 from navigator.journey.reviewing.answer import RawReview, review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
-from navigator.journey.reviewing.join import Answered, join
+from navigator.journey.reviewing.join import Answered, Talk, join
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
 from navigator.journey.subject import Change, gather_subject, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
@@ -79,6 +77,9 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
             review, _ = await _review(deps, task, proposal, role)
             _store(deps, task, proposal, review)
             return
+        from navigator.journey.proving import held_of
+        from navigator.journey.reproducing import ask_tests, planned
+
         held = held_of(deps, task, proposal)
         if held:  # a crash came between the review and its tests
             talks = await _talks_again(deps, task, proposal)

@@ -201,6 +201,7 @@ def compare(
     """
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
+    from navigator.lab.comparing.session import compare as run
 
     names = arms or USUAL
     if ("adapters" in names) != (adapters is not None):
@@ -226,7 +227,17 @@ def compare(
                 if dry_run or not tasks:
                     return tasks, can, None, None
                 words = _command(projects, files, names, limit, rounds, difference, adapters, judges, called)
-                done = await noted("compare", deps, journal, tasks, names, rounds, adapters, words)
+                done = await run(
+                    deps,
+                    journal,
+                    tasks,
+                    names,
+                    rounds=rounds,
+                    adapters=adapters,
+                    kind="compare",
+                    command=words,
+                    report=output.note,
+                )
                 said = None
                 if judges:
                     said = await judged(deps, judges, tasks, done, journal)
@@ -256,34 +267,6 @@ def compare(
         raise UsageError(
             "There is no task with tests that fail without its change.",
             hint="Raise --seconds or `[exam] history`, or give a --file.",
-        )
-
-
-async def noted(
-    kind: str,
-    deps: Dependencies,
-    journal: Journal,
-    tasks: list[LabTask],
-    names: tuple[str, ...],
-    rounds: int,
-    adapters: tuple[str, str] | None,
-    words: list[str],
-) -> Finished:
-    """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
-    from navigator.lab.comparing.session import compare as run
-    from navigator.lab.runs import recording
-
-    about = f"{journal.folder.name}: {', '.join(names)}"
-    with recording(kind, journal.folder, words, about=about) as record:
-        return await run(
-            deps,
-            journal,
-            tasks,
-            list(names),
-            rounds=rounds,
-            adapters=adapters,
-            record=record,
-            report=output.note,
         )
 
 

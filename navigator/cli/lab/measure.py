@@ -134,8 +134,9 @@ def measure(
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
+    done = finished(results, read)
     if dry_run:
-        _tell_order(read, finished(results, read), as_json)
+        _tell_order(read, done, as_json)
         return
     words = (
         "lab",

@@ -26,7 +26,7 @@ from navigator.lab.comparing.journal import (
 from navigator.lab.comparing.result import ArmResult, PairResult, arm_result, pairs
 from navigator.lab.comparing.tasks import judged_tree
 from navigator.lab.comparing.turns import Turns, simulated
-from navigator.lab.runs import Recorder
+from navigator.lab.runs import recording
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.states import CheckOutcome, Role
 from navigator.model.text import plural
@@ -81,13 +81,15 @@ async def compare(
     *,
     rounds: int,
     adapters: tuple[str, str] | None,
-    record: Recorder,
+    kind: str,
+    command: Sequence[str],
     report: Callable[[str], None],
 ) -> Finished:
-    """Run what is left of a comparison, and count; `record` is told how far it is, and what it says.
+    """Run what is left of a comparison, and count; it is noted as a run of the lab.
 
     Args:
         adapters: the model names of the writing and of the reading adapter on the generator's server, for the arm of that name.
+        kind, command: of the run: "compare" or "bench", and the words after `navigator` that go on with it.
 
     Raises:
         UsageError: it would take more than four swaps.
@@ -116,16 +118,18 @@ async def compare(
     journal.agree(plan)
     report(f"at most {plural(most, 'swap')}")
     total = len(tasks) * most_turns(arms, rounds)
-    running = Comparison(
-        turns, tasks, arms, rounds, most, report, lambda: record.progress(len(journal.turns), total, UNIT)
-    )
-    try:
-        await running.run()
-    finally:
-        await turns.close()
-    done = running.finished(plan)
-    record.decided(sentence(done), simulated=SIMULATED if done.simulated else "")
-    record.progress(total, total)
+    about = f"{journal.folder.name}: {', '.join(names)}"
+    with recording(kind, journal.folder, command, about=about) as record:
+        running = Comparison(
+            turns, tasks, arms, rounds, most, report, lambda: record.progress(len(journal.turns), total, UNIT)
+        )
+        try:
+            await running.run()
+        finally:
+            await turns.close()
+        done = running.finished(plan)
+        record.decided(sentence(done), simulated=SIMULATED if done.simulated else "")
+        record.progress(total, total)
     return done
 
 
