@@ -17,8 +17,6 @@ from navigator.journey.change import proposal_of_round
 from navigator.journey.checking import run_checks
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.blocks import data_block
-from navigator.journey.proving import NAME as AGAIN
-from navigator.journey.proving import run_again
 from navigator.model.models import CheckResult, Proposal, Task
 from navigator.model.states import CheckOutcome
 from navigator.model.text import safe_line
@@ -36,6 +34,10 @@ TESTS_FAILED = "tests_failed"
 """A call's outcome once its answer applied and broke tests that the base passes."""
 
 
+FINDING_TESTS = "finding tests"
+"""The check of a revision that runs the tests of the findings before it."""
+
+
 def tests_of(proposal: Proposal) -> CheckResult | None:
     """What the project's tests said of a proposal; None where they were not run yet."""
     return next((check for check in proposal.checks if check.name == NAME), None)
@@ -51,8 +53,16 @@ async def try_proposal(deps: Dependencies, task: Task, proposal: Proposal) -> No
     """Run the project's tests on a task's proposal; then to the reviewer, or back to the writer."""
     project = deps.project(task.project_id)
     results = await run_checks(deps, project, proposal.base_commit, proposal.tree, task=task)
-    again = await run_again(deps, task, proposal)
-    checks = (*(check for check in proposal.checks if check.name not in (NAME, AGAIN)), *results, *again)
+    again: tuple[CheckResult, ...] = ()
+    if proposal.round:
+        from navigator.journey.proving import run_again
+
+        again = await run_again(deps, task, proposal)
+    checks = (
+        *(check for check in proposal.checks if check.name not in (NAME, FINDING_TESTS)),
+        *results,
+        *again,
+    )
     failed = any(check.outcome is CheckOutcome.FAILED for check in results)
     answer = deps.reader.last_answer(task.id, task.attempt, task.round, role=proposal.written_by)
     made = deps.reader.answers_judged(

@@ -71,9 +71,7 @@ def case(
     ("caught", "alarms", "clumped", "n"),
     [
         (0.2, 0.3, False, 40),
-        (0.5, 1.0, False, 40),
-        (0.5, 1.5, True, 40),
-        (0.8, 0.1, False, 80),
+        (0.8, 0.1, False, 40),
         (0.35, 2.0, True, 20),
     ],
 )

@@ -235,9 +235,7 @@ def _drawn(rng: random.Random, n: int, share_of: float) -> int:
     ("n", "items", "faulty", "se", "sp"),
     [
         (200, 30, 0.3, 0.7, 0.8),
-        (200, 100, 0.3, 0.7, 0.8),
         (100, 20, 0.35, 0.9, 0.95),
-        (200, 60, 0.3, 0.5, 0.9),
     ],
 )
 def test_intervals_hold_the_truth_and_the_estimate_is_unbiased(

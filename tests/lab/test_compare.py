@@ -37,8 +37,9 @@ from tests.lab.conftest import Judge
 from tests.lab.known_models import Change, Quality, known
 from tests.sandbox.support import needs_sandbox
 
-QUALITY = Quality(0.5, 0.75, 0.9, {"generator": 0.4, "reviewer": 0.9})
-TASKS = 8
+QUALITY = Quality(0.5, 0.75, 0.9, {"generator": 0.4, "reviewer": 0.9}, seed="22")
+"""With this seed every arm solves a task that another one does not."""
+TASKS = 4
 
 
 def wrong(number: int) -> str:
