@@ -16,12 +16,11 @@ from navigator.context.withheld import learn_withheld
 from navigator.git.diffs import decode_lines
 from navigator.git.source import TreeSource
 from navigator.journey.change import follow_verdict
-from navigator.journey.checking import CheckSetup, cancellable, check_setup
+from navigator.journey.checking import FINDING_TESTS, CheckSetup, cancellable, check_setup
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.reproducing import file_reader
 from navigator.journey.reviewing.grounding import derive_verdict
 from navigator.journey.subject import held_of
-from navigator.journey.testing import FINDING_TESTS
 from navigator.model.models import CheckResult, Proposal, Reproduction, Task
 from navigator.model.states import REPRODUCED, CheckOutcome, ReproductionOutcome, RevisedOutcome
 from navigator.model.text import safe_line

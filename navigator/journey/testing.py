@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from navigator.journey import change
 from navigator.journey.calls import Message
 from navigator.journey.change import proposal_of_round
-from navigator.journey.checking import run_checks
+from navigator.journey.checking import FINDING_TESTS, run_checks
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.blocks import data_block
 from navigator.model.models import CheckResult, Proposal, Task
@@ -32,10 +32,6 @@ TEST_REPAIRS = 2
 
 TESTS_FAILED = "tests_failed"
 """A call's outcome once its answer applied and broke tests that the base passes."""
-
-
-FINDING_TESTS = "finding tests"
-"""The check of a revision that runs the tests of the findings before it."""
 
 
 def tests_of(proposal: Proposal) -> CheckResult | None:

@@ -79,14 +79,4 @@ async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...
                 journal.add(await asyncio.to_thread(as_task, deps, function))
         journal.add(Tried(key=""))
     words = ["lab", "bench", "--name", name, *(word for arm in names for word in ("--arm", arm))]
-    return await compare(
-        deps,
-        journal,
-        journal.tasks,
-        names,
-        rounds=1,
-        adapters=None,
-        kind="bench",
-        command=words,
-        report=output.note,
-    )
+    return await compare(deps, journal, journal.tasks, names, 1, None, "bench", words, output.note)

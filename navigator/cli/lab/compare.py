@@ -227,17 +227,7 @@ def compare(
                 if dry_run or not tasks:
                     return tasks, can, None, None
                 words = _command(projects, files, names, limit, rounds, difference, adapters, judges, called)
-                done = await run(
-                    deps,
-                    journal,
-                    tasks,
-                    names,
-                    rounds=rounds,
-                    adapters=adapters,
-                    kind="compare",
-                    command=words,
-                    report=output.note,
-                )
+                done = await run(deps, journal, tasks, names, rounds, adapters, "compare", words, output.note)
                 said = None
                 if judges:
                     said = await judged(deps, judges, tasks, done, journal)

@@ -78,7 +78,6 @@ async def compare(
     journal: Journal,
     tasks: Sequence[LabTask],
     names: Sequence[str],
-    *,
     rounds: int,
     adapters: tuple[str, str] | None,
     kind: str,
