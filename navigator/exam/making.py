@@ -39,7 +39,7 @@ from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.exam import ExamItem, ExamTrial
 from navigator.model.models import Project, utc_now
 from navigator.model.states import CheckOutcome, ExamSource
-from navigator.sandbox.compare import passed_before
+from navigator.sandbox.suite import passed_before
 
 PROVED = (ExamSource.REVERSED_FIX, ExamSource.MUTANT)
 OWN = (*PROVED, ExamSource.CLEAN)

@@ -20,7 +20,7 @@ from navigator.journey.prompts.blocks import data_block
 from navigator.model.models import CheckResult, Proposal, Task
 from navigator.model.states import CheckOutcome
 from navigator.model.text import safe_line
-from navigator.sandbox.compare import NAME
+from navigator.sandbox.suite import NAME
 
 if TYPE_CHECKING:
     from navigator.journey.prompts.material import Ground, Material

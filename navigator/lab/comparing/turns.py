@@ -30,7 +30,7 @@ from navigator.lab.comparing.tasks import function_repository
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Review, Task
 from navigator.model.states import Verdict
-from navigator.process.bounded.run import WorkerLost
+from navigator.process.bounded import WorkerLost
 
 REPAIRS = 2
 """Questions about edits that do not apply, in one turn."""
