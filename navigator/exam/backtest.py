@@ -22,8 +22,8 @@ from navigator.git.private import PrivateRepo
 from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
-from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.models import Project
+from navigator.model.records import ExamItem, PreparedProject, SourceCount
 from navigator.model.states import PAST, ExamSource
 from navigator.sheet.exam_worth import backtest_words
 

@@ -18,9 +18,9 @@ from navigator.git.hunks import commit_part
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
-from navigator.model.exam import ExamItem, ExamTrial, PreparedProject, SourceCount
 from navigator.model.json_text import table
 from navigator.model.models import Project, utc_now
+from navigator.model.records import ExamItem, ExamTrial, PreparedProject, SourceCount
 from navigator.model.states import Complexity, ExamSource, TaskKind
 
 KEPT = "exam-"

@@ -36,8 +36,8 @@ from navigator.journey.checking import baseline_of
 from navigator.journey.dependencies import Dependencies
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.exam import ExamItem, ExamTrial
 from navigator.model.models import Project, utc_now
+from navigator.model.records import ExamItem, ExamTrial
 from navigator.model.states import CheckOutcome, ExamSource
 from navigator.sandbox.suite import passed_before
 

@@ -10,8 +10,8 @@ from navigator.exam.items import own_items, prepared, tell_progress
 from navigator.exam.making import OWN, PROVED, Maker, maker_of
 from navigator.exam.mining import Commit
 from navigator.journey.dependencies import Dependencies
-from navigator.model.exam import PreparedProject, SourceCount
 from navigator.model.models import Project
+from navigator.model.records import PreparedProject, SourceCount
 from navigator.model.states import ExamSource
 
 

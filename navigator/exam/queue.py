@@ -31,8 +31,8 @@ from navigator.journey.storage_faults import Storage
 from navigator.journey.subject import Change, read_subject
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
-from navigator.model.exam import ExamAnswer, ExamItem
 from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task, utc_now
+from navigator.model.records import ExamAnswer, ExamItem
 from navigator.model.snapshot import ExamView
 from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
 from navigator.schedule.swap_rule import items_with_room

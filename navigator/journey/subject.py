@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from navigator.journey.reviewing.prompt import Reading
     from navigator.store.reads.exam import Precedent
     from navigator.store.reads.reader import Reader
-    from navigator.store.reads.verdicts import HeldTest
+    from navigator.store.reads.statistics import HeldTest
 
 
 @dataclass(frozen=True)

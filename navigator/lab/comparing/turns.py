@@ -249,11 +249,9 @@ def _chat_answer(kept: TurnAnswer) -> ChatAnswer:
     return ChatAnswer(
         text=kept.text,
         reasoning=kept.reasoning,
-        finish_reason="stop",
         usage=kept.usage,
         model=kept.model,
         retries=0,
-        request_id="",
     )
 
 
