@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ from navigator.cli.session import ProjectNames, locked_dependencies, state_paths
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
 from navigator.lab.comparing.journal import ARMS, USUAL
-from navigator.lab.judging import Duel, Item, Judge, Tally, judge_is_usable, read_votes, tally
+from navigator.lab.judging import Duel, Judge, Tally, ask, questions, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.states import Role
@@ -32,26 +32,6 @@ if TYPE_CHECKING:
 
 
 # `navigator lab compare --judge`: what blind judges say of the answers that were compared.
-
-
-@dataclass(frozen=True, slots=True)
-class Votes:
-    """What all votes of a comparison say. `unreadable` answers were no verdict and are asked again next time."""
-
-    found: Tally
-    votes: int
-    unreadable: int
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "votes": self.votes,
-            "judges": [asdict(each) | {"unusable": judge_is_usable(each)} for each in self.found.judges],
-            "duels": list(map(asdict, self.found.duels)),
-            "agreement": asdict(self.found.agreement),
-            "incomplete": self.found.incomplete,
-            "unreadable": self.unreadable,
-        }
 
 
 def require_judges(settings: Settings, judges: Sequence[str]) -> None:
@@ -74,12 +54,9 @@ def require_judges(settings: Settings, judges: Sequence[str]) -> None:
 
 
 async def judged(
-    deps: Dependencies, judges: Sequence[str], tasks: Sequence[LabTask], done: Finished, kept: Path
-) -> Votes:
+    deps: Dependencies, judges: Sequence[str], tasks: Sequence[LabTask], done: Finished, journal: Journal
+) -> Tally:
     """Ask the judges what they have not answered yet, the loaded one first, and count all votes.
-
-    Args:
-        kept: the file of the comparison's votes.
 
     Raises:
         ServingError: a judge's server cannot be reached or refuses.
@@ -88,37 +65,26 @@ async def judged(
     from navigator.client.client import ModelClient
     from navigator.engine.swapping import resident_now
     from navigator.lab.comparing.session import load
-    from navigator.lab.judging import ask, questions
 
-    items = [
-        Item(
-            task=task.key,
-            question=task.text,
-            answers={arm: done.answers[arm][task.key] for arm in done.answers},
-        )
-        for task in tasks
-    ]
     unreadable = 0
     swaps = not deps.strategy.both_resident
     here = await resident_now(deps.strategy) if swaps else None
     for role in sorted(dict.fromkeys(judges), key=lambda each: each != here):
         server = getattr(deps.settings, role)
         name = f"{role}: {server.model}"
-        if not questions(items, name, read_votes(kept)):
+        if not questions(tasks, done.answers, name, journal.votes):
             continue
         if swaps and role not in ("final", here):
             await load(deps, Role(role))
             here = Role(role)
         async with ModelClient(server) as client:
             await client.require_model()
-            unreadable += await ask(client, name, questions(items, name, read_votes(kept)), kept, output.note)
-    found = read_votes(kept)
-    return Votes(tally(found), len(found), unreadable)
+            unreadable += await ask(client, name, tasks, done.answers, journal, output.note)
+    return tally(journal.votes, unreadable)
 
 
-def tell_votes(result: Votes) -> None:
+def tell_votes(found: Tally) -> None:
     """The tables, for people."""
-    found = result.found
     output.say()
     heads = ("judge", "pairs", "flips", "ties", "named the first", "p", "")
     output.table(heads, map(_judge_row, found.judges))
@@ -129,9 +95,9 @@ def tell_votes(result: Votes) -> None:
         output.say(f"All judges agreed on {share_words(found.agreement)} of the pairs that several saw.")
     if found.incomplete:
         output.say(f"{plural(found.incomplete, 'pair')} left out: seen in one order only.")
-    if result.unreadable:
+    if found.unreadable:
         output.say(
-            f"{plural(result.unreadable, 'answer')} without a verdict, not counted; the same command asks again."
+            f"{plural(found.unreadable, 'answer')} without a verdict, not counted; the same command asks again."
         )
 
 
@@ -143,7 +109,7 @@ def _judge_row(each: Judge) -> tuple[object, ...]:
         share_words(each.ties),
         share_words(each.first),
         f"{each.position_p:.3g}",
-        f"unusable: {why}" if (why := judge_is_usable(each)) else "",
+        f"unusable: {each.unusable}" if each.unusable else "",
     )
 
 
@@ -153,7 +119,7 @@ def _tell_duel(found: Duel) -> None:
         f" {share_words(found.rate)}, sign test p = {found.p:.4g}.",
         bold=True,
     )
-    if not found.usable:
+    if found.reason:
         output.say(f"  Unusable: {found.reason}.")
 
 
@@ -198,6 +164,7 @@ def compare(
     """
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
+    from navigator.lab.comparing.session import compare as run
 
     names = arm or USUAL
     if ("adapters" in names) != (adapter is not None):
@@ -212,7 +179,7 @@ def compare(
         require_judges(deps.settings, judge)
         journal = Journal(lab_folder("compare") / called)
 
-        async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Votes | None]:
+        async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Tally | None]:
             try:
                 chosen = await _tasks(deps, journal, projects, file, tasks, seconds)
                 can = outlook(len(chosen), difference)
@@ -223,9 +190,8 @@ def compare(
                 if dry_run or not chosen:
                     return chosen, can, None, None
                 words = words_again(arm=names, name=called)
-                done = await noted("compare", deps, journal, names, words, rounds=rounds, adapters=adapter)
-                kept = journal.folder / "votes.jsonl"
-                return chosen, can, done, await judged(deps, judge, chosen, done, kept) if judge else None
+                done = await run(deps, journal, chosen, names, rounds, adapter, "compare", words, output.note)
+                return chosen, can, done, await judged(deps, judge, chosen, done, journal) if judge else None
             finally:
                 await deps.close()
 
@@ -241,7 +207,7 @@ def compare(
         )
 
 
-def _tell_all(chosen: list[LabTask], done: Finished | None, said: Votes | None) -> None:
+def _tell_all(chosen: list[LabTask], done: Finished | None, said: Tally | None) -> None:
     if done:
         tell(done)
     elif chosen:
@@ -256,41 +222,6 @@ def lab_folder(kind: str) -> Path:
     return private_folder(private_folder(state_dir() / "lab") / kind)
 
 
-async def noted(
-    kind: str,
-    deps: Dependencies,
-    journal: Journal,
-    names: tuple[str, ...],
-    words: list[str],
-    *,
-    rounds: int = 1,
-    adapters: tuple[str, str] | None = None,
-) -> Finished:
-    """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
-    from navigator.lab.comparing.session import compare as run
-    from navigator.lab.comparing.session import follow, most_turns, note_result
-    from navigator.lab.runs import recording
-
-    total = len(journal.tasks) * most_turns(names, rounds)
-    about = f"{journal.folder.name}: {', '.join(names)}"
-    with recording(kind, journal.folder, words, about=about) as record:
-        following = asyncio.create_task(follow(record, journal, total))
-        try:
-            done = await run(
-                deps,
-                journal,
-                journal.tasks,
-                list(names),
-                rounds=rounds,
-                adapters=adapters,
-                report=output.note,
-            )
-        finally:
-            following.cancel()
-        note_result(record, done, total)
-    return done
-
-
 async def _tasks(
     deps: Dependencies,
     journal: Journal,
@@ -300,9 +231,8 @@ async def _tasks(
     seconds: float,
 ) -> list[LabTask]:
     """The tasks that were chosen before, else those that are chosen now."""
-    from navigator.lab.comparing.functions import as_task, read_functions
     from navigator.lab.comparing.journal import Tried
-    from navigator.lab.comparing.replay import replayed
+    from navigator.lab.comparing.tasks import as_task, read_functions, replayed
 
     if journal.chosen:
         return journal.tasks
@@ -441,8 +371,9 @@ def bench(*, arm: _BenchArms = (), name: str = "bench") -> None:
 
 
 async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...]) -> Finished:
-    from navigator.lab.comparing.functions import as_task, bench_functions
     from navigator.lab.comparing.journal import Tried
+    from navigator.lab.comparing.session import compare as run
+    from navigator.lab.comparing.tasks import as_task, bench_functions
 
     if not journal.chosen:
         known = {task.key for task in journal.tasks}
@@ -450,4 +381,5 @@ async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...
             if function.key not in known:
                 journal.add(await asyncio.to_thread(as_task, deps, function))
         journal.add(Tried(key=""))
-    return await noted("bench", deps, journal, names, words_again(arm=names))
+    words = words_again(arm=names)
+    return await run(deps, journal, journal.tasks, names, 1, None, "bench", words, output.note)

@@ -15,22 +15,15 @@ from navigator.cli import output
 from navigator.cli.command import AtLeast1, File, Share, Value, command, words_again
 from navigator.config.paths import private_folder, state_dir
 from navigator.lab.speculation import tables
-from navigator.lab.speculation.checks import TableFault, findings
 from navigator.lab.speculation.decide import Drafting, decide
-from navigator.lab.speculation.plan import Plan, prompt_texts, read_plan
-from navigator.lab.speculation.predict import (
-    BATCH_FORM_FLAW,
-    PRIOR,
-    Experts,
-    Given,
-    Prediction,
-    fit_words,
-    measured,
-)
+from navigator.lab.speculation.fit import fit_words, measured
+from navigator.lab.speculation.plan import Plan, read_plan
+from navigator.lab.speculation.predict import BATCH_FORM_FLAW, PRIOR, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
 from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runner import RANDOM, note_progress
 from navigator.lab.speculation.runs import COLUMNS, Run, RunTable, read_runs
+from navigator.lab.speculation.tables import TableFault, findings
 from navigator.model.errors import MissingPart, UsageError
 from navigator.model.states import Role
 from navigator.model.text import plural, safe_line
@@ -223,7 +216,7 @@ def tell_decision(found: dict[str, Any]) -> None:
 def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
     """The decision into the unit of the role's server."""
     from navigator.config.settings import load_settings
-    from navigator.lab.speculation.launch import write_launch
+    from navigator.lab.speculation.decide import write_launch
     from navigator.setup.files import read_text
     from navigator.setup.install import flags_of_unit, places_of, reload_systemd
 
@@ -288,8 +281,9 @@ def measure(
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
+    done = finished(results, read)
     if dry_run:
-        _tell_order(read, finished(results, read))
+        _tell_order(read, done)
         return
     targets = list(dict.fromkeys(arm.target for arm in read.arms))
     about = f"{', '.join(targets)} with {', '.join(method.name for method in read.method)}"
@@ -300,7 +294,7 @@ def measure(
             output.note(line)
             note_progress(record, read, results)
 
-        left = measured(read, prompt_texts(read, plan), results, report, most_starts=starts)
+        left = measured(read, results, report, most_starts=starts)
     runs = read_runs(results).runs
     found = findings(runs)
     chosen = {target: decision([run for run in runs if run.target == target]) for target in targets}
@@ -363,11 +357,12 @@ _Positive = Annotated[float, Value("TOK/S", type=click.FloatRange(min=0, min_ope
 class _Costs(TypedDict):
     alpha: Share | None
     rate: Share | None
-    rate_gamma: AtLeast1 | None
     gamma: AtLeast1 | None
     draft_cost: Annotated[float | None, Value("C", type=click.FloatRange(min=0))]
     restart_seconds: Annotated[float | None, Value("S", type=click.FloatRange(min=0))]
     speed: _Positive | None
+    experts: AtLeast1 | None
+    top_k: AtLeast1 | None
 
 
 @command()
@@ -376,9 +371,6 @@ def predict(
     measured_: File | None = None,
     method: Annotated[str | None, Value("[TARGET/]NAME")] = None,
     verify_cost: Annotated[str | None, Value("V|prior")] = None,
-    experts: AtLeast1 | None = None,
-    top_k: AtLeast1 | None = None,
-    expert_share: Share = 1.0,
     **costs: Unpack[_Costs],
 ) -> None:
     """Predict the speed-up of speculative decoding, and where it breaks even, from given costs or from measured runs.
@@ -386,7 +378,6 @@ def predict(
     Args:
         alpha: Chance that a drafted token is accepted.
         rate: Instead: accepted ÷ drafted tokens, as servers count.
-        rate_gamma: Draft length that the rate was measured with.
         gamma: Draft length; by default the best of 1 to 16.
         draft_cost: A draft step ÷ a step of the target.
         measured_: Instead of c, v and α: the runs that `measure` wrote.
@@ -394,7 +385,6 @@ def predict(
         verify_cost: A verifying pass ÷ a step of the target, or `prior` from the experts. Default 1.
         experts: Routed experts of a layer.
         top_k: Experts that a token uses.
-        expert_share: Their share of what a step reads.
         restart_seconds: What switching costs.
         speed: Speed without speculation.
     """
@@ -402,21 +392,15 @@ def predict(
     if known is None and costs["draft_cost"] is None:
         raise UsageError("A prediction needs c.", hint="Give --draft-cost, or --measured.")
     given: dict[str, Any] = dict(costs)
-    if known is not None and given["draft_cost"] is None:
-        given["draft_cost"] = known.draft_cost
-    if known is not None and given["alpha"] is None and given["rate"] is None:
-        given["alpha"] = known.alpha
-    if (experts is None) != (top_k is None):
-        raise UsageError("--experts and --top-k belong together.")
-    found = predicted(
-        Given(
-            verify_cost=_verify_cost(verify_cost),
-            verify_costs=known.verify_costs if known else {},
-            experts=Experts(experts, top_k, expert_share) if experts and top_k else None,
-            **given,
-        )
-    )
-    notes = _notes(found)
+    cost = _verify_cost(verify_cost)
+    if known is not None:
+        cost = known.verify_cost if cost is None else cost
+        if given["draft_cost"] is None:
+            given["draft_cost"] = known.draft_cost
+        if given["alpha"] is None and given["rate"] is None:
+            given["alpha"] = known.alpha
+    found = predicted(Given(verify_cost=cost, **given))
+    notes = _notes(cost)
     document = asdict(found) | {"notes": notes, "measured": known is not None}
 
     def text(_: object) -> None:
@@ -439,13 +423,13 @@ def _verify_cost(word: str | None) -> float | Literal["prior"] | None:
     return cost
 
 
-def _notes(found: Prediction) -> list[str]:
+def _notes(verify_cost: float | str | None) -> list[str]:
     notes = [BATCH_FORM_FLAW]
-    if found.verify_cost_source == "assumed to be 1":
+    if verify_cost is None:
         notes.append(
             "v is taken as 1: verifying γ + 1 tokens costs as much as one step. On sparse models it costs more; measure it."
         )
-    if found.prior_verify_cost is not None:
+    if verify_cost == PRIOR:
         notes.append(
             "The prior takes each token's experts as independent and counts reading only: an upper bound of that part. Text"
             " repeats its experts."
@@ -459,21 +443,13 @@ def _show_prediction(found: Prediction, notes: list[str], from_runs: bool) -> No
         ("α, chance that a drafted token is accepted", f"{found.alpha:.3f}"),
         ("accepted ÷ drafted at this γ", f"{found.rate:.3f}"),
         ("tokens a round", f"{found.expected_tokens:.3f}"),
-        ("v, cost of verifying", f"{found.verify_cost:.3f} ({found.verify_cost_source})"),
+        ("v, cost of verifying", f"{found.verify_cost:.3f}"),
         ("speed-up", f"{found.speedup:.3f}×"),
         ("  batch form", f"{found.speedup_batch_form:.3f}×"),
         ("breaks even at α", "never" if found.break_even_alpha is None else f"{found.break_even_alpha:.3f}"),
-        (
-            "breaks even at accepted ÷ drafted",
-            "never" if found.break_even_rate is None else f"{found.break_even_rate:.3f}",
-        ),
     ]
-    if found.prior_verify_cost is not None:
-        lines += [
-            (f"distinct experts of {found.gamma + 1} tokens", f"{found.distinct_experts:.2f}"),
-            ("v from their coverage", f"{found.prior_verify_cost:.3f}"),
-            ("  speed-up with it", f"{found.prior_speedup:.3f}×"),
-        ]
+    if found.distinct_experts is not None:
+        lines.append((f"distinct experts of {found.gamma + 1} tokens", f"{found.distinct_experts:.2f}"))
     if found.break_even_tokens is not None:
         lines.append(("a restart has paid after", f"{found.break_even_tokens:,.0f} tokens"))
     output.table(("predicted" if from_runs else "predicted, not measured", ""), lines)

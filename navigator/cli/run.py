@@ -193,10 +193,8 @@ def show_session(document: dict[str, Any]) -> None:
         ("modelled at full scale", "model_seconds"),
         ("one stream at a time", "serial_seconds"),
     ):
-        ends = [output.duration(end) for end in document.get(f"{field}_band", ())]
-        if ends or field == "serial_seconds":
-            band = f" (band {'–'.join(ends)})" if ends else ""
-            rows.append((label, f"{output.duration(document[field])}{band}"))
+        if modelled or field == "serial_seconds":
+            rows.append((label, output.duration(document[field])))
     calls = document["calls"]
     rows.append(
         ("model calls in total", f"{calls['made']} ({calls['repeated']} repeated, {calls['lost']} lost)")
