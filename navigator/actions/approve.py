@@ -8,13 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from navigator.actions.base import ConfirmItem, Question, Subject, Told, plural
-from navigator.actions.deciding import (
-    Decide,
-    DecideArgs,
-    Decided,
-    DecisionRow,
-    not_waiting,
-)
+from navigator.actions.deciding import Decide, DecisionRow, not_waiting
 from navigator.journey import change
 from navigator.journey.choosing import open_variants, put_away_others
 from navigator.model.errors import Conflict, NavigatorError
@@ -44,22 +38,21 @@ TESTS_PATIENCE = 5.0
 """Seconds to wait for tests on a landing's result while a conductor runs; it lands later what takes longer."""
 
 
-class ApproveArgs(DecideArgs):
-    """`confirm` names policy items that were looked at: `RULE:PATH`, or `P7:RULE:PATH`, which is needed where several of
-    the proposals have the same item. `unasked`: no question was put, so what was not seen is named too."""
+class Approve(Decide):
+    """Records the approval, then lands it.
+
+    `confirm` names policy items that were looked at: `RULE:PATH`, or `P7:RULE:PATH`, which is needed where several of the
+    proposals have the same item. `unasked`: no question was put, so what was not seen is named too.
+    """
+
+    op = "approve"
+    kind = DecisionKind.APPROVE
 
     confirm: tuple[str, ...] = ()
     unasked: bool = False
 
-
-class Approve(Decide[ApproveArgs]):
-    """Records the approval, then lands it."""
-
-    name = "approve"
-    args = ApproveArgs
-    kind = DecisionKind.APPROVE
-
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if not (on.waiting or on.approved):
             return not_waiting(on)
         if on.refused:
@@ -79,10 +72,10 @@ class Approve(Decide[ApproveArgs]):
             )
         return None
 
-    def question(self, reader: Reader, args: ApproveArgs) -> Question:
-        shown = [reader.proposal(entry.id) for entry in args.proposals]
+    def question(self, reader: Reader) -> Question:
+        shown = [reader.proposal(entry.id) for entry in self.proposals]
         items = tuple(
-            _item(proposal, item) for proposal in shown for item in _unconfirmed(reader, proposal, args)
+            _item(proposal, item) for proposal in shown for item in self._unconfirmed(reader, proposal)
         )
         if len(shown) == 1:
             title = f"Approve {shown[0].id}  {shown[0].title}?"
@@ -93,34 +86,40 @@ class Approve(Decide[ApproveArgs]):
             f"Approve {plural(len(shown), 'proposal')}?", tuple(lines), f"approve {len(shown)}", items=items
         )
 
-    def confirmed(self, deps: Dependencies, proposal: Proposal, args: ApproveArgs) -> tuple[str, ...]:
-        missing = _unconfirmed(deps.reader, proposal, args)
+    def confirmed(self, deps: Dependencies, proposal: Proposal) -> tuple[str, ...]:
+        missing = self._unconfirmed(deps.reader, proposal)
         if missing:
             options = " ".join(f"--confirm {f'{proposal.id}:{item.key}'!r}" for item in missing)
             raise Conflict(
                 f"{proposal.id} has items that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
-        return tuple(item.key for item in to_confirm(Facts.of(proposal), unasked=args.unasked))
+        return tuple(item.key for item in to_confirm(Facts.of(proposal), unasked=self.unasked))
+
+    def _unconfirmed(self, reader: Reader, proposal: Proposal) -> list[Mark]:
+        others = [reader.proposal(entry.id) for entry in self.proposals] if len(self.proposals) > 1 else []
+        shared = shared_items(map(Facts.of, others))
+        unasked = self.unasked and proposal.state is ProposalState.OPEN
+        return unconfirmed(Facts.of(proposal), self.confirm, shared, unasked=unasked)
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         change.approve(tx, proposal.task_id)
         tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
         put_away_others(tx, proposal)
 
-    def one_by_one(self, reader: Reader, args: ApproveArgs) -> list[ApproveArgs]:
+    def one_by_one(self, reader: Reader) -> list[Approve]:
         """The same approvals, each on its own, so that a face can say how far it is; a name that several share confirms none."""
-        shared = shared_items(Facts.of(reader.proposal(entry.id)) for entry in args.proposals)
-        confirm = tuple(key for key in args.confirm if key not in shared)
+        shared = shared_items(Facts.of(reader.proposal(entry.id)) for entry in self.proposals)
+        confirm = tuple(key for key in self.confirm if key not in shared)
         return [
-            args.model_copy(update={"proposals": (entry,), "confirm": confirm}) for entry in args.proposals
+            self.model_copy(update={"proposals": (entry,), "confirm": confirm}) for entry in self.proposals
         ]
 
-    async def perform(self, deps: Dependencies, args: ApproveArgs) -> Decided:
-        rows = (await super().perform(deps, args)).decisions
-        return Decided(decisions=tuple([await _land(deps, row) if row.recorded else row for row in rows]))
+    async def follow(self, deps: Dependencies, row: DecisionRow) -> DecisionRow:
+        return await _land(deps, row)
 
-    def told(self, row: DecisionRow) -> Told:
+    @classmethod
+    def told(cls, row: DecisionRow) -> Told:
         if row.landing is LandingState.LANDED:
             moved = ", transplanted onto its tip" if row.transplanted else ""
             return Told(
@@ -151,16 +150,6 @@ async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
     if landing.state is LandingState.LANDED:
         update |= {"ref": landing.ref, "commit": landing.commit, "transplanted": landing.transplanted}
     return row.model_copy(update=update)
-
-
-# What is confirmed individually
-
-
-def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[Mark]:
-    others = [reader.proposal(entry.id) for entry in args.proposals] if len(args.proposals) > 1 else []
-    shared = shared_items(map(Facts.of, others))
-    unasked = args.unasked and proposal.state is ProposalState.OPEN
-    return unconfirmed(Facts.of(proposal), args.confirm, shared, unasked=unasked)
 
 
 def _item(proposal: Proposal, item: Mark) -> ConfirmItem:

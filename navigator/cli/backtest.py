@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from navigator.actions.exam import PrepareExam
+from navigator.actions.conducting import PrepareExam
 from navigator.cli import output
 from navigator.cli.exam import prepared
 from navigator.cli.housekeeping import moment_of
@@ -40,7 +40,7 @@ def backtest(projects: tuple[str, ...], since: str, limit: int | None, as_json: 
     take_config_projects()
     moment = datetime.fromisoformat(utc_text(moment_of(since) or since)).timestamp() if since else 0
     args = {"projects": projects, "limit": limit, "past": True, "since": max(0, int(moment))}
-    made = prepared(PrepareExam().read_args(args))
+    made = prepared(PrepareExam.read(args))
     with reading() as store:
         ids = {store.project(name).id for name in projects}
         found, reviewer = read_backtest(store, ids)
@@ -49,10 +49,10 @@ def backtest(projects: tuple[str, ...], since: str, limit: int | None, as_json: 
         ]
     hosts = sorted({item.evidence["public"] for item in items} - {""})
     if as_json:
-        history = [one.model_dump(mode="json") for one in made.projects]
+        history = [one.model_dump(mode="json") for one in made]
         output.print_json({"projects": history, "public": hosts} | document(found, reviewer))
         return
-    for one in made.projects:
+    for one in made:
         _history(one)
     _result(found, reviewer, len(items))
     if hosts:

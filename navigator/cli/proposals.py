@@ -12,7 +12,7 @@ from navigator.actions.base import (
     Subject,
     plural,
 )
-from navigator.actions.notes import MarkSeen, SeenArgs
+from navigator.actions.notes import MarkSeen
 from navigator.cli import output
 from navigator.cli.session import (
     act,
@@ -184,7 +184,7 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
 def _note_seen(looked: Sequence[str]) -> None:
     """All of it was shown: that is looking, as on the screens. Where it cannot be kept, that is said."""
     try:
-        act(MarkSeen(), SeenArgs(ids=tuple(looked)))
+        act(MarkSeen(ids=tuple(looked)))
     except NavigatorError as error:
         output.note(f"Not marked as seen: {error}")
 

@@ -224,24 +224,23 @@ class Tools:
         from navigator.actions.task_add import AddTasks
 
         self._count()
-        verb = AddTasks()
-        added = act(self._paths, verb, verb.read_args({"tasks": [args.model_dump(mode="json")]}))
+        added = act(self._paths, AddTasks.read({"tasks": [args.model_dump(mode="json")]})).data
         return {
-            "tasks": [{"id": task.id, "project": task.project, "state": task.state} for task in added.tasks],
-            "unknown_files": [one.path for one in added.unknown_files],
+            "tasks": [{key: task[key] for key in ("id", "project", "state")} for task in added["tasks"]],
+            "unknown_files": [one["path"] for one in added["unknown_files"]],
         }
 
     def _review_ref(self, args: ReviewRef) -> dict[str, Any]:
-        from navigator.actions.review_change import AddReview, ReviewArgs
+        from navigator.actions.reviews import AddReview
 
         self._count()
-        queued = act(self._paths, AddReview(), ReviewArgs(project=args.project, ref=args.ref))
+        queued = act(self._paths, AddReview(project=args.project, ref=args.ref)).data
         return {
             "reviews": [
-                {"task": task.id, "proposal": proposal, "ref": task.ref, "state": task.state}
-                for task, proposal in zip(queued.tasks, queued.proposals, strict=True)
+                {"task": task["id"], "proposal": proposal, "ref": task["ref"], "state": task["state"]}
+                for task, proposal in zip(queued["tasks"], queued["proposals"], strict=True)
             ],
-            "left_out": [one.model_dump() for one in queued.left_out],
+            "left_out": queued["left_out"],
         }
 
     def _list_proposals(self, args: ListProposals) -> dict[str, Any]:

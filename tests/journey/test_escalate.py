@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.actions.deciding import Pinned
-from navigator.actions.escalate import Escalate, EscalateArgs
+from navigator.actions.escalate import Escalate
 from navigator.cli.main import cli
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import Escalation, TaskState, Verdict
@@ -96,8 +96,7 @@ def test_the_final_model_reads_what_was_shown_and_its_price_is_counted(place: Pl
     room.queue()
     room.work()
     room.act("project.set", name="code", escalate=True)
-    args = EscalateArgs(proposals=(Pinned(id="P1"),), final=True)
-    question = Escalate().question(room.read(), args)
+    question = Escalate(proposals=(Pinned(id="P1"),), final=True).question(room.read())
     assert question is not None
     shown = "\n".join(question.lines)
     assert READER in shown and "app.py" in shown and place.cloud.url.removeprefix("http://") in shown

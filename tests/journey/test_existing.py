@@ -147,7 +147,7 @@ def test_a_review_is_put_away_cancelled_and_asked_for_again(room: Room) -> None:
     room.work()
     assert room.task(task.id).state is TaskState.AWAITING_APPROVAL and not room.models.written
     on = Subject.read(room.read(), task.id)
-    assert PutAway().refuse_one(on) is None
+    assert PutAway.refuse_one(on) is None
     room.act("task.done", ids=[task.id])
     assert [one.id for one in review(room)] == [task.id] and room.task(task.id).state is TaskState.DONE
 

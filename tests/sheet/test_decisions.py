@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from navigator.actions.approve import Approve, ApproveArgs
+from navigator.actions.approve import Approve
 from navigator.actions.deciding import Pinned
 from navigator.config.paths import StatePaths
 from navigator.journey.land import TestsDue, land
@@ -151,11 +151,11 @@ def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch
     proposal = bench.waiting(verdict=Verdict.APPROVE)
     case.make(bench, proposal)
     tree = case.pin or bench.proposal(proposal).tree
-    args = ApproveArgs(proposals=(Pinned(id=proposal, tree=tree),))
+    verb = Approve(proposals=(Pinned(id=proposal, tree=tree),))
     with bench.desk.reading() as store:
         (known,) = facts_of(store, [store.proposal(proposal)], tips(store))
         assert {mark.kind for mark in marks(known)} >= ({case.kind} if case.kind else set())
-        items = Approve().question(store, args).items
+        items = verb.question(store).items
         named = [f"{proposal}:{case.confirm}"] if case.confirm else []
         assert [item.key for item in items] == (named if case.terminal == BY_NAME else [])
         if not case.pin:

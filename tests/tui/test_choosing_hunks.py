@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,7 @@ from navigator.sheet.waiting import row_head
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
 from navigator.tui.deck.rows import flags_of
-from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
+from navigator.tui.dialogs.confirm import ConfirmDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import Dialog
 from tests.tui.reviewing import Reviewing
@@ -105,36 +104,21 @@ async def test_hunks_of_an_earlier_round_and_of_a_single_hunk_are_not_chosen(rev
         assert at.told("P3 is a single hunk") and at.screen.diff.chosen == frozenset()
 
 
-async def asked(at: Driver) -> Any:
+async def asked(at: Driver) -> str:
+    """What the question before a split says."""
     await at.press("a")
-    return await at.dialog(NoteDialog)
-
-
-def said(dialog: Any) -> str:
+    dialog = await at.dialog(ConfirmDialog)
     return "\n".join(str(widget.render()) for widget in dialog.query("Static"))
 
 
 async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
-        await at.press("right_square_bracket", "right_square_bracket", "space", "j", "j", "c")
-        await at.dialog(NoteDialog)
-        await at.type("too clever")
-        await at.press("ctrl+s")
-        await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 1, "the comment")
-        await at.press("left_square_bracket", "left_square_bracket", "j", "j", "c")
-        await at.dialog(NoteDialog)
-        await at.type("by int")
-        await at.press("ctrl+s")
-        await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 2, "the other comment")
-        dialog = await asked(at)
-        words = said(dialog)
+        await at.press("right_square_bracket", "right_square_bracket", "space")
+        words = await asked(at)
         assert "Make a proposal of H2 of P2?" in words
         assert "Nothing is approved yet: it opens next; you approve it separately." in words
-        assert "With a note, or a comment on one of its lines, the rest is written again." in words
         assert "P2 was read as a whole (REVISE)." in words
-        assert "ctrl+s split" in words and "enter new line" in words
-        await at.type("plainer")
-        await at.press("ctrl+s")
+        await at.press("enter")
         await at.until(lambda: at.screen.shown_id not in ("P2", ""), "the part")
         part = part_of(at, "P2")
         await at.drawn(part.id)
@@ -142,9 +126,7 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         head = plain(at)
         assert "PART" in head and "part of P2, reviewed as a whole (REVISE there)" in head
         assert at.read().task(part.task_id).state is TaskState.AWAITING_APPROVAL
-        task = at.read().task(reviewing.task)
-        assert task.state is TaskState.QUEUED
-        assert "plainer" in task.note and "by int" in task.note and "too clever" not in task.note
+        assert at.read().task(reviewing.task).state is TaskState.AWAITING_APPROVAL, "so is the rest"
         await at.press("right_square_bracket", "space")
         assert at.told("already a part of P2")
         await at.press("a")
@@ -170,13 +152,10 @@ async def test_leaving_the_question_decides_nothing(reviewing: Reviewing) -> Non
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "space")
         await asked(at)
-        await at.type("a thought")
         await at.press("escape")
         await at.until(lambda: at.app.screen is at.screen, "Review again")
         assert at.screen.diff.chosen == {"H1"}
         assert at.proposal("P2").state is ProposalState.OPEN
-        dialog = await asked(at)
-        assert "a thought" in dialog.query_one("WritingArea").text, "the draft"
 
 
 async def test_another_tree_than_the_one_on_the_screen_is_refused(reviewing: Reviewing) -> None:
@@ -195,7 +174,7 @@ async def test_the_deck_says_what_is_a_part(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         await at.press("right_square_bracket", "space")
         await asked(at)
-        await at.press("ctrl+s")
+        await at.press("enter")
         await at.until(lambda: at.screen.shown_id not in ("P2", ""), "the part")
         part = part_of(at, "P2")
     (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])

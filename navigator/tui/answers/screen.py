@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual import work
 
-from navigator.actions.base import Verb
-from navigator.actions.send_back import SendBack, SendBackArgs
-from navigator.actions.tasks import PutAway, TasksArgs
+from navigator.actions.base import Done, Verb
+from navigator.actions.deciding import SendBack
+from navigator.actions.tasks import PutAway
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model, Suggestion, Task
 from navigator.model.states import Role, TaskState
@@ -88,23 +88,23 @@ class AnswerScreen(NavScreen):
 
     def action_put_away(self) -> None:
         """Put it away."""
-        args = TasksArgs(ids=(self.identifier,))
-        begin(self, partial(self.perform, PutAway(), args, leave=True), group="decide")
+        verb = PutAway(ids=(self.identifier,))
+        begin(self, partial(self.perform, verb, leave=True), group="decide")
 
     def action_send_back(self) -> None:
         """Start a new attempt, with a note."""
-        args = SendBackArgs(proposals=(), tasks=(self.identifier,))
-        begin(self, partial(self.perform, SendBack(), args, leave=True), group="decide")
+        verb = SendBack(tasks=(self.identifier,))
+        begin(self, partial(self.perform, verb, leave=True), group="decide")
 
-    async def perform(self, verb: Verb[A, R], args: A, *, leave: bool = False) -> R | None:
+    async def perform(self, verb: Verb, *, leave: bool = False) -> Done | None:
         """Perform a verb on the task; leave the screen afterwards if it succeeded."""
         draft = f"note:{self.identifier}"
-        result = await perform(self.app, verb, args, draft=draft)
-        if result is not None and leave:
+        done = await perform(self.app, verb, draft=draft)
+        if done is not None and leave:
             if isinstance(verb, SendBack):
                 self.app.want_work()
             self.dismiss(None)
-        return result
+        return done
 
     def action_copy(self) -> None:
         """Copy the whole report."""

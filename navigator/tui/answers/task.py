@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual import work
 from textual.app import ComposeResult
@@ -11,8 +11,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from navigator.actions.base import Subject, SubjectVerb
-from navigator.actions.tasks import After, Cancel, PutAway, Retry, Tasks
+from navigator.actions.base import Subject
+from navigator.actions.tasks import After, Cancel, PutAway, Retry, TaskVerb
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Task
 from navigator.model.states import TaskState
@@ -29,11 +29,11 @@ from navigator.tui.widgets.screen import NavScreen
 if TYPE_CHECKING:
     from navigator.store.reads.loop import Predecessor
 
-_VERBS: dict[str, SubjectVerb[Any, Tasks]] = {
-    "put_away": PutAway(),
-    "retry": Retry(),
-    "cancel": Cancel(),
-    "free": After(),
+_VERBS: dict[str, type[TaskVerb]] = {
+    "put_away": PutAway,
+    "retry": Retry,
+    "cancel": Cancel,
+    "free": After,
 }
 _QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
 
@@ -101,25 +101,25 @@ class TaskScreen(NavScreen):
 
     def action_put_away(self) -> None:
         """The report is read."""
-        self._perform(PutAway(), leave=True)
+        self._perform(PutAway, leave=True)
 
     def action_retry(self) -> None:
         """Start a new attempt."""
-        self._perform(Retry())
+        self._perform(Retry)
 
     def action_stop(self) -> None:
         """Cancel it."""
-        self._perform(Cancel())
+        self._perform(Cancel)
 
     def action_free(self) -> None:
         """Start it without waiting for other tasks."""
-        self._perform(After())
+        self._perform(After)
 
-    def _perform(self, verb: SubjectVerb[Any, Tasks], *, leave: bool = False) -> None:
+    def _perform(self, verb: type[TaskVerb], *, leave: bool = False) -> None:
         begin(self, partial(self._performed, verb, leave), group="decide")
 
-    async def _performed(self, verb: SubjectVerb[Any, Tasks], leave: bool) -> None:
-        if await perform(self.app, verb, verb.args(ids=(self._identifier,))) is not None and leave:
+    async def _performed(self, verb: type[TaskVerb], leave: bool) -> None:
+        if await perform(self.app, verb(ids=(self._identifier,))) is not None and leave:
             self.dismiss(None)
 
     def action_copy(self) -> None:

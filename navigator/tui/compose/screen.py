@@ -13,7 +13,6 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import TextArea
 
-from navigator.actions.task_add import AddTasks
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.states import Complexity, TaskKind
@@ -365,7 +364,7 @@ class ComposeScreen(NavScreen):
             return
         sheet = self.sheet
         trees = {name: frozenset(g.paths) for name, g in self._bases.items() if not g.problem}
-        if await perform(self.app, AddTasks(), sheet.tasks(trees)) is None:
+        if await perform(self.app, sheet.tasks(trees)) is None:
             return
         self.app.want_work()
         self.editor.load_text("")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from navigator.actions.task_add import AddTasksArgs, NewTask
+from navigator.actions.task_add import AddTasks, NewTask
 from navigator.model.errors import NavigatorError
 from navigator.model.json_text import read_json
 from navigator.model.models import Project
@@ -56,13 +56,13 @@ class Sheet:
         except (ValueError, KeyError, TypeError):
             return cls(text=text)
 
-    def tasks(self, trees: dict[str, frozenset[str]]) -> AddTasksArgs:
+    def tasks(self, trees: dict[str, frozenset[str]]) -> AddTasks:
         """One task per project, each with those of the files that its project has.
 
         Args:
             trees: the paths of each project, where they are known; an unknown project gets every file.
         """
-        return AddTasksArgs(
+        return AddTasks(
             tasks=tuple(
                 NewTask(
                     project=project,

@@ -13,10 +13,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from navigator.actions.approve import Approve, ApproveArgs, destination
+from navigator.actions.approve import Approve, destination
 from navigator.actions.base import Level, Subject, Told
-from navigator.actions.deciding import DecideArgs, Pinned, Reject, require_tree
-from navigator.actions.notes import MarkSeen, SeenArgs
+from navigator.actions.deciding import Decide, Pinned, Reject, require_tree
+from navigator.actions.notes import MarkSeen
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Proposal
 from navigator.model.states import DecisionKind
@@ -295,7 +295,7 @@ class BatchDialog(Dialog):
 
     @work
     async def _note_seen(self, proposal: str) -> None:
-        await perform(self.app, MarkSeen(), SeenArgs(ids=(proposal,)), quiet=True)
+        await perform(self.app, MarkSeen(ids=(proposal,)), quiet=True)
 
     def action_add(self) -> None:
         """Include the one under the cursor though it was not seen, or leave it out again."""
@@ -330,13 +330,11 @@ class BatchDialog(Dialog):
     @work(exclusive=True)
     async def _decide(self, taken: Sequence[Candidate]) -> None:
         self._show()
+        verb: type[Decide] = Approve if self._kind is DecisionKind.APPROVE else Reject
         for candidate in taken:
             pinned = (Pinned(id=candidate.id, tree=candidate.tree),)
             try:
-                if self._kind is DecisionKind.APPROVE:
-                    told = await send(self.app, Approve(), ApproveArgs(proposals=pinned))
-                else:
-                    told = await send(self.app, Reject(), DecideArgs(proposals=pinned))
+                told = await send(self.app, verb(proposals=pinned))
             except NavigatorError as error:
                 self.app.toast(str(error), "error")
                 break

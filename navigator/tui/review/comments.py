@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from navigator.actions.notes import CommentArgs, KeepComment
+from navigator.actions.notes import KeepComment
 from navigator.config.paths import StatePaths
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError, NotFound, UsageError
@@ -92,7 +92,7 @@ async def save(app: BaseApp, place: CommentPlace, text: str, drafts: DraftKeeper
     try:
         if kept != (changing.text if changing is not None else ""):
             on = changing.proposal if changing is not None else place.proposal
-            args = CommentArgs(
+            verb = KeepComment(
                 proposal=on,
                 path=place.path,
                 side=place.side,
@@ -101,7 +101,7 @@ async def save(app: BaseApp, place: CommentPlace, text: str, drafts: DraftKeeper
                 text=kept,
                 number=changing.number if changing is not None else 0,
             )
-            await send(app, KeepComment(), args)
+            await send(app, verb)
     except NavigatorError as error:
         drafts.keep(place.key, text)
         app.toast(f"{error} Your text is kept as a draft.", "error")
