@@ -93,12 +93,12 @@ def test_a_fall_since_a_prompt_is_better(store: Store, add: Add) -> None:
     add(60, HALF)
     add(4, NEVER, "generate@2")
     assert better(store.read).sentence == (
-        "Cannot tell yet: there are 4 first verdicts since generate@2 (Nov 3) and 60 before; 30 of each are needed."
+        "Cannot tell yet: there are 4 first verdicts since Nov 3 (new: generate@2) and 60 before; 30 of each are needed."
     )
     add(30, NEVER, "generate@2")
     found = better(store.read)
     assert found.known
-    assert found.sentence == "Yes. Revise rate: 50% [38–62] before, 0% [0–10] since generate@2 (Nov 3)."
+    assert found.sentence == "Yes. Revise rate: 50% [38–62] before, 0% [0–10] since Nov 3 (new: generate@2)."
 
 
 def test_a_rise_is_not_and_only_the_versions_just_before_are_compared(store: Store, add: Add) -> None:
@@ -121,7 +121,7 @@ def test_another_reviewer_is_another_yardstick(store: Store, add: Add) -> None:
     found = better(store.read)
     assert not found.known
     assert found.sentence.startswith("Cannot tell: the reviewer itself changed")
-    assert found.sentence.endswith("since generate@2 and block_on = reproduced (Nov 3).")
+    assert found.sentence.endswith("since Nov 3 (new: generate@2, block_on = reproduced).")
 
 
 def test_without_a_change_the_newest_weeks_are_compared(store: Store, add: Add) -> None:

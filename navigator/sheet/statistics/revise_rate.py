@@ -142,7 +142,9 @@ def _by_week(rows: Sequence[RateRow], uses: Sequence[FirstUse]) -> tuple[Row, ..
 
 def use_words(use: FirstUse) -> str:
     """`generate@7f3c`, `writer 80B`: prompt versions bear the name of what they are for, a model's name does not."""
+    ways = {"looking": "writing with looks", "blocks": "writing without looks"}
     named = {
+        "way": ways.get(use.value, f"writing by {use.value}"),
         "writer_model": f"writer {use.value}",
         "model": f"reviewer {use.value}",
         "block_on": f"block_on = {use.value}",

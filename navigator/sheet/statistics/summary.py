@@ -62,7 +62,7 @@ def better(reader: Reader) -> SummaryAnswer:
     before, now = share(*reader.revise_counts(begin, since)), share(*reader.revise_counts(since))
     when = f"in the newest {RECENT_WEEKS} weeks"
     if newest:
-        when = f"since {' and '.join(map(use_words, newest))} ({short_date(since)})"
+        when = f"since {short_date(since)} (new: {', '.join(map(use_words, newest))})"
     if min(now.n, before.n) < ANECDOTAL_BELOW:
         return SummaryAnswer(
             f"Cannot tell yet: there are {now.n} first verdicts {when} and {before.n} before;"
