@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from navigator.actions.base import ConfirmItem, Question, Subject, Told, plural
@@ -13,10 +13,8 @@ from navigator.journey import change
 from navigator.journey.choosing import open_variants, put_away_others
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
-from navigator.model.states import DecisionKind, LandingState, ProposalState
-from navigator.sheet.base import tips
+from navigator.model.states import DecisionKind, LandingState
 from navigator.sheet.marks import (
-    Facts,
     Kind,
     Mark,
     facts_of,
@@ -25,10 +23,12 @@ from navigator.sheet.marks import (
     to_confirm,
     unconfirmed,
 )
+from navigator.sheet.waiting import tips
 
 if TYPE_CHECKING:
     from navigator.git.facts import RepoFacts
     from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -73,34 +73,32 @@ class Approve(Decide):
         return None
 
     def question(self, reader: Reader) -> Question:
-        shown = [reader.proposal(entry.id) for entry in self.proposals]
-        items = tuple(
-            _item(proposal, item) for proposal in shown for item in self._unconfirmed(reader, proposal)
-        )
+        shown = reader.cards_about(self.subjects)
+        items = tuple(_item(card, item) for card in shown for item in self._unconfirmed(shown, card))
         if len(shown) == 1:
-            title = f"Approve {shown[0].id}  {shown[0].title}?"
-            return Question(title, tuple(approval_lines(reader, shown[0])), "approve", items=items)
-        lines = [f"{one.id}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown]
+            title = f"Approve {shown[0].proposal}  {shown[0].title}?"
+            return Question(title, tuple(approval_lines(reader, shown[0].proposal)), "approve", items=items)
+        lines = [f"{one.proposal}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown]
         lines += _nobody(reader.project(number) for number in sorted({one.project_id for one in shown}))
         return Question(
             f"Approve {plural(len(shown), 'proposal')}?", tuple(lines), f"approve {len(shown)}", items=items
         )
 
     def confirmed(self, deps: Dependencies, proposal: Proposal) -> tuple[str, ...]:
-        missing = self._unconfirmed(deps.reader, proposal)
+        shown = deps.reader.cards_about(self.subjects)
+        (card,) = deps.reader.cards_about([proposal.id])
+        missing = self._unconfirmed(shown, card)
         if missing:
             options = " ".join(f"--confirm {f'{proposal.id}:{item.key}'!r}" for item in missing)
             raise Conflict(
                 f"{proposal.id} has items that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
-        return tuple(item.key for item in to_confirm(Facts.of(proposal), unasked=self.unasked))
+        return tuple(item.key for item in to_confirm(card, unasked=self.unasked))
 
-    def _unconfirmed(self, reader: Reader, proposal: Proposal) -> list[Mark]:
-        others = [reader.proposal(entry.id) for entry in self.proposals] if len(self.proposals) > 1 else []
-        shared = shared_items(map(Facts.of, others))
-        unasked = self.unasked and proposal.state is ProposalState.OPEN
-        return unconfirmed(Facts.of(proposal), self.confirm, shared, unasked=unasked)
+    def _unconfirmed(self, shown: Sequence[Card], card: Card) -> list[Mark]:
+        unasked = self.unasked and card.open
+        return unconfirmed(card, self.confirm, shared_items(shown), unasked=unasked)
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         change.approve(tx, proposal.task_id)
@@ -109,7 +107,7 @@ class Approve(Decide):
 
     def one_by_one(self, reader: Reader) -> list[Approve]:
         """The same approvals, each on its own, so that a face can say how far it is; a name that several share confirms none."""
-        shared = shared_items(Facts.of(reader.proposal(entry.id)) for entry in self.proposals)
+        shared = shared_items(reader.cards_about(self.subjects))
         confirm = tuple(key for key in self.confirm if key not in shared)
         return [
             self.model_copy(update={"proposals": (entry,), "confirm": confirm}) for entry in self.proposals
@@ -152,22 +150,23 @@ async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
     return row.model_copy(update=update)
 
 
-def _item(proposal: Proposal, item: Mark) -> ConfirmItem:
+def _item(card: Card, item: Mark) -> ConfirmItem:
     rule = item.key.partition(":")[0].replace("_", " ")
-    return ConfirmItem(f"{proposal.id}:{item.key}", f"{proposal.id} {item.words}", (f"rule: {rule}",))
+    return ConfirmItem(f"{card.proposal}:{item.key}", f"{card.proposal} {item.words}", (f"rule: {rule}",))
 
 
 # What to know before approving
 
 
-def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
+def approval_lines(reader: Reader, proposal: str) -> list[str]:
     """Where a proposal goes, and what bears on the decision. Reads the repository: call it in a thread."""
-    project = reader.project(proposal.project_id)
-    lines = [f"{project.name}   +{proposal.added} −{proposal.removed}"]
-    lines += _landing_lines(project, proposal.batch)
-    (known,) = facts_of(reader, [proposal], tips(reader, {project.id}))
+    (of,) = reader.cards_about([proposal])
+    (known,) = facts_of(reader, [proposal], tips(reader, {of.project_id}))
+    project = reader.project(known.project_id)
+    lines = [f"{project.name}   +{known.added} −{known.removed}"]
+    lines += _landing_lines(project, known.batch)
     lines += [mark.words if mark.kind is Kind.PART else f"⚠ {mark.words}" for mark in marks(known)]
-    others = open_variants(reader, proposal.variant_of, besides=proposal.task_id)
+    others = open_variants(reader, known.variant_of, besides=known.task)
     if others:
         names = [f"{other.id} ({other.state.value.replace('_', ' ')})" for other in others]
         lines.append(f"puts away the other variants: {', '.join(names)}")

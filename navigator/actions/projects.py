@@ -18,7 +18,6 @@ from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, TaskState
 if TYPE_CHECKING:
     from navigator.git.facts import RepoFacts
     from navigator.journey.dependencies import Dependencies
-    from navigator.sheet.waiting import Waiting
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
@@ -177,7 +176,7 @@ class RemoveProjects(Verb):
 
     def question(self, reader: Reader) -> Question:
         waits = self._waiting(reader)
-        lines = [f"{item.id}  {item.card.project}  {item.card.title}" for item in waits]
+        lines = [f"{card.id}  {card.project}  {card.title}" for card in waits]
         if lines:
             lines.insert(0, f"{plural(len(lines), 'task')} waiting for you will be cancelled:")
         lines.append("A hook of Navigator's is removed; nothing else in the repositories is changed.")
@@ -189,8 +188,8 @@ class RemoveProjects(Verb):
         projects = [deps.reader.project(name) for name in self.names]
         waiting = self._waiting(deps.reader)
         with deps.store.transaction() as tx:
-            for item in waiting:
-                _cancel(tx, item.card)
+            for card in waiting:
+                _cancel(tx, card)
             for project in projects:
                 tx.remove_project(project.id)
         told, rows = [], []
@@ -198,7 +197,7 @@ class RemoveProjects(Verb):
             hook, problem = await asyncio.to_thread(_without_hook, project)
             # A hook that is still there then notes nothing.
             shutil.rmtree(deps.paths.commits / str(project.id), ignore_errors=True)
-            gone = [item.card.task for item in waiting if item.card.project_id == project.id]
+            gone = [card.task for card in waiting if card.project_id == project.id]
             said = ["removed", *([f"cancelled {', '.join(gone)}"] if gone else [])]
             said += [f"its hook is removed ({hook})"] if hook else []
             again = f"`navigator hook remove {project.name}` tries again"
@@ -207,12 +206,12 @@ class RemoveProjects(Verb):
             rows.append({"name": project.name, "cancelled": gone, "hook": hook, "problem": problem})
         return done(told, removed=[project.name for project in projects], projects=rows)
 
-    def _waiting(self, reader: Reader) -> list[Waiting]:
+    def _waiting(self, reader: Reader) -> list[Card]:
         """What waits for the developer in these projects."""
         from navigator.sheet.waiting import waiting
 
         names = [reader.project(name).name for name in dict.fromkeys(self.names)]
-        return [item for name in names for item in waiting(reader, name)]
+        return [card for name in names for card in waiting(reader, name)]
 
 
 def _cancel(tx: Transaction, card: Card) -> None:

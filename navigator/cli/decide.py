@@ -37,7 +37,6 @@ from navigator.journey.dependencies import at_home
 from navigator.landing import merge as merging
 from navigator.landing.plan import LandingRefused
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.models import tests_outcome
 from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, batch_choice
@@ -168,10 +167,7 @@ def _chosen(
         if ids:
             return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], [], {}
         choice = batch_choice(store, confirm, unseen=unseen)
-    untold = {
-        outcome: [one.id for one in choice.taken if tests_outcome(one.checks) == outcome]
-        for outcome in _UNTOLD
-    }
+    untold = {outcome: [one.id for one in choice.taken if one.tests == outcome] for outcome in _UNTOLD}
     left_out = [
         {"id": one.id, "mark": mark.kind.value, "reason": mark.words} for one, mark in choice.left_out
     ]

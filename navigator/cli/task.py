@@ -240,8 +240,7 @@ def show(identifier: str, as_json: bool) -> None:
             "after": [asdict(one) for one in before],
             "before": behind,
             "variants": [
-                {"task": one.task.id, "proposal": one.proposal.id if one.proposal else "", "words": one.words}
-                for one in variants
+                {"task": one.task.id, "proposal": one.card.proposal, "words": one.words} for one in variants
             ],
             "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
             "suggestions": [one.model_dump(mode="json") for one in found],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from navigator.model.states import CheckOutcome, Verdict
 from navigator.model.text import plural
-from navigator.sheet.marks import Facts, to_confirm
+from navigator.sheet.marks import to_confirm
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -35,30 +35,30 @@ _PROVED = 0.5
 """Where a test shows what is wrong, the rest need not be read to decide."""
 
 
-def reading_seconds(of: Facts) -> float:
+def reading_seconds(of: Card) -> float:
     """The estimate for one proposal."""
-    share = _BY_VERDICT[of.verdict]
+    share, lines = _BY_VERDICT[of.verdict], of.added + of.removed
     if of.tests is CheckOutcome.PASSED:
         share *= _TESTED
     if of.failed or of.reproduced:
         share *= _PROVED
-    proved = min(of.reproduced, of.serious)
+    proved = min(of.reproduced, of.blocking)
     return (
         DECIDING
-        + A_FILE * of.files
-        + A_LINE * of.lines * share
-        + A_FINDING * (of.serious - proved)
+        + A_FILE * len(of.paths)
+        + A_LINE * lines * share
+        + A_FINDING * (of.blocking - proved)
         + A_PROVED_FINDING * of.reproduced
         + A_CONFIRMATION * len(to_confirm(of))
     )
 
 
-def reading_words(of: Facts) -> str:
+def reading_words(of: Card) -> str:
     """What the estimate is made of: `34 lines in 2 files, REVISE, 1 reproduced, tests pass`."""
-    words = [f"{plural(of.lines, 'line')} in {plural(of.files, 'file')}"]
+    words = [f"{plural(of.added + of.removed, 'line')} in {plural(len(of.paths), 'file')}"]
     words.append(of.verdict.value if of.verdict else "not reviewed")
-    if of.serious:
-        words.append(plural(of.serious, "serious finding"))
+    if of.blocking:
+        words.append(plural(of.blocking, "serious finding"))
     if of.reproduced:
         words.append(f"{of.reproduced} reproduced")
     words.append(_tests_words(of.tests, bool(of.failed)))
@@ -80,7 +80,7 @@ def card_seconds(card: Card) -> float:
     if (not card.open and card.proposal) or card.no_change:
         return DECIDING
     if card.proposal:
-        return reading_seconds(Facts.of_card(card))
+        return reading_seconds(card)
     return DECIDING + A_SUGGESTION * card.suggestions + A_CHARACTER * card.report_length
 
 

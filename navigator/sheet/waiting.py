@@ -6,19 +6,19 @@ the end of a session show this list or its length.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from navigator.git.facts import WORKTREE, read_base
+from navigator.model.errors import NavigatorError
 from navigator.model.states import TaskState
 from navigator.sheet.marks import (
-    Facts,
     Head,
     Mark,
+    Tips,
+    beside,
     careful_paths,
-    has_moved,
     head,
-    labels,
     marks,
     overlapping,
     places_of,
@@ -29,43 +29,20 @@ if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """One thing that waits. `facts` are its proposal's, None where it has none."""
-
-    card: Card
-    facts: Facts | None
-
-    @property
-    def id(self) -> str:
-        """The proposal's, or the task's where there is none to decide on."""
-        ended = self.card.state in (TaskState.FAILED, TaskState.STALE)
-        return self.card.task if ended else self.card.proposal or self.card.task
-
-    @property
-    def marks(self) -> tuple[Mark, ...]:
-        """What bears on the decision."""
-        return marks(self.facts) if self.facts else ()
-
-    @property
-    def labels(self) -> list[tuple[str, str]]:
-        """The same in a row of a list."""
-        return labels(self.facts) if self.facts else []
-
-    def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            "id": self.id,
-            "task": self.card.task,
-            "project": self.card.project,
-            "title": self.card.title,
-            "state": self.card.state.value,
-            "says": row_head(self.card, self.facts).word,
-            "marks": [mark_document(mark) for mark in self.marks],
-            "to_do": what_to_do(self.card),
-            "batch": self.card.batch,
-            "since": self.card.since,
-        }
+def waiting_document(card: Card) -> dict[str, Any]:
+    """One thing that waits, as JSON has it."""
+    return {
+        "id": card.id,
+        "task": card.task,
+        "project": card.project,
+        "title": card.title,
+        "state": card.state.value,
+        "says": row_head(card).word,
+        "marks": [mark_document(mark) for mark in marks(card)],
+        "to_do": what_to_do(card),
+        "batch": card.batch,
+        "since": card.since,
+    }
 
 
 def mark_document(mark: Mark) -> dict[str, str]:
@@ -73,22 +50,11 @@ def mark_document(mark: Mark) -> dict[str, str]:
     return {"kind": mark.kind.value, "words": mark.words, "confirm": mark.key}
 
 
-def waiting(
-    reader: Reader, project: str | None = None, tips: Mapping[tuple[int, str], str] | None = None
-) -> list[Waiting]:
-    """Everything that waits for the developer, in the order of `risk_order`.
-
-    Args:
-        project: only what is of this project.
-        tips: where the bases are now (`sheet.base.tips`).
-    """
+def waiting(reader: Reader, project: str | None = None, tips: Tips | None = None) -> list[Card]:
+    """Everything that waits for the developer, in the order of `risk_order`; of one project, where it is named."""
     found = sorted((card for card in reader.cards(_NEVER) if card.for_you), key=risk_order)
     overlaps = overlapping(places_of(found))
-    return [
-        Waiting(card, card_facts(card, overlaps, tips or {}))
-        for card in found
-        if project in (None, card.project)
-    ]
+    return [beside(card, overlaps, tips or {}) for card in found if project in (None, card.project)]
 
 
 def risk_order(card: Card) -> tuple[bool, bool, str, int]:
@@ -100,17 +66,7 @@ _NEVER = "9999"
 """A time after which nothing has ended yet."""
 
 
-def card_facts(
-    card: Card, overlaps: Mapping[str, tuple[str, ...]], tips: Mapping[tuple[int, str], str]
-) -> Facts | None:
-    """What is known of a row's proposal; None where it has none."""
-    if not card.proposal:
-        return None
-    moved = has_moved(card.made_on, tips.get((card.project_id, card.base), ""))
-    return Facts.of_card(card, overlaps.get(card.proposal, ()), moved=moved)
-
-
-def row_head(card: Card, facts: Facts | None) -> Head:
+def row_head(card: Card) -> Head:
     """The first word of a row."""
     if card.landing == "refused" and card.state is TaskState.APPROVED:
         return Head("NOT LANDED", "bad")
@@ -118,8 +74,8 @@ def row_head(card: Card, facts: Facts | None) -> Head:
         return Head("STALE", "warn")
     if card.state is TaskState.FAILED:
         return Head("FAILED", "bad")
-    if facts is not None:
-        return head(facts)
+    if card.proposal:
+        return head(card)
     if card.suggestions:
         return Head(f"CHOOSE {card.suggestions}", "accent")
     return Head("NO CHANGE", "muted") if card.no_change else Head("REPORT", "accent")
@@ -141,3 +97,27 @@ def what_to_do(card: Card) -> str:
     if card.suggestions:
         return f"`navigator task show {task}` lists the tasks it suggests: accept or dismiss them"
     return f"`navigator task show {task}` shows it; `navigator task done {task}` puts it away"
+
+
+def tips(reader: Reader, of: Collection[int] | None = None) -> Tips:
+    """The commits that new work starts from, by a project's number and a task's own base; reads git.
+
+    A project whose base is the worktree, and one that cannot be read, is left out: a landing says what is wrong with it.
+
+    Args:
+        of: only these projects; None for those of which something waits for a decision.
+    """
+    projects = {project.id: project for project in reader.projects()}
+    found: dict[tuple[int, str], str] = {}
+    for task in reader.tasks({TaskState.AWAITING_APPROVAL}):
+        place, project = (task.project_id, task.base), projects.get(task.project_id)
+        if project is None or place in found or (of is not None and project.id not in of):
+            continue
+        named = task.base or project.base
+        if named == WORKTREE:
+            continue
+        try:
+            found[place] = read_base(project.path, named)
+        except NavigatorError:
+            continue
+    return found

@@ -194,7 +194,7 @@ def test_reviews_are_counted_apart(room: Room) -> None:
     titles = [table.title for table in tables]
     assert titles.index("EXISTING CHANGES") > titles.index("REVISE RATE")
     assert [proposal.paths for proposal in room.proposals()] == [("app.py",)] * 2
-    assert not any(of.overlaps for of in facts_of(room.read(), room.proposals()))
+    assert not any(of.overlaps for of in facts_of(room.read(), [one.id for one in room.proposals()]))
     written = document(declared("writing")(room.read(), PageQuestion()))
     assert written["edits"]["clean_first"]["k"] == 1 and sum(written["rungs"].values()) == 1
 

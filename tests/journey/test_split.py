@@ -67,7 +67,7 @@ def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
     assert outcomes(bench, rest.id).keys() == outcomes(bench, part.id).keys()
     assert bench.task(rest.task_id).state is TaskState.AWAITING_APPROVAL
     with bench.desk.reading() as store:
-        (known,) = facts_of(store, [rest])
+        (known,) = facts_of(store, [rest.id])
         assert store.call_counts() == asked, "no model was asked"
     assert [mark.words for mark in marks(known)][:1] == [
         f"part of {parent.id}, reviewed as a whole (REVISE there)"

@@ -9,7 +9,6 @@ import pytest
 from navigator.config.paths import StatePaths
 from navigator.model.models import Proposal
 from navigator.model.states import ProposalState, TaskState
-from navigator.sheet.marks import Facts
 from navigator.sheet.waiting import row_head
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
@@ -179,6 +178,5 @@ async def test_the_deck_says_what_is_a_part(reviewing: Reviewing) -> None:
         part = part_of(at, "P2")
     (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])
     assert card.parent == "P2"
-    facts = Facts.of_card(card)
-    assert row_head(card, facts).word == "PART"
-    assert ("part of P2", "muted") in flags_of(card, facts, short=False)
+    assert row_head(card).word == "PART"
+    assert ("part of P2", "muted") in flags_of(card, short=False)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from navigator.model.models import Finding, Project, Proposal, Review, Task
 from navigator.model.states import Criterion, FindingKind, Severity, TaskState, Verdict
 from navigator.tui.review.context import REMARK, ReviewContext, finding_notes
 from navigator.tui.review.words import warning_lines
+from tests.sheet.cards import CARD
 
 
 def shown(review: Review) -> tuple[ReviewContext, Proposal]:
@@ -29,7 +32,9 @@ def shown(review: Review) -> tuple[ReviewContext, Proposal]:
         created="",
         updated="",
     )
-    return ReviewContext(task, Project(id=1, name="p", path="/p"), (proposal,)), proposal
+    card = replace(CARD, proposal="P2", verdict=review.verdict, stated=review.stated_verdict)
+    project = Project(id=1, name="p", path="/p")
+    return ReviewContext(task, project, (proposal,), facts={"P2": card}), proposal
 
 
 def lines(review: Review, width: int = 120) -> list[str]:

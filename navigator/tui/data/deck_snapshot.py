@@ -9,8 +9,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from navigator.model.states import ENDED_TASK_STATES, Needs, TaskState
-from navigator.sheet.marks import Facts, overlapping, places_of
-from navigator.sheet.waiting import card_facts, risk_order
+from navigator.sheet.marks import beside, overlapping, places_of
+from navigator.sheet.waiting import risk_order
 
 if TYPE_CHECKING:
     from navigator.model.models import Project, Swap
@@ -95,9 +95,9 @@ class DeckSnapshot:
         """How many ended today, by state."""
         return dict(Counter(card.state for card in self.ended))
 
-    def facts(self, card: Card) -> Facts | None:
-        """What is known of a row's proposal; None where it has none."""
-        return card_facts(card, self.overlaps, self.figured.tips)
+    def known(self, card: Card) -> Card:
+        """A row with what is known of it beside the others."""
+        return beside(card, self.overlaps, self.figured.tips)
 
     def card(self, identifier: str) -> Card | None:
         """The card of a task or a proposal, if it is in the picture."""

@@ -128,7 +128,7 @@ class Follower:
 
 def count_figures(reader: Reader) -> Figured:
     """When all that is queued is expected to be done, and where the bases are now."""
-    from navigator.sheet.base import tips
+    from navigator.sheet.waiting import tips
 
     return Figured(_finish(reader), tips(reader))
 

@@ -178,7 +178,7 @@ class DeckScreen(NavScreen):
     def _admitted(self, cards: tuple[Card, ...]) -> list[Card]:
         if not self._query:
             return list(cards)
-        return [card for card in cards if self._query.admits(card, self._snapshot.facts(card))]
+        return [card for card in cards if self._query.admits(self._snapshot.known(card))]
 
     def on_resize(self) -> None:
         """Another size: the short lists get another share."""
@@ -231,9 +231,7 @@ class DeckScreen(NavScreen):
 
     def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
         timed = self._card_order == "effort"
-        return draw.draw_waiting(
-            card, width, self._snapshot.facts(card), timed=timed, best=card.task in self._best
-        )
+        return draw.draw_waiting(self._snapshot.known(card), width, timed=timed, best=card.task in self._best)
 
     # Going about
 

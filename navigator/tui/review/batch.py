@@ -21,7 +21,8 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, Proposal
 from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
-from navigator.sheet.marks import Facts, Kind, facts_of, left_out
+from navigator.sheet.marks import Kind, facts_of, left_out
+from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader
 from navigator.tui.answers.markdown import wrapped
 from navigator.tui.keys.registry import bindings_of
@@ -379,7 +380,8 @@ def candidates(
     """Each proposal of the request, as it is now. Runs in a thread."""
     proposals = [reader.proposal(identifier) for identifier, _ in pairs]
     found = []
-    for proposal, of, (_, tree) in zip(proposals, facts_of(reader, proposals), pairs, strict=True):
+    known = facts_of(reader, [identifier for identifier, _ in pairs])
+    for proposal, of, (_, tree) in zip(proposals, known, pairs, strict=True):
         reason, mark = _reason(reader, kind, proposal, of, tree)
         about = (proposal.id, tree, proposal.project, proposal.title, reason, proposal.seen)
         found.append(Candidate(*about, added=proposal.added, removed=proposal.removed, mark=mark))
@@ -387,9 +389,9 @@ def candidates(
 
 
 def _reason(
-    reader: Reader, kind: DecisionKind, proposal: Proposal, of: Facts, tree: str
+    reader: Reader, kind: DecisionKind, proposal: Proposal, of: Card, tree: str
 ) -> tuple[str, Kind | None]:
-    verb = Approve() if kind is DecisionKind.APPROVE else Reject()
+    verb: type[Decide] = Approve if kind is DecisionKind.APPROVE else Reject
     on = Subject.of(reader, proposal)
     refusal = verb.refuse_one(on)
     if refusal is None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from navigator.model.models import Finding, Project, Proposal, Review, Task
 from navigator.model.records import JudgementCount, Look
 from navigator.model.states import ProposalState, Role, TaskState, Verdict
-from navigator.sheet.marks import Facts, facts_of
+from navigator.sheet.marks import facts_of
 from navigator.sheet.variants import VariantStanding, standings
 from navigator.sheet.writing import lines_below, record_words
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.diff.model import FindingNote, LineComment, Side
 
 if TYPE_CHECKING:
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
 COMMENT_DRAFT = "comment:"
@@ -64,7 +65,7 @@ class ReviewContext:
     comments: tuple[SavedComment, ...] = ()
     drafts: Mapping[str, str] = field(default_factory=dict)
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
-    facts: Mapping[str, Facts] = field(default_factory=dict)
+    facts: Mapping[str, Card] = field(default_factory=dict)
     mended: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Sequence[Look]] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
@@ -86,9 +87,9 @@ class ReviewContext:
         opened = [v for v in kept if v.state is ProposalState.OPEN]
         return (opened or kept or list(self.versions))[-1]
 
-    def known(self, shown: Proposal, overlaps: Sequence[str] = ()) -> Facts:
+    def known(self, shown: Proposal, overlaps: Sequence[str] = ()) -> Card:
         """What is known of a proposal, with what overlaps it now."""
-        return replace(self.facts.get(shown.id) or Facts.of(shown), overlaps=tuple(overlaps))
+        return replace(self.facts[shown.id], overlaps=tuple(overlaps))
 
     @property
     def waiting(self) -> bool:
@@ -107,7 +108,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
     Raises:
         NotFound: there is no such proposal.
     """
-    from navigator.sheet.base import tips
+    from navigator.sheet.waiting import tips
     from navigator.sheet.writing import agent_words, looks_of, mended_words, turns_of
 
     with reader.snapshot():
@@ -127,7 +128,10 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             tuple(_saved(row) for row in reader.comments(task_id=task.id)),
             drafts,
             _met(versions),
-            {of.id: of for of in facts_of(reader, versions, tips(reader, {project.id}))},
+            {
+                of.proposal: of
+                for of in facts_of(reader, [one.id for one in versions], tips(reader, {project.id}))
+            },
             {version.id: words for version in versions if (words := mended_words(reader, version))},
             {version.id: looks for version in versions if (looks := looks_of(reader, version))},
             _worth(reader, versions),

@@ -16,7 +16,7 @@ from navigator.model.models import Proposal, Review
 from navigator.model.states import PolicyAction
 from navigator.model.text import safe_text
 from navigator.sheet.effort import about, reading_seconds, reading_words
-from navigator.sheet.marks import Facts, marks
+from navigator.sheet.marks import marks
 from navigator.sheet.variants import standing_lines
 from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
 from navigator.tui.keys.registry import bindings_of
@@ -97,9 +97,9 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
     if shown.own_review is not None:
         yield _own_review(shown.own_review)
-    if found := marks(context.known(shown, overlaps)):
+    of = context.known(shown, overlaps)
+    if found := marks(of):
         yield "marks", "\n".join(mark.words for mark in found)
-    of = Facts.of(shown)
     yield "effort", f"{about(reading_seconds(of))} to read and decide, estimated from: {reading_words(of)}"
     written = (
         ""
