@@ -72,7 +72,7 @@ def swap_words(reader: Reader) -> str:
 def swap_seconds(reader: Reader) -> tuple[float, float, str]:
     """There and back, from this machine's own swaps where there are some, and where the figures are from."""
     from navigator.config.settings import load_settings
-    from navigator.sheet.measured import measured_figures
+    from navigator.sheet.finish import measured_figures
 
     figures, measured = measured_figures(reader, load_settings().swap)
     known = "measured medians" if {"swap_in", "swap_back"} <= set(measured) else "published times"

@@ -34,8 +34,8 @@ def backtest(projects: tuple[str, ...], since: str, limit: int | None, as_json: 
     Run this again for the result so far.
     """
     from navigator.exam.backtest import document
-    from navigator.sheet.exam_worth import read_backtest
     from navigator.sheet.statistics.page import utc_text
+    from navigator.sheet.statistics.reviewer import read_backtest
 
     take_config_projects()
     moment = datetime.fromisoformat(utc_text(moment_of(since) or since)).timestamp() if since else 0
@@ -78,8 +78,8 @@ def _history(one: PreparedProject) -> None:
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.cli.stats import print_table
     from navigator.exam.backtest import by_size, how_sure, worth_reading
-    from navigator.sheet.exam_worth import backtest_words
     from navigator.sheet.statistics.page import share_table
+    from navigator.sheet.statistics.reviewer import backtest_words
 
     output.say()
     output.prose(backtest_words(found), bold=True)

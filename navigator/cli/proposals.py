@@ -136,7 +136,7 @@ def _proposal_row(proposal: Proposal, of: Card) -> tuple[object, ...]:
 def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote."""
     from navigator.git.private import PrivateRepo
-    from navigator.sheet.exam_worth import worth_of
+    from navigator.sheet.statistics.reviewer import worth_of
     from navigator.sheet.writing import agent_words, looks_of, looks_words, mended_words, turns_of
 
     paths = state_paths()

@@ -214,12 +214,12 @@ def _notes(held: Task) -> str:
 @output.JSON
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
-    from navigator.sheet.events import event_words
     from navigator.sheet.variants import predecessor_words, standing_lines, standings, why_it_waits
     from navigator.sheet.writing import (
         agent_lines,
         agent_words,
         agents_document,
+        event_words,
         look_lines,
         looks_document,
         looks_words,

@@ -15,7 +15,7 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
-from navigator.sheet.effort import reading_words
+from navigator.sheet.waiting import reading_words
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card

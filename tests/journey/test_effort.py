@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.states import CheckOutcome, Verdict
-from navigator.sheet.effort import about, reading_seconds, reading_words
+from navigator.sheet.waiting import about, reading_seconds, reading_words
 from navigator.store.reads.cards import Card
 from tests.sheet.cards import CARD
 

@@ -182,7 +182,10 @@ def test_an_event_that_cannot_be_told_does_not_keep_back_the_next(command: Comma
     note = json.dumps([sys.executable, "-c", NOTE, str(told)])
     command.config.write_text(f"{REHEARSAL}[on]\nbatch_ready = {note}\nswap_failed = {note}\n")
     command.run(*RUN, code=None)
-    with closing(open_writer(command.state / "navigator.db")) as connection, Store(connection).transaction() as tx:
+    with (
+        closing(open_writer(command.state / "navigator.db")) as connection,
+        Store(connection).transaction() as tx,
+    ):
         tx.event("batch_ended")  # it says of no batch which
         tx.event("swap_added", data={"outcome": "failed"})
     command.run(*RUN, code=None)

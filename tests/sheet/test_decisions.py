@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from navigator.sheet.waiting import tips
 
 from navigator.actions.approve import Approve
 from navigator.actions.deciding import Pinned
@@ -18,6 +17,7 @@ from navigator.mcp.tools import Tools
 from navigator.model.models import CheckResult, Review
 from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, Verdict
 from navigator.sheet.marks import Kind, batch_choice, facts_of, head, labels, marks
+from navigator.sheet.waiting import tips
 from navigator.tui.review.batch import candidates
 from tests.journey.splitting import SplitBench, git
 

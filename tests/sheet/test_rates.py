@@ -14,8 +14,8 @@ from navigator.model.errors import NotFound, UsageError
 from navigator.model.models import Proposal, Review
 from navigator.model.states import Verdict
 from navigator.sheet.statistics.page import PageQuestion, Table, document
+from navigator.sheet.statistics.pages import better
 from navigator.sheet.statistics.revise_rate import comparison, rate_tables
-from navigator.sheet.statistics.summary import better
 from navigator.store.database import open_writer
 from navigator.store.writes.writer import Store
 

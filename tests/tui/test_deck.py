@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from navigator.model.states import DecisionKind, TaskState
-from navigator.sheet.effort import card_seconds
+from navigator.sheet.waiting import card_seconds
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.answers.task import ReportScreen

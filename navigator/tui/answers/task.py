@@ -146,7 +146,7 @@ def _history_lines(events: list[Event]) -> list[str]:
 
 
 def _told(event: Event) -> str:
-    from navigator.sheet.events import event_words
+    from navigator.sheet.writing import event_words
 
     kind, detail = event_words(event)
     if event.kind == "task_state":

@@ -136,8 +136,7 @@ def count_figures(reader: Reader) -> Figured:
 def _finish(reader: Reader) -> Finish | None:
     """None where nothing is queued, or nothing is known of a rehearsal's times."""
     from navigator.config.settings import load_settings
-    from navigator.sheet.finish import NEEDED, time_to_finish
-    from navigator.sheet.measured import measured_figures
+    from navigator.sheet.finish import NEEDED, measured_figures, time_to_finish
 
     settings = load_settings()
     figures, names = measured_figures(reader, settings.swap)

@@ -8,11 +8,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from navigator.model.states import Needs, TaskState, Verdict
-from navigator.sheet.effort import about, by_effort, card_seconds
 from navigator.sheet.marks import Kind, careful_paths, labels, marks
 from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
 from navigator.sheet.variants import leaders, spread
-from navigator.sheet.waiting import row_head
+from navigator.sheet.waiting import about, by_effort, card_seconds, row_head
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import ProjectRow
 from navigator.tui.widgets.cells import (

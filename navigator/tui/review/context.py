@@ -142,7 +142,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
 
 
 def _worth(reader: Reader, versions: Sequence[Proposal]) -> dict[str, str]:
-    from navigator.sheet.exam_worth import worth_of
+    from navigator.sheet.statistics.reviewer import worth_of
 
     return {
         version.id: words

@@ -15,9 +15,9 @@ from textual.widgets import Static
 from navigator.model.models import Proposal, Review
 from navigator.model.states import PolicyAction
 from navigator.model.text import safe_text
-from navigator.sheet.effort import about, reading_seconds, reading_words
 from navigator.sheet.marks import marks
 from navigator.sheet.variants import standing_lines
+from navigator.sheet.waiting import about, reading_seconds, reading_words
 from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
 from navigator.tui.keys.registry import bindings_of
 from navigator.tui.review.context import ReviewContext
