@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import ValidationError
@@ -18,7 +18,7 @@ from navigator.config.reading import dotted
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.json_text import require_bounded
 from navigator.model.models import Model
-from navigator.model.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
+from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
 from navigator.model.text import plural as plural
 
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ class Subject:
 
     Screens make it of a row (`of_card`), everything else of the store (`read`). `existing`: the proposal is a change that was
     there before. `newer` is the open proposal that replaced this one; `waits_for` the part that has to land first; `rival` the
-    variant of the same task that is approved; `refused` what policy forbids. A card does not know these four: `perform` looks
-    again.
+    variant of the same task that is approved. A card does not know these three: `perform` looks again. `refused`: what policy
+    forbids.
     """
 
     task: str
@@ -236,6 +236,7 @@ class Subject:
     def of_card(card: Card) -> Subject:
         """From a row of the deck."""
         decision = {TaskState.REJECTED: DecisionKind.REJECT}.get(card.state)
+        rule, path, words = card.refused[0] if card.refused else ("", "", "")
         return Subject(
             task=card.task,
             state=card.state,
@@ -249,6 +250,7 @@ class Subject:
             landed_on=card.landing_ref.removeprefix("refs/heads/"),
             parent=card.parent,
             existing=card.existing,
+            refused=f"{path}: {words or rule}" if rule else "",
         )
 
     @staticmethod
@@ -273,32 +275,17 @@ class Subject:
         from navigator.sheet.parts import waits_for
         from navigator.sheet.variants import approved_variant
 
-        task = reader.task(proposal.task_id)
-        newer = ""
+        (card,) = reader.cards_about([proposal.id])
+        decision = proposal.decision.kind if proposal.decision else None
+        about = replace(Subject.of_card(card), decision=decision)
         if proposal.state is ProposalState.SUPERSEDED:
-            held = reader.proposals({ProposalState.OPEN}, task_id=task.id)
-            newer = held[-1].id if held else ""
-        part = waits_for(reader, proposal) if proposal.state is ProposalState.OPEN else None
-        refused = next((item for item in proposal.policy if item.action is PolicyAction.REFUSE), None)
-        landing = proposal.landing
-        return Subject(
-            task=task.id,
-            state=task.state,
-            proposal=proposal.id,
-            project=proposal.project,
-            title=proposal.title,
-            tree=proposal.tree,
-            open=proposal.state is ProposalState.OPEN,
-            decision=proposal.decision.kind if proposal.decision else None,
-            landing=landing.state if landing else None,
-            landed_on=landing.ref.removeprefix("refs/heads/") if landing else "",
-            parent=proposal.parent,
-            existing=proposal.existing,
-            newer=newer,
-            waits_for=part.id if part else "",
-            rival=approved_variant(reader, proposal) if proposal.state is ProposalState.OPEN else "",
-            refused=f"{refused.path}: {refused.detail or refused.rule}" if refused else "",
-        )
+            held = reader.proposals({ProposalState.OPEN}, task_id=proposal.task_id)
+            return replace(about, newer=held[-1].id if held else "")
+        if not about.open:
+            return about
+        part = waits_for(reader, proposal)
+        rival = approved_variant(reader, proposal)
+        return replace(about, waits_for=part.id if part else "", rival=rival)
 
 
 class SubjectVerb(Verb):
