@@ -163,7 +163,7 @@ def test_a_refused_choice_makes_nothing(
 def test_only_what_waits_can_be_split_and_a_part_is_not_split_again(bench: SplitBench) -> None:
     parent = bench.waiting()
     part = bench.split(parent, "H3", "H4")["part"]["id"]
-    with pytest.raises(Conflict, match="not waiting for a decision"):
+    with pytest.raises(Conflict, match="replaced it"):
         bench.split(parent, "H1")
     with pytest.raises(Conflict, match="itself made from"):
         bench.split(part, "H1")
@@ -233,15 +233,19 @@ def test_a_rest_whose_part_was_rejected_or_undone_starts_again(bench: SplitBench
     assert "do the whole task" in task.note
 
 
-def test_undoing_a_part_under_a_rest_that_landed_is_refused_or_a_revert(bench: SplitBench) -> None:
-    parent = bench.proposal(bench.waiting())
-    result = bench.split(parent.id, "H4")
+@pytest.mark.parametrize(("hunks", "alone"), [(("H1", "H2"), True), (("H4",), False)])
+def test_undoing_a_part_under_a_rest_that_landed_is_refused_or_a_revert(
+    bench: SplitBench, hunks: tuple[str, ...], alone: bool
+) -> None:
+    result = bench.split(bench.waiting(), *hunks)
     part = result["part"]["id"]
     bench.approve(part)
     bench.approve(result["rest"]["proposal"])
     said = bench.undo(part)
-    assert said["undone"] and said["ref"] == f"refs/heads/navigator/undo-{part}"
-    assert bench.on_branch("n.txt", f"navigator/undo-{part}").encode() == NUMBERS.strip()
+    assert said["undone"] is alone
+    if alone:
+        assert said["ref"] == f"refs/heads/navigator/undo-{part}"
+        assert bench.on_branch("code.py", f"navigator/undo-{part}").encode() == CODE.strip()
 
 
 def test_a_part_whose_files_changed_is_rewritten_as_that_part(bench: SplitBench) -> None:

@@ -46,8 +46,8 @@ _NEWEST = """LEFT JOIN proposals a ON a.id = (
        SELECT max(id) FROM proposals WHERE task_id = t.id AND attempt = t.attempt AND state <> 'superseded')"""
 
 _CARDS = f"""
-SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
-       t.since, t.created, t.reason, length(t.report) AS report_length, t.files AS named, t.after, t.variant_of, t.variant,
+SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.priority, t.state, t.round,
+       t.since, t.reason, length(t.report) AS report_length, t.after, t.variant_of, t.variant,
        CASE WHEN t.variant_of IS NOT NULL THEN
            (SELECT count(*) FROM tasks WHERE variant_of = t.variant_of) ELSE 0 END AS variants,
        CASE WHEN t.after <> '[]' THEN
@@ -90,7 +90,7 @@ class Card:
             `final`, `own`, `whole`: the reviewer's first one where it read again, the final model's, the writer's, and that of
             the proposal it is a part of.
         advice: its REVISE sent nothing back, because the exam found its reviewer no better than chance.
-        findings: how many of them block (blocker or major, anchored), and how many there are.
+        blocking: how many of its findings block (blocker or major, anchored).
         careful: the patterns of its project.
         confirm, refused: policy items that the developer must confirm, or that are refused: rule, path, words.
         tests: what the project's tests said.
@@ -112,18 +112,14 @@ class Card:
     project: str
     title: str
     kind: str
-    complexity: str
     priority: int
     state: TaskState
-    attempt: int
     round: int
     since: str
-    created: str
     reason: str
     report: bool
     report_length: int = 0
     suggestions: int = 0
-    named: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     waits: tuple[tuple[str, TaskState], ...] = ()
     variant_of: str = ""
@@ -147,7 +143,6 @@ class Card:
     hunks: int = 0
     unread: int = 0
     blocking: int = 0
-    findings: int = 0
     added: int = 0
     removed: int = 0
     paths: tuple[str, ...] = ()
@@ -282,20 +277,16 @@ def _card_of(row: Mapping[str, Any]) -> Card:
         "project": row["project"],
         "title": row["title"] or row["text"].lstrip().partition("\n")[0],
         "kind": row["kind"],
-        "complexity": row["complexity"],
         "priority": row["priority"],
         "state": TaskState(row["state"]),
-        "attempt": row["attempt"],
         "round": row["round"],
         "since": row["since"],
-        "created": row["created"],
         "reason": row["reason"] or (row["landing"] == LandingState.REFUSED and row["why_refused"]) or "",
         "report": row["report_length"] > 0
         or (proposal is None and row["state"] == TaskState.AWAITING_APPROVAL),
         "report_length": row["report_length"],
         "suggestions": row["suggestions"],
         "change": row["of_change"],
-        "named": tuple(read_json(row["named"])) if row["named"] != "[]" else (),
         "after": tuple(read_json(row["after"])) if row["after"] != "[]" else (),
         "variant_of": task_id(row["variant_of"]) if row["variant_of"] else "",
         "variant": row["variant"],
@@ -304,7 +295,6 @@ def _card_of(row: Mapping[str, Any]) -> Card:
     }
     if proposal is None:
         return Card(**common)
-    blocking, findings = _findings(row["findings"])
     failed, lost_tests = _failed(row["checks"])
     return Card(
         **common,
@@ -325,8 +315,7 @@ def _card_of(row: Mapping[str, Any]) -> Card:
         advice=bool(row["advice"]),
         hunks=row["hunks"] or 0,
         unread=row["unread"] or 0,
-        blocking=blocking,
-        findings=findings,
+        blocking=_blocking(row["findings"]),
         added=row["added"],
         removed=row["removed"],
         paths=tuple(dict.fromkeys(edit["path"] for edit in read_json(row["edits"]))),
@@ -349,11 +338,10 @@ def _held_up_by(text: str | None) -> tuple[tuple[str, TaskState], ...]:
     return tuple((task_id(int(number)), TaskState(state)) for number, state in pairs)
 
 
-def _findings(text: str | None) -> tuple[int, int]:
+def _blocking(text: str | None) -> int:
     if text is None or text == "[]":
-        return 0, 0
-    found = read_json(text)
-    return sum(item["severity"] in ("blocker", "major") and item["anchored"] for item in found), len(found)
+        return 0
+    return sum(item["severity"] in ("blocker", "major") and item["anchored"] for item in read_json(text))
 
 
 def _verdict_of(word: str | None) -> Verdict | None:
