@@ -146,7 +146,7 @@ def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[s
 
 def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[dict[str, str]]:
     """Files that a task names and its project does not have: new files, or typing errors."""
-    from navigator.git.discover import missing_paths
+    from navigator.git.facts import missing_paths
 
     return [
         {"project": task.project, "path": path}
