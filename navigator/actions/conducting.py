@@ -8,7 +8,7 @@ from pydantic import Field
 
 from navigator.actions.base import Done, Question, Told, Verb, controls, done, plural
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.exam import PreparedProject
+from navigator.model.records import PreparedProject
 from navigator.model.states import ExamSource, Role, TaskState
 
 if TYPE_CHECKING:

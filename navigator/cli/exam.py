@@ -22,7 +22,7 @@ from navigator.cli.session import (
     take_config_projects,
 )
 from navigator.engine.following import ConductorClient
-from navigator.model.exam import PreparedProject
+from navigator.model.records import PreparedProject
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:

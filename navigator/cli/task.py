@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +236,7 @@ def show(identifier: str, as_json: bool) -> None:
     if as_json:
         document = {
             "task": held.model_dump(mode="json"),
-            "after": [asdict(one) for one in before],
+            "after": [one.model_dump(mode="json") for one in before],
             "before": behind,
             "variants": [
                 {"task": one.task.id, "proposal": one.card.proposal, "words": one.words} for one in variants

@@ -27,7 +27,7 @@ from navigator.sheet.statistics.page import (
 from navigator.sheet.statistics.reviewer import exam_tables, scores, uncertainty_tables
 from navigator.sheet.statistics.revise_rate import rate_tables, use_words
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.verdicts import REVIEWERS
+from navigator.store.reads.statistics import REVIEWERS
 
 _OFTEN = 0.5
 """Share of REVISE that is right from which a reviewer that is better than chance is worth it without reservation."""

@@ -22,7 +22,7 @@ from navigator.sheet.statistics.page import (
     rows_of,
 )
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.verdicts import GROUPINGS, FirstUse
+from navigator.store.reads.statistics import GROUPINGS, FirstUse
 
 _COLUMNS = (
     Column("rate", lambda row: percent(row.rate)),
