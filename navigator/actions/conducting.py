@@ -122,8 +122,9 @@ class PrepareExam(Verb):
 
     async def _prepare(self, deps: Dependencies) -> list[PreparedProject]:
         from navigator.exam.backtest import prepare_backtest
-        from navigator.exam.bundled import prepare_bundled
-        from navigator.exam.prepare import ACCEPTED, prepare_project
+        from navigator.exam.items import prepare_bundled
+        from navigator.exam.prepare import prepare_project
+        from navigator.exam.queue import ACCEPTED
 
         wanted = [deps.reader.project(name) for name in self.projects] or deps.reader.projects()
         if self.past:

@@ -144,7 +144,7 @@ class LookForReverts(Verb):
     projects: tuple[str, ...] = ()
 
     async def perform(self, deps: Dependencies) -> Done:
-        from navigator.exam.afterlife import look_at_findings
+        from navigator.exam.blame import look_at_findings
         from navigator.journey.reverts import look_for
 
         chosen = [deps.reader.project(name) for name in self.projects] or deps.reader.projects()

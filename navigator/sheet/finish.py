@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from navigator.config.settings import Settings, SwapSettings
-from navigator.figures.rates import revise_rate
+from navigator.figures.rates import RELATED, relations, revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
-from navigator.figures.uncertainty import RELATED, relations
 from navigator.model.models import age_seconds
 from navigator.model.snapshot import BatchRules, Doubt, TaskView
 from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskKind, TaskState

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from navigator.figures.compare import newcombe
-from navigator.figures.intervals import ANECDOTAL_BELOW, Share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, newcombe
 from navigator.figures.rates import ASSUMED_RATE, RateRow, revise_rate
 from navigator.model.errors import NotFound, UsageError
 from navigator.model.text import plural, safe_line
