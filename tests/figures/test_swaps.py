@@ -1,0 +1,202 @@
+"""Swaps, speeds, and the modelled length of a session against sums done by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navigator.figures.swaps import ResidencyCall, modelled_time, round_trips, swap_stats, usual_swap
+from navigator.model.models import Swap, SwapPhase
+from navigator.model.records import CallTotals
+from navigator.model.states import Role
+from navigator.model.timing import StepTimes
+
+G, R = Role.GENERATOR, Role.REVIEWER
+
+
+def swap(to: Role, seconds: float, *, first: bool = False, **more: object) -> Swap:
+    origin = None if first else (G if to is R else R)
+    values: dict[str, object] = {
+        "from": origin,
+        "to": to,
+        "strategy": "systemd",
+        "started": "2026-11-20T10:00:00.000Z",
+        "seconds": seconds,
+        "phases": (SwapPhase(name="stop", seconds=2.0), SwapPhase(name="load", seconds=seconds - 2.0)),
+    }
+    return Swap.model_validate({**values, **more})
+
+
+def test_swaps_are_summed_up_by_direction_and_phase() -> None:
+    swaps = [swap(R, seconds) for seconds in (40.0, 42.0, 44.0, 60.0)] + [swap(G, 32.0)]
+    back, there = sorted(swap_stats(swaps), key=lambda row: row.to_role)
+    assert (there.from_role, there.to_role, there.strategy, there.failed) == (G, R, "systemd", 0)
+    assert there.seconds is not None
+    assert (there.seconds.n, there.seconds.mean, there.seconds.median) == (4, 46.5, 43.0)
+    assert there.seconds.p95 == pytest.approx(44 + 0.85 * 16)
+    assert list(there.phases) == ["stop", "load"]
+    assert (there.phases["load"].n, there.phases["load"].median) == (4, 41.0)
+    assert back.seconds is not None
+    assert back.seconds.p95 == 32.0
+
+
+def test_a_round_trip_is_a_swap_and_the_next_one_back_in_one_session() -> None:
+    made = [
+        swap(R, 40.0, id=1, session=1),
+        swap(G, 30.0, id=2, session=1),
+        swap(R, 50.0, id=3, session=1),
+        swap(R, 44.0, id=4, session=2),
+        swap(G, 32.0, id=5, session=2),
+        swap(G, 31.0, id=6, session=2, first=True),
+        swap(R, 42.0, id=7, session=2),
+        swap(G, 0.0, id=8, session=2, outcome="failed"),
+        swap(G, 33.0, id=9, session=2),
+        swap(R, 42.0, id=10, session=2),
+        swap(G, 0.0, id=11, session=2, made_by="outside"),
+        swap(R, 41.0, id=12),
+        swap(G, 33.0, id=13),
+    ]
+    (trip,) = round_trips(reversed(made))
+    assert (trip.strategy, trip.seconds.n) == ("systemd", 2)
+    assert (trip.seconds.mean, trip.seconds.median) == (73.0, 73.0)
+    assert (trip.phases["stop"].mean, trip.phases["load"].mean) == (4.0, 69.0)
+
+
+def test_round_trips_of_strategies_are_never_pooled() -> None:
+    made = [
+        swap(R, 5.0, id=1, session=1, strategy="sleep"),
+        swap(G, 4.0, id=2, session=1, strategy="sleep"),
+        swap(R, 5.0, id=3, session=1, strategy="command"),
+        swap(G, 4.0, id=4, session=1, strategy="command"),
+        swap(R, 5.0, id=5, session=1, strategy="sleep"),
+        swap(G, 4.0, id=6, session=1, strategy="systemd"),
+    ]
+    assert [(trip.strategy, trip.seconds.n) for trip in round_trips(made)] == [("command", 1), ("sleep", 1)]
+
+
+def test_a_swap_that_failed_is_counted_but_not_timed() -> None:
+    (row,) = swap_stats([swap(R, 40.0), swap(R, 300.0, outcome="failed", reason="health")])
+    assert row.seconds is not None
+    assert (row.seconds.n, row.seconds.mean, row.failed) == (1, 40.0, 1)
+    (lost,) = swap_stats([swap(R, 300.0, outcome="failed")])
+    assert (lost.seconds, lost.phases, lost.failed) == (None, {}, 1)
+
+
+def test_failures_by_class_and_external_swaps_are_in_no_figure() -> None:
+    (row,) = swap_stats(
+        [
+            swap(R, 40.0),
+            swap(R, 0.0, made_by="outside"),
+            swap(R, 300.0, outcome="went_back", failure="no_memory"),
+            swap(R, 200.0, outcome="failed", failure="no_memory"),
+            swap(R, 1.0, outcome="failed"),
+        ]
+    )
+    assert row.seconds is not None
+    assert (row.seconds.n, row.seconds.mean, row.failed, row.outside) == (1, 40.0, 3, 1)
+    assert row.failures == {"no_memory": 2, "unknown": 1}
+    (unmeasured,) = swap_stats([swap(R, 0.0, made_by="outside")])
+    assert (unmeasured.seconds, unmeasured.failed, unmeasured.outside) == (None, 0, 1)
+    assert usual_swap([swap(R, 0.0, made_by="outside")], G, R) is None
+
+
+def test_a_phase_that_came_twice_in_one_swap_is_one_duration() -> None:
+    twice = (SwapPhase(name="health", seconds=1.0), SwapPhase(name="health", seconds=2.5))
+    (row,) = swap_stats([swap(R, 3.5, phases=twice)])
+    assert (row.phases["health"].n, row.phases["health"].mean) == (1, 3.5)
+
+
+def test_strategies_and_first_loads_are_never_pooled() -> None:
+    swaps = [
+        swap(R, 40.0),
+        swap(R, 4.0, strategy="sleep"),
+        swap(R, 90.0, first=True),
+    ]
+    assert [row.seconds.n for row in swap_stats(swaps) if row.seconds] == [1, 1, 1]
+    found = {name: usual_swap(swaps, G, R, name) for name in ("systemd", "sleep", "")}
+    medians = {name: row.seconds.median for name, row in found.items() if row and row.seconds}
+    assert medians == {"systemd": 40.0, "sleep": 4.0, "": 40.0}
+    assert usual_swap(swaps, R, G) is None
+
+
+def calls(**more: object) -> CallTotals:
+    values: dict[str, object] = {"role": G, "model": "35B", "calls": 3, "seconds": 25.0, "busy_seconds": 15.0}
+    values |= {"prompt_tokens": 3000, "completion_tokens": 1600, "cached_tokens": 750}
+    return CallTotals.model_validate({**values, **more})
+
+
+def test_streams_that_run_at_once_share_the_wall_clock() -> None:
+    row = calls()
+    assert row.tokens_per_second == pytest.approx(1600 / 15)
+    assert row.stream_tokens_per_second == pytest.approx(1600 / 25)
+    assert row.streams == pytest.approx(25 / 15)
+    assert row.cached_share == 0.25
+
+
+def test_calls_that_took_no_time_have_no_speed() -> None:
+    row = calls(seconds=0, busy_seconds=0, prompt_tokens=0)
+    assert (row.tokens_per_second, row.stream_tokens_per_second, row.streams) == (None, None, None)
+    assert row.cached_share is None
+
+
+# Each further stream adds half a step's time: 100, 66.7 and 50 tokens a second for one, two and three streams.
+SPEEDS = {
+    Role.GENERATOR: StepTimes(load_seconds=30.0, decode=100.0, prefill=1000.0, kv_share=0.5),
+    Role.REVIEWER: StepTimes(load_seconds=40.0, decode=50.0, prefill=500.0),
+}
+STREAMS = {Role.GENERATOR: 2, Role.REVIEWER: 2}
+
+
+def job(role: Role, residency: int, prompt: int, answer: int) -> ResidencyCall:
+    return ResidencyCall(role, residency, prompt, answer)
+
+
+def test_one_request_costs_its_reading_and_its_writing() -> None:
+    times = modelled_time([job(Role.GENERATOR, 1, 1000, 200)], [Role.GENERATOR], SPEEDS, STREAMS)
+    assert times.serial == times.concurrent == pytest.approx(30 + 1 + 2)
+
+
+def test_streams_share_their_speed() -> None:
+    jobs = [job(Role.GENERATOR, 1, 0, 200)] * 2
+    times = modelled_time(jobs, [], SPEEDS, STREAMS)
+    assert times.serial == pytest.approx(4.0)
+    assert times.concurrent == pytest.approx(2.0 * 1.5)
+
+
+def test_a_stream_left_alone_is_as_fast_as_one() -> None:
+    jobs = [job(Role.GENERATOR, 1, 0, 100), job(Role.GENERATOR, 1, 0, 300)]
+    assert modelled_time(jobs, [], SPEEDS, STREAMS).concurrent == pytest.approx(1.0 * 1.5 + 2.0)
+
+
+def test_prompts_are_read_one_after_the_other_by_reviewers_too() -> None:
+    jobs = [job(Role.REVIEWER, 1, 1000, 50)] * 2
+    times = modelled_time(jobs, [], SPEEDS, STREAMS)
+    assert times.concurrent == pytest.approx(2 * 2.0 + 1.0)
+    assert times.serial == pytest.approx(2 * (2.0 + 1.0))
+
+
+def test_requests_take_the_stream_that_is_free_first() -> None:
+    jobs = [job(Role.REVIEWER, 1, 0, tokens) for tokens in (200, 50, 100)]
+    assert modelled_time(jobs, [], SPEEDS, STREAMS).concurrent == pytest.approx(4.0)
+
+
+def test_residencies_follow_one_another() -> None:
+    jobs = [job(Role.GENERATOR, 1, 0, 100), job(Role.REVIEWER, 2, 0, 50), job(Role.GENERATOR, 3, 0, 100)]
+    loads = [Role.GENERATOR, Role.REVIEWER, Role.GENERATOR]
+    times = modelled_time(jobs, loads, SPEEDS, STREAMS)
+    assert times.concurrent == times.serial == pytest.approx(100 + 3)
+
+
+def test_a_role_without_speeds_costs_nothing() -> None:
+    assert modelled_time([job(Role.FINAL, 1, 10, 10)], [Role.FINAL], SPEEDS, STREAMS).serial == 0
+
+
+@given(st.lists(st.integers(0, 500), max_size=30), st.integers(1, 8))
+def test_concurrency_lies_between_the_best_and_one_at_a_time(answers: list[int], streams: int) -> None:
+    """With a cost for each stream but none that outweighs the gain, more streams never take longer than one."""
+    speeds = {Role.GENERATOR: StepTimes(load_seconds=0, decode=100, prefill=1000, expert_share=0.2)}
+    jobs = [job(Role.GENERATOR, 1, 0, answer) for answer in answers]
+    times = modelled_time(jobs, [], speeds, {Role.GENERATOR: streams})
+    assert times.concurrent <= times.serial + 1e-9
+    assert times.concurrent * streams >= times.serial - 1e-9
