@@ -10,14 +10,13 @@ from typing import Annotated, Any
 
 import click
 
-from navigator.actions.approve import Approve, ApproveArgs
-from navigator.actions.base import plural
-from navigator.actions.deciding import DecideArgs, Decided, DecisionRow, Pinned, Reject
-from navigator.actions.escalate import Escalate, EscalateArgs
-from navigator.actions.judging import MOST_PRECEDENTS, TOLD, WORDS, JudgeArgs, JudgeFinding
-from navigator.actions.send_back import SendBack, SendBackArgs
+from navigator.actions.approve import Approve
+from navigator.actions.base import Done, plural
+from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack, decided
+from navigator.actions.escalate import Escalate
+from navigator.actions.notes import MOST_PRECEDENTS, TOLD, WORDS, JudgeFinding
 from navigator.actions.split import Split
-from navigator.actions.undo import Undo, UndoArgs
+from navigator.actions.undo import Undo
 from navigator.cli import output
 from navigator.cli.command import AtLeast1, Note, Value, command, given
 from navigator.cli.session import (
@@ -37,7 +36,6 @@ from navigator.journey.dependencies import at_home
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.models import tests_outcome
 from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, batch_choice
@@ -77,8 +75,7 @@ def approve(
         output.note(f"Left out: {row['id']}, {row['reason']}")
     if any(untold.values()):
         output.note(f"Note: {_untold_words(untold)}")
-    verb = Approve()
-    args = verb.read_args(
+    verb = Approve.read(
         {
             "proposals": [{"id": one.id, "tree": tree or one.tree} for one in chosen],
             "note": note,
@@ -86,33 +83,34 @@ def approve(
             "unasked": bool(given("--yes")) and not all_reviewed,
         }
     )
-    result = _approve_each(verb, ask(verb, args)) if chosen else Decided()
-    document: dict[str, Any] = result.model_dump(mode="json")
-    approved = [row.id for row in result.decisions if row.recorded]
+    done = _approve_each(ask(verb)) if chosen else Approve.outcome([])
+    rows = decided(done)
+    document: dict[str, Any] = {"decisions": rows}
+    approved = [row.id for row in rows if row.recorded]
     taken = {why: [one for one in named if one in approved] for why, named in untold.items()}
     if all_reviewed:
         document |= {"left_out": left_out} | taken
     if not given("--json"):
         if any(taken.values()):
             output.say(f"Of {len(approved)} approved: {_untold_words(taken)}")
-        if not result.decisions:
+        if not rows:
             output.say(_nothing_taken(left_out))
-    report(verb.tell(result), document)
+    report(done.told, document)
 
 
-def _approve_each(verb: Approve, args: ApproveArgs) -> Decided:
+def _approve_each(verb: Approve) -> Done:
     """One after the other: what follows a refused one is done all the same."""
     with reading() as store:
-        each = verb.one_by_one(store, args)
+        each = verb.one_by_one(store)
     rows: list[DecisionRow] = []
     for one in each:
         try:
-            rows += act(verb, one).decisions
+            rows += decided(act(one))
         except NavigatorError as error:
             if not rows:
                 raise  # nothing was done
             rows.append(DecisionRow(id=one.proposals[0].id, kind=DecisionKind.APPROVE, reason=str(error)))
-    return Decided(decisions=tuple(rows))
+    return Approve.outcome(rows)
 
 
 def _nothing_taken(left_out: list[dict[str, str]]) -> str:
@@ -141,10 +139,7 @@ def _chosen(
         if ids:
             return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], [], {}
         choice = batch_choice(store, confirm, unseen=unseen)
-    untold = {
-        outcome: [one.id for one in choice.taken if tests_outcome(one.checks) == outcome]
-        for outcome in _UNTOLD
-    }
+    untold = {outcome: [one.id for one in choice.taken if one.tests == outcome] for outcome in _UNTOLD}
     left_out = [
         {"id": one.id, "mark": mark.kind.value, "reason": mark.words} for one, mark in choice.left_out
     ]
@@ -167,7 +162,7 @@ def reject(ids: ProposalIds, *, note: Note = "") -> None:
     Args:
         note: A note to record with the decision.
     """
-    carry_out(Reject(), DecideArgs(proposals=_pinned(ids), note=note))
+    carry_out(Reject(proposals=_pinned(ids), note=note))
 
 
 @command()
@@ -179,7 +174,7 @@ def send_back(ids: Annotated[ProposalIds, Value("P…|T…", complete_proposals)
     """
     tasks = tuple(one for one in ids if one[:1] in "Tt")
     proposals = _pinned(tuple(one for one in ids if one not in tasks))
-    carry_out(SendBack(), SendBackArgs(proposals=proposals, tasks=tasks, note=note))
+    carry_out(SendBack(proposals=proposals, tasks=tasks, note=note))
 
 
 def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
@@ -192,7 +187,7 @@ def undo(ids: ProposalIds) -> None:
 
     The branch returns to where it was; if it has moved on, a revert commit is made on a new branch.
     """
-    carry_out(Undo(), UndoArgs(ids=ids))
+    carry_out(Undo(ids=ids))
 
 
 @command(yes=True)
@@ -207,7 +202,7 @@ def escalate(ids: ProposalIds, *, final: bool = False, withdraw: bool = False) -
     """
     with reading() as store:
         pinned = tuple(Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids))
-    carry_out(Escalate(), EscalateArgs(proposals=pinned, final=final, withdraw=withdraw))
+    carry_out(Escalate(proposals=pinned, final=final, withdraw=withdraw))
 
 
 @command()
@@ -215,8 +210,6 @@ def split(
     proposal: Annotated[str, Value("P…", complete_proposals)],
     hunks: Annotated[tuple[str, ...], Value("H…")],
     *,
-    note: Note = "",
-    drop_rest: bool = False,
     tree: Tree = "",
 ) -> None:
     """Make a separate proposal from some hunks (H1 H3, or H1,H3).
@@ -225,24 +218,18 @@ def split(
     the whole; `navigator escalate P…` has one reviewed by itself.
 
     Args:
-        note: Have the rest written again, with this note.
-        drop_rest: Drop the other hunks.
         tree: Refuse unless the proposal is this tree (at least 12 digits).
     """
     labels = [label for word in hunks for label in word.split(",") if label]
-    verb = Split()
-    args = verb.read_args(
-        {"proposal": proposal, "hunks": labels, "tree": tree, "note": note, "drop_rest": drop_rest}
-    )
+    verb = Split.read({"proposal": proposal, "hunks": labels, "tree": tree})
     with reading() as store:
-        verb.require(store, args)
+        verb.require(store)
         tests = store.project(store.proposal(proposal).project_id).check.strip()
     if tests:  # they may take minutes
         output.note(
             f"Running the tests on the new proposal, and on its base if needed: `{safe_line(tests)}` …"
         )
-    result = act(verb, args)
-    report(verb.tell(result), {"proposals": [result.part], "rest": result.rest})
+    carry_out(verb)
 
 
 @command(yes=True)
@@ -331,20 +318,20 @@ def finding(
     elif write:
         _write_precedents(write)
     elif read:
-        carry_out(JudgeFinding(), JudgeArgs(project=read, precedents=_read_precedents(read)))
+        carry_out(JudgeFinding(project=read, precedents=_read_precedents(read)))
     elif withdraw == bool(note.strip() if precedent else judgement):
         raise UsageError(
             "Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --note or --withdraw."
         )
     else:
-        args = JudgeArgs(
+        verb = JudgeFinding(
             proposal=proposal or "",
             number=number or 0,
             precedent=precedent or 0,
             judgement=_CHOICES.get(judgement or ""),
             note=note,
         )
-        carry_out(JudgeFinding(), args)
+        carry_out(verb)
 
 
 def _held(name: str) -> tuple[Path, list[dict[str, Any]]]:

@@ -153,8 +153,8 @@ def _use(paths: StatePaths) -> None:
 
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
     """Create sample repositories and queue tasks on them, once per state folder."""
-    from navigator.actions.projects import AddProject, AddProjectArgs
-    from navigator.actions.task_add import AddTasks, AddTasksArgs, NewTask
+    from navigator.actions.projects import AddProject
+    from navigator.actions.task_add import AddTasks, NewTask
     from navigator.engine.acting import reading
     from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
 
@@ -166,7 +166,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
     for sample in made:
         folder = root / sample.name
         make_repository(folder, sample.files, executable=sample.executable)
-        act(AddProject(), AddProjectArgs(path=str(folder), name=sample.name, check=sample.check))
+        act(AddProject(path=str(folder), name=sample.name, check=sample.check))
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
     queued = tuple(
         NewTask(
@@ -178,7 +178,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> None:
         )
         for task in [*sample_tasks(tasks - len(asked), seed, made), *asked]
     )
-    act(AddTasks(), AddTasksArgs(tasks=queued))
+    act(AddTasks(tasks=queued))
 
 
 def make_repository(folder: Path, files: Mapping[str, bytes], *, executable: Collection[str] = ()) -> None:

@@ -145,7 +145,7 @@ def _check_folder(paths: StatePaths) -> Check:
 
 def _database(paths: StatePaths) -> Iterator[Check]:
     """Whether the database can be opened and is intact; what a second model is worth, by what it holds."""
-    from navigator.sheet.exam_worth import independence
+    from navigator.sheet.statistics.reviewer import independence
     from navigator.store.database import open_reader, quick_check
     from navigator.store.reads.reader import Reader
 

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from navigator.actions.exam import ExamPrepared, ExamRunArgs, PrepareExam, PrepareExamArgs, RunExam
+from navigator.actions.conducting import PrepareExam, RunExam
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.command import AtLeast1, Commands, Value, command
 from navigator.cli.session import (
     ProjectNames,
     carry_out,
-    locked_dependencies,
     reading,
     state_paths,
     take_config_projects,
 )
 from navigator.engine.following import ConductorClient
+from navigator.model.records import PreparedProject
 from navigator.model.states import PAST
 from navigator.model.text import plural, safe_line
 
 if TYPE_CHECKING:
+    from navigator.actions.wire import Result
     from navigator.config.paths import StatePaths
     from navigator.figures.exam import Backtest
-    from navigator.model.records import PreparedProject
 
 
 @click.group(cls=Commands)
@@ -54,22 +54,25 @@ def prepare(projects: ProjectNames = (), *, limit: AtLeast1 | None = None, sourc
     """
     sources = [each.replace("-", "_") for each in source]
     made = prepared({"projects": projects, "limit": limit, "sources": sources})
-    output.show(made, _show_prepared)
-    if made.projects and all(one.problem for one in made.projects):
+    output.show({"projects": made}, lambda _: _show_prepared(made))
+    if made and all(one.problem for one in made):
         sys.exit(3)
 
 
-def prepared(document: dict[str, Any]) -> ExamPrepared:
+def prepared(document: dict[str, Any]) -> list[PreparedProject]:
     """Have the conductor prepare items, or do it here where none runs; progress goes to stderr."""
+    from navigator.actions.alone import act_alone
+
     take_config_projects()
-    args, paths = PrepareExam().read_args(document), state_paths()
+    paths, args = state_paths(), PrepareExam.read(document).model_dump(mode="json")
     try:
-        return asyncio.run(_through_conductor(paths, args))
+        found = asyncio.run(_through_conductor(paths, args))
     except NoConductor:
-        return _prepare_alone(paths, args)
+        found = act_alone(paths, PrepareExam.op, args, on_live=_progress)
+    return [PreparedProject.model_validate(one) for one in found["projects"]]
 
 
-async def _through_conductor(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:
+async def _through_conductor(paths: StatePaths, args: dict[str, Any]) -> Result:
     """Have the conductor do it, and show its progress.
 
     Raises:
@@ -78,23 +81,10 @@ async def _through_conductor(paths: StatePaths, args: PrepareExamArgs) -> ExamPr
     client = ConductorClient(paths.socket, lambda message: _progress(message.get("live")))
     await client.connect()
     try:
-        verb = PrepareExam()
-        return verb.read_result(await client.request(verb.name, args.model_dump(mode="json")))
+        return await client.request(PrepareExam.op, args)
     finally:
         with suppress(NoConductor):
             await client.close()
-
-
-def _prepare_alone(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:
-    with locked_dependencies(paths, on_live=_progress) as deps:
-
-        async def once() -> ExamPrepared:
-            try:
-                return await PrepareExam().perform(deps, args)
-            finally:
-                await deps.close()
-
-        return asyncio.run(once())
 
 
 def _progress(live: Any) -> None:
@@ -103,10 +93,10 @@ def _progress(live: Any) -> None:
         output.note(f"{safe_line(str(said.get('project')))}  {safe_line(str(said.get('said')))}")
 
 
-def _show_prepared(made: ExamPrepared) -> None:
-    if not made.projects:
+def _show_prepared(made: Sequence[PreparedProject]) -> None:
+    if not made:
         output.say("No projects. `navigator project add PATH` adds one.")
-    for one in made.projects:
+    for one in made:
         output.say(one.project, bold=True)
         if one.problem:
             output.say(f"  Nothing was prepared: {one.problem}")
@@ -145,7 +135,7 @@ def run(*, items: AtLeast1 = 20, writer: bool = False) -> None:
         items: Items to ask.
         writer: Ask the writer's model, loaded now, to compare the two.
     """
-    carry_out(RunExam(), ExamRunArgs(items=items, writer=writer))
+    carry_out(RunExam(items=items, writer=writer))
 
 
 @command(exam)
@@ -181,7 +171,7 @@ def backtest(
     """
     from navigator.cli.stats import since_utc
     from navigator.exam.backtest import document
-    from navigator.sheet.exam_worth import read_backtest
+    from navigator.sheet.statistics.reviewer import read_backtest
 
     moment = datetime.fromisoformat(since_utc(since)).timestamp() if since else 0
     made = prepared({"projects": projects, "limit": limit, "past": True, "since": max(0, int(moment))})
@@ -193,11 +183,11 @@ def backtest(
         ]
 
     def text(_: object) -> None:
-        for one in made.projects:
+        for one in made:
             _history(one)
         _result(found, reviewer, len(items))
 
-    output.show({"projects": made.projects} | document(found, reviewer), text)
+    output.show({"projects": made} | document(found, reviewer), text)
 
 
 def _history(one: PreparedProject) -> None:
@@ -216,8 +206,8 @@ def _history(one: PreparedProject) -> None:
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.cli.stats import print_table
     from navigator.exam.backtest import how_sure, worth_reading
-    from navigator.sheet.exam_worth import backtest_words
     from navigator.sheet.statistics.page import share_table
+    from navigator.sheet.statistics.reviewer import backtest_words
 
     output.say()
     output.prose(backtest_words(found), bold=True)

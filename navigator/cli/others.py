@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from navigator.actions.hook import Hook, HookArgs
+from navigator.actions.projects import Hook
 from navigator.cli import output
 from navigator.cli.command import Commands, command
 from navigator.cli.session import ProjectName, carry_out, state_paths, take_config_projects
@@ -20,13 +20,13 @@ def hook() -> None:
 @command(hook)
 def install(project: ProjectName) -> None:
     """Install the hook in PROJECT's repository, where there is none of another program."""
-    carry_out(Hook(), HookArgs(project=project))
+    carry_out(Hook(project=project))
 
 
 @command(hook)
 def remove(project: ProjectName) -> None:
     """Remove the hook."""
-    carry_out(Hook(), HookArgs(project=project, install=False))
+    carry_out(Hook(project=project, install=False))
 
 
 @command(json=False)

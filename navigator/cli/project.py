@@ -7,21 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from navigator.actions.project_check import CheckProject, CheckProjectArgs, ProjectChecked
-from navigator.actions.projects import (
-    AddProject,
-    AddProjectArgs,
-    Landing,
-    RemoveProjects,
-    RemoveProjectsArgs,
-    SetProject,
-    SetProjectArgs,
-    untested,
-)
+from navigator.actions.project_check import CheckProject, ProjectChecked
+from navigator.actions.projects import AddProject, Landing, RemoveProjects, SetProject, untested
 from navigator.cli import output
 from navigator.cli.command import Commands, Folder, Value, command, given
 from navigator.cli.session import (
@@ -65,7 +56,8 @@ def check(name: ProjectName, *, set_: Annotated[str | None, Value("CMD")] = None
     tests = (held.check if set_ is None else set_).strip()
     if tests:  # they may take minutes
         output.note(f"Running the tests on the base: `{safe_line(tests)}` …")
-    found = act(CheckProject(), CheckProjectArgs(name=name, command=set_))
+    done = act(CheckProject(name=name, command=set_))
+    found = ProjectChecked.model_validate(done.data)
     output.show(found, _show_check)
     if found.outcome is not CheckOutcome.PASSED:
         sys.exit(1 if found.outcome is CheckOutcome.FAILED else 3)
@@ -152,8 +144,7 @@ def add(
         base: The branch to work from; default: the current one. 'worktree': the checkout with its uncommitted changes.
     """
     place = str(path.expanduser().absolute())
-    args = AddProjectArgs(path=place, name=name, check=check, landing=landing, base=base)
-    carry_out(AddProject(), args)
+    carry_out(AddProject(path=place, name=name, check=check, landing=landing, base=base))
 
 
 @command(project, "set")
@@ -177,7 +168,7 @@ def set_project(
         escalate: Let its proposals be sent to the final model when you escalate one, or when one touches a careful path.
         review_branch: Review the new commits of branches such as 'agent/*'; may be repeated. '' for none.
     """
-    args = SetProjectArgs(
+    verb = SetProject(
         name=name,
         path=str(path.expanduser().absolute()) if path is not None else None,
         check=check,
@@ -186,7 +177,7 @@ def set_project(
         escalate=escalate,
         review_branches=review_branch or None,
     )
-    carry_out(SetProject(), args)
+    carry_out(verb)
 
 
 @command(project, yes=True)
@@ -241,19 +232,19 @@ def show_found(found: Sequence[tuple[Path, str]]) -> None:
     output.table(("repository", "its tests would be run, in the sandbox, by"), rows, err=True)
 
 
-def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[Project], list[dict[str, str]]]:
+def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Add them; returns the projects, and paths with the reason why they could not be added."""
-    added: list[Project] = []
+    added: list[dict[str, Any]] = []
     failed, nobody = [], ""
     for path, tests in found:
         try:
-            made = act(AddProject(), AddProjectArgs(path=str(path), check=tests))
+            made = act(AddProject(path=str(path), check=tests)).data
         except NavigatorError as error:
             failed.append({"path": str(path), "reason": str(error)})
             output.note(f"{path}: {error}")
             continue
-        added.append(made.project)
-        nobody = made.nobody or nobody
+        added.append(made["project"])
+        nobody = made["nobody"] or nobody
     if nobody:
         output.prose(nobody, err=True)
     return added, failed
@@ -336,7 +327,7 @@ def show(name: ProjectName) -> None:
 @command(project, yes=True)
 def remove(names: Annotated[tuple[str, ...], Value("PROJECT…", complete_projects)]) -> None:
     """Remove projects. Their repositories are not changed; history and figures stay in the database."""
-    carry_out(RemoveProjects(), RemoveProjectsArgs(names=names))
+    carry_out(RemoveProjects(names=names))
 
 
 def project_of(folder: Path) -> str:
@@ -357,11 +348,11 @@ def project_of(folder: Path) -> str:
         known = next((held.name for held in store.projects() if held.path == str(top)), None)
     if known is not None:
         return known
-    verb = AddProject()
-    added = act(verb, AddProjectArgs(path=str(top)))
-    output.note(f"{added.project.name} is now a project ({top}). Nothing in it is changed.")
-    output.prose(untested(added), err=True)
-    return added.project.name
+    added = act(AddProject(path=str(top))).data
+    name = str(added["project"]["name"])
+    output.note(f"{name} is now a project ({top}). Nothing in it is changed.")
+    output.prose(untested(name, added["proposed"]), err=True)
+    return name
 
 
 def targets(words: tuple[str, ...]) -> tuple[str, str]:

@@ -17,8 +17,7 @@ from navigator.model.states import Role
 from navigator.model.text import safe_text
 
 if TYPE_CHECKING:
-    from navigator.actions.preview import Preview
-    from navigator.actions.prompt_trial import Trial
+    from navigator.actions.preview import Preview, Trial
 
 
 LEAST_BUDGET = 1_000
@@ -93,7 +92,7 @@ def try_one(ids: TaskIds, *, prompt: Annotated[str, Value("NAME")] = "", role: R
         prompt: Template to try: a packaged one or your own.
         role: Role to render the prompt for.
     """
-    from navigator.actions.prompt_trial import try_prompt
+    from navigator.actions.preview import try_prompt
     from navigator.config.settings import load_settings
 
     paths, settings, library = state_paths(), load_settings(), _own()

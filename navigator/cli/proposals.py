@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from navigator.actions.base import Subject, plural
-from navigator.actions.notes import MarkSeen, SeenArgs
+from navigator.actions.notes import MarkSeen
 from navigator.cli import output
 from navigator.cli.command import Value, command, given
 from navigator.cli.session import (
@@ -24,13 +24,13 @@ from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import CheckResult, Finding, Proposal, Review
 from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
 from navigator.model.text import safe_line
-from navigator.sheet.base import tips
-from navigator.sheet.marks import Facts, Kind, facts_of, head, labels, marks, waiting_proposals
-from navigator.sheet.waiting import Waiting, mark_document, row_head, what_to_do
+from navigator.sheet.marks import Kind, facts_of, head, labels, marks, waiting_proposals
+from navigator.sheet.waiting import mark_document, row_head, tips, waiting_document, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
 from navigator.sheet.writing import uncertainty_words
 
 if TYPE_CHECKING:
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
 _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
@@ -67,10 +67,10 @@ def proposals(
             found = waiting_proposals(store, project)
         else:
             found = store.proposals(states={state} if state else None, project=project)
-        pairs = list(zip(found, facts_of(store, found, tips(store)), strict=True))
+        pairs = list(zip(found, facts_of(store, [one.id for one in found], tips(store)), strict=True))
         documents = [_marked(*pair) | {"rehearsal": store.rehearsal} for pair in pairs]
     output.show(
-        {"proposals": documents, "waiting": items},
+        {"proposals": documents, "waiting": [waiting_document(card) for card in items]},
         lambda _: _show_waiting(items) if only_waiting else _show_proposals(pairs),
     )
 
@@ -78,36 +78,35 @@ def proposals(
 _HEADS = ("proposal", "project", "says", "round", "batch", "", "", "title", "")
 
 
-def _marked(proposal: Proposal, of: Facts) -> dict[str, Any]:
+def _marked(proposal: Proposal, of: Card) -> dict[str, Any]:
     """A proposal as JSON has it, with its marks."""
     beside = {"overlaps": list(of.overlaps), "marks": [mark_document(mark) for mark in marks(of)]}
     return proposal.model_dump(mode="json") | beside
 
 
-def _show_waiting(items: Sequence[Waiting]) -> None:
+def _show_waiting(items: Sequence[Card]) -> None:
     if not items:
         output.say(
             "Nothing waits for you. `navigator proposals --all` lists all; `navigator run` makes more."
         )
         return
     rows = []
-    for item in items:
-        card, facts = item.card, item.facts
+    for card in items:
         notes = [f"variant {card.variant}/{card.variants}"] if card.variants > 1 else []
-        notes += [words for words, _ in item.labels]
+        notes += [words for words, _ in labels(card)]
         notes += ["not seen"] if card.open and not card.seen else []
         size = (f"+{card.added}", f"−{card.removed}") if card.proposal else ("", "")
         round_ = f"r{card.proposal_round}" if card.proposal else ""
-        about_it = (item.id, card.project, row_head(card, facts).word, round_, card.batch)
+        about_it = (card.id, card.project, row_head(card).word, round_, card.batch)
         rows.append((*about_it, *size, card.title, ", ".join(notes)))
     output.table(_HEADS, rows, right=(5, 6))
-    for item in items:
-        if not item.card.open or item.card.existing:
-            why = f"{safe_line(item.card.reason).rstrip('.')}. " if item.card.reason else ""
-            output.say(f"{item.id}: {why}{what_to_do(item.card)}")
+    for card in items:
+        if not card.open or card.existing:
+            why = f"{safe_line(card.reason).rstrip('.')}. " if card.reason else ""
+            output.say(f"{card.id}: {why}{what_to_do(card)}")
 
 
-def _show_proposals(pairs: Sequence[tuple[Proposal, Facts]]) -> None:
+def _show_proposals(pairs: Sequence[tuple[Proposal, Card]]) -> None:
     if not pairs:
         output.say("No proposals. `navigator run` makes them from queued tasks.")
         return
@@ -138,7 +137,7 @@ def diff(ids: ProposalIds, *, against: Annotated[str | None, Value("P…", compl
             if other is not None and other.project_id != proposal.project_id:
                 raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
             private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
-            (known,) = facts_of(store, [proposal], tips(store, {proposal.project_id}))
+            (known,) = facts_of(store, [proposal.id], tips(store, {proposal.project_id}))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
             documents.append(
                 {
@@ -158,7 +157,7 @@ def diff(ids: ProposalIds, *, against: Annotated[str | None, Value("P…", compl
 def _note_seen(looked: Sequence[str]) -> None:
     """All of it was shown: that is looking, as on the screens. Where it cannot be kept, that is said."""
     try:
-        act(MarkSeen(), SeenArgs(ids=tuple(looked)))
+        act(MarkSeen(ids=tuple(looked)))
     except NavigatorError as error:
         output.note(f"Not marked as seen: {error}")
 
@@ -170,7 +169,7 @@ def _file_json(file: FileDiff, place: int) -> dict[str, Any]:
 
 
 def _show_diff(
-    store: Reader, proposal: Proposal, known: Facts, files: Sequence[FileDiff], other: Proposal | None
+    store: Reader, proposal: Proposal, known: Card, files: Sequence[FileDiff], other: Proposal | None
 ) -> None:
     """A proposal against its base, with what was said of it; or against another proposal."""
     from navigator.sheet.writing import record_words
@@ -233,9 +232,9 @@ def _check_words(check: CheckResult) -> str:
     return tests_words(check)
 
 
-def _show_review(store: Reader, proposal: Proposal, known: Facts) -> None:
+def _show_review(store: Reader, proposal: Proposal, known: Card) -> None:
     """How it was made, its checks and marks, and what every reader said."""
-    from navigator.sheet.exam_worth import worth_of
+    from navigator.sheet.statistics.reviewer import worth_of
     from navigator.sheet.writing import agent_words, looks_of, looks_words, mended_words, turns_of
 
     state = proposal.landing.state.value if proposal.landing else proposal.state.value

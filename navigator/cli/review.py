@@ -10,8 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from navigator.actions.fix_findings import RequestFix
-from navigator.actions.review_change import AddReview, ReviewArgs
+from navigator.actions.reviews import AddReview, RequestFix
 from navigator.cli import output
 from navigator.cli.command import Note, Value, command, given
 from navigator.cli.project import targets
@@ -30,7 +29,6 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
 from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.models import Task
 from navigator.model.states import LOOP_TASK_STATES, Severity, TaskState
 from navigator.store.lock import read_holder
 from navigator.swap import make_strategy
@@ -89,30 +87,30 @@ def review(
     project, ref = targets(words)
     if ref and (branch or staged or worktree):
         raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
-    verb = AddReview()
-    args = ReviewArgs(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each)
+    verb = AddReview(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each)
     try:
-        queued = act(verb, args)
+        done = act(verb)
     except NavigatorError as error:
         if queue or getattr(error, "remote_code", error.code) != NOTHING:
             raise
         output.note(str(error))  # no failure: a script that reviews what is staged may find nothing staged
         _show_reviews((), form)
         return
+    queued = done.data
     if not queue:
-        for one in queued.left_out:
-            output.note(f"{one.ref} is left out: {one.reason}")
-        _print_reviews(queued.tasks, form, fail_on, new=frozenset(queued.new))
+        for one in queued["left_out"]:
+            output.note(f"{one['ref']} is left out: {one['reason']}")
+        _print_reviews([task["id"] for task in queued["tasks"]], form, fail_on, new=queued["new"])
         return
     paths = state_paths()
-    redact = _redactor(paths, queued.proposals[-1:])
-    document = {"tasks": [redact.data(task.model_dump(mode="json")) for task in queued.tasks]}
-    told = [replace(one, id=redact(one.id), text=redact(one.text)) for one in verb.tell(queued)]
+    redact = _redactor(paths, queued["proposals"][-1:])
+    document = {"tasks": [redact.data(task) for task in queued["tasks"]]}
+    told = [replace(one, id=redact(one.id), text=redact(one.text)) for one in done.told]
     if form == "json":
         output.print_json(document)
         return
     report(told, document)
-    if queued.new and read_holder(paths.lock) is None:
+    if queued["new"] and read_holder(paths.lock) is None:
         output.note("`navigator run --until reviewed` reviews what waits.")
 
 
@@ -127,7 +125,7 @@ def _show_reviews(documents: Sequence[dict[str, Any]], form: str) -> None:
         output.say(words.markdown(documents) if form == "markdown" else words.text(documents))
 
 
-def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None, *, new: Collection[str]) -> None:
+def _print_reviews(tasks: Sequence[str], form: str, fail_on: str | None, *, new: Collection[str]) -> None:
     """Wait for the tasks, and print their reviews.
 
     Exits with 1 on a finding that `fail_on` names. Without a verdict, and with `fail_on` where a REVISE was overruled, nothing
@@ -136,8 +134,8 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None, *, new
     from navigator.sheet.reviews import overruled, standing, unread
 
     paths = state_paths()
-    _wait(paths, [task.id for task in tasks])
-    documents = _documents(paths, [task.id for task in tasks])
+    _wait(paths, tasks)
+    documents = _documents(paths, tasks)
     _show_reviews(documents, form)
     for one in documents:
         _say_next(one, new=one["task"] in new)
@@ -227,6 +225,4 @@ def fix(
         note: What to add to the findings.
         tree: Refuse unless the review is of this tree (at least 12 digits).
     """
-    verb = RequestFix()
-    args = verb.read_args({"proposal": identifier, "note": note, "tree": tree})
-    carry_out(verb, args)
+    carry_out(RequestFix.read({"proposal": identifier, "note": note, "tree": tree}))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
 
@@ -21,7 +21,7 @@ from navigator.model.text import SIMULATED, safe_line
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from navigator.actions.base import A, R, Told, Verb
+    from navigator.actions.base import Done, Told, Verb
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
 
@@ -55,36 +55,39 @@ def known_project(store: Reader, name: str | None) -> None:
         store.project(name)
 
 
-def act(verb: Verb[A, R], args: A) -> R:
+def act(verb: Verb) -> Done:
     """Perform a verb: the conductor does it, or this process under the state folder's lock.
 
     Raises:
         NavigatorError: what the verb refuses; `Conflict` when another command holds the lock.
     """
-    return acting.act(state_paths(), verb, args, output.note)
+    return acting.act(state_paths(), verb, output.note)
 
 
-def ask(verb: Verb[A, R], args: A) -> A:
-    """Put a verb's question at the terminal; returns the arguments with the answers. With --yes nothing is asked.
+V = TypeVar("V", bound="Verb")
+
+
+def ask(verb: V) -> V:
+    """Put a verb's question at the terminal; returns the verb with the answers. With --yes nothing is asked.
 
     Raises:
         click.Abort: the answer was no.
         UsageError: there is a question, and no terminal to ask it at.
     """
     if given("--yes"):
-        return args
+        return verb
     with reading() as store:
-        if len(getattr(args, "proposals", ())) == 1:
-            verb.require(store, args)  # of several, each is answered for itself
-        question = verb.question(store, args)
+        if len(getattr(verb, "proposals", ())) == 1:
+            verb.require(store)  # of several, each is answered for itself
+        question = verb.question(store)
         if question is None:
-            return args
+            return verb
         if not sys.stdin.isatty():
-            verb.require(store, args)
+            verb.require(store)
     for item in question.items:
         confirmed(f"{item.title}. Have you looked at it?", item.lines)
     confirmed(question.title, question.lines)
-    return verb.answered(args, confirm=[item.key for item in question.items])
+    return verb.answered(confirm=[item.key for item in question.items])
 
 
 def confirmed(question: str, lines: Sequence[str] = ()) -> None:
@@ -103,10 +106,10 @@ def confirmed(question: str, lines: Sequence[str] = ()) -> None:
     click.confirm(safe_line(question.removesuffix("?")), abort=True, err=True)
 
 
-def carry_out(verb: Verb[A, R], args: A) -> None:
+def carry_out(verb: Verb) -> None:
     """Ask where the command has --yes, perform, and show the outcome. Exits with 1 on an error."""
-    result = act(verb, args if given("--yes") is None else ask(verb, args))
-    report(verb.tell(result), result)
+    done = act(verb if given("--yes") is None else ask(verb))
+    report(done.told, done.data)
 
 
 _SUBJECTS = ("conductor", *(role.value for role in Role))

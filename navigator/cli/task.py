@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import click
 
-from navigator.actions.suggestions import Settle, SuggestionArgs
 from navigator.actions.task_add import AddTasks
-from navigator.actions.tasks import After, AfterArgs, Cancel, PutAway, Retry, TasksArgs
+from navigator.actions.tasks import After, Cancel, PutAway, Retry, Settle
 from navigator.cli import output
 from navigator.cli.command import Commands, Value, command, given
 from navigator.cli.project import project_of
@@ -86,8 +85,7 @@ def add(
             "variants": variants,
         }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, all_)]
-    verb = AddTasks()
-    carry_out(verb, verb.read_args({"tasks": tasks}))
+    carry_out(AddTasks.read({"tasks": tasks}))
     if not given("--json") and read_holder(state_paths().lock) is None:
         output.note("`navigator run` writes and reviews what is queued.")
 
@@ -191,8 +189,7 @@ def show(identifier: TaskId) -> None:
             "after": before,
             "before": behind,
             "variants": [
-                {"task": one.task.id, "proposal": one.proposal.id if one.proposal else "", "words": one.words}
-                for one in variants
+                {"task": one.task.id, "proposal": one.card.proposal, "words": one.words} for one in variants
             ],
             "proposals": store.proposals(task_id=held.id),
             "suggestions": store.suggestions(held.id, attempt=held.attempt),
@@ -220,7 +217,7 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 def _say_task(found: dict[str, Any], about: list[str], made: list[str]) -> None:
     """A task as `task show` prints it: `about` what it is linked to, `made` how it was written."""
-    from navigator.sheet.events import event_words
+    from navigator.sheet.writing import event_words
 
     held: Task = found["task"]
     what = f"review of {held.ref}" if held.ref else f"{held.kind.value}, {held.complexity.value}"
@@ -254,25 +251,25 @@ def _say_task(found: dict[str, Any], about: list[str], made: list[str]) -> None:
 @command(task)
 def cancel(ids: TaskIds) -> None:
     """Cancel tasks that have not ended."""
-    carry_out(Cancel(), TasksArgs(ids=ids))
+    carry_out(Cancel(ids=ids))
 
 
 @command(task)
 def retry(ids: TaskIds) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
-    carry_out(Retry(), TasksArgs(ids=ids))
+    carry_out(Retry(ids=ids))
 
 
 @command(task, "after")
 def after_others(identifier: TaskId, others: TaskIds = ()) -> None:
     """Make a queued task start after others, in place of those it waited for; without others, at once."""
-    carry_out(After(), AfterArgs(ids=(identifier,), after=others))
+    carry_out(After(ids=(identifier,), after=others))
 
 
 @command(task)
 def done(ids: TaskIds) -> None:
     """Put away reports, scans, and answers that no change is needed."""
-    carry_out(PutAway(), TasksArgs(ids=ids))
+    carry_out(PutAway(ids=ids))
 
 
 _Ranks = Annotated[tuple[int, ...], Value("[N…]", type=click.IntRange(1))]
@@ -285,7 +282,7 @@ def accept(identifier: TaskId, ranks: _Ranks = (), *, all_: bool = False) -> Non
     Args:
         all_: All open suggestions.
     """
-    carry_out(Settle(), SuggestionArgs(task=identifier, ranks=ranks, everything=all_))
+    carry_out(Settle(task=identifier, ranks=ranks, everything=all_))
 
 
 @command(task)
@@ -295,7 +292,7 @@ def dismiss(identifier: TaskId, ranks: _Ranks = (), *, all_: bool = False) -> No
     Args:
         all_: All open suggestions.
     """
-    carry_out(Settle(), SuggestionArgs(task=identifier, ranks=ranks, everything=all_, accept=False))
+    carry_out(Settle(task=identifier, ranks=ranks, everything=all_, accept=False))
 
 
 def _show_suggestion(one: Suggestion) -> None:
