@@ -283,13 +283,13 @@ def test_verbs_stay_few() -> None:
 
 
 def test_a_task_moves_in_one_file() -> None:
-    """Who wants to know how a task gets from one state to the next reads `journey/change.py`, and variants' moves beside it."""
+    """Who wants to know how a task gets from one state to the next reads `journey/change.py`."""
     moving = {
         str(path.relative_to(ROOT / "navigator"))
         for path in (ROOT / "navigator").rglob("*.py")
         if re.search(r"\.set_task_state\(", path.read_text(encoding="utf-8"))
     }
-    assert moving == {"journey/change.py", "journey/choosing.py"}
+    assert moving == {"journey/change.py"}
 
 
 def test_a_rehearsal_is_known_by_its_database_alone() -> None:

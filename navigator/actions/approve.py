@@ -16,7 +16,7 @@ from navigator.actions.deciding import (
     not_waiting,
 )
 from navigator.journey import change
-from navigator.journey.choosing import open_variants, put_away_others
+from navigator.journey.change import open_variants, put_away_others
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
 from navigator.model.states import DecisionKind, LandingState, ProposalState

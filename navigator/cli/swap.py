@@ -217,7 +217,7 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
     """
     from navigator.engine.canary import CanaryWatch
     from navigator.engine.swapping import confirmed, first_answer, garbage
-    from navigator.journey.storage_faults import Storage
+    from navigator.journey.recovery import Storage
     from navigator.model.states import CanaryOutcome
 
     strategy = deps.strategy

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from navigator.figures.canary import MAX_TOKENS, PROBES, Probe, judge
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.states import CanaryOutcome, Role
 from navigator.model.text import safe_line

@@ -30,13 +30,11 @@ from navigator.engine.summary import SessionSummary
 from navigator.exam.prepare import keep_preparing
 from navigator.exam.queue import ExamQueue
 from navigator.journey.change import broke
-from navigator.journey.check_dispatch import check
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.land import land
-from navigator.journey.recovery import recover
+from navigator.journey.recovery import Storage, recover
 from navigator.journey.review import review
-from navigator.journey.storage_faults import Storage
-from navigator.journey.write import write
+from navigator.journey.write import check, write
 from navigator.model import snapshot as acts
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event

@@ -18,7 +18,7 @@ from navigator.git.hook import noted_commits
 from navigator.git.private import PrivateRepo
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.existing import Queued, queue_changes
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.text import safe_line

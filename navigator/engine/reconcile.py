@@ -15,7 +15,7 @@ from collections.abc import Callable
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.residency import Residency
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.states import Role
 from navigator.model.text import safe_line

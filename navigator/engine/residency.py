@@ -13,7 +13,7 @@ from navigator.engine.conductor_state import ConductorState
 from navigator.engine.summary import SessionSummary
 from navigator.engine.swapping import WeightReadAhead, confirmed, first_answer, garbage, resident_now
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Swap, utc_now
 from navigator.model.states import LOOP_TASK_STATES, CanaryOutcome, Role

@@ -26,7 +26,7 @@ from navigator.exam.mining import Commit, named_faulty, read_history
 from navigator.git.facts import WORKTREE, read_base
 from navigator.journey.checking import CheckSetup, baseline_of, check_setup
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.models import Baseline, Project

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 
 from navigator.agents.acp import AgentFailed
 from navigator.agents.checkout import Changed, Checkout
-from navigator.agents.forwarder import Forwarder
+from navigator.agents.forwarder import Forwarder, Reply
 from navigator.agents.homes import Homes
 from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, AgentSession, PromptTurn, limits_of, opened
@@ -32,13 +33,12 @@ from navigator.journey.drafting import (
     NoChange,
     NotApplied,
     draft_changes,
+    propose,
     syntax_problems,
 )
 from navigator.journey.prompts.assemble import Elsewhere
 from navigator.journey.prompts.material import Ground, settle
-from navigator.journey.proposing import propose
 from navigator.journey.testing import TESTS_FAILED
-from navigator.journey.turn import TURN_CALLS, TurnJournal
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.models import AppliedEdit, Task
@@ -369,3 +369,73 @@ def _summary(text: str) -> str:
             break
         kept.insert(0, part)
     return "\n\n".join(kept)[-_SUMMARY:]
+
+
+TURN_CALLS = 1_000
+"""Calls that one turn may number. A call's `seq` is the turn's, times this, plus its place in the turn."""
+
+PURPOSE = "agent"
+
+
+class TurnJournal:
+    """The calls of one run.
+
+    What the round's earlier runs were answered is given again, each answer once, unless the agent failed on it.
+
+    Args:
+        seq: of the run's first turn, in its round.
+    """
+
+    def __init__(self, deps: Dependencies, task: Task, seq: int) -> None:
+        self._deps, self._task = deps, task
+        self._turn = seq - 1
+        self._next = 0
+        self._version = ""
+        self._answers: dict[str, deque[str]] = defaultdict(deque)
+        turns = deps.reader.agent_turns(task.id, task.attempt, task.round)
+        failed = {turn.seq for turn in turns if turn.outcome == "failed"}
+        for number, digest, body in deps.reader.agent_answers(task.id, task.attempt, task.round):
+            if number // TURN_CALLS not in failed:
+                self._answers[digest].append(body)
+
+    def turn(self, version: str) -> None:
+        """The next turn begins, with a prompt of this version."""
+        self._turn += 1
+        self._next = 0
+        self._version = version
+
+    def replay(self, digest: str) -> bytes | None:
+        """What this request was answered with before an interruption; each answer is given once."""
+        known = self._answers.get(digest)
+        if not known:
+            return None
+        self._next += 1
+        return known.popleft().encode("utf-8", "surrogatepass")
+
+    def begin(self, digest: str) -> int:
+        """Record a request that is about to be sent."""
+        task, seq = self._task, max(self._turn, 0) * TURN_CALLS + self._next
+        self._next += 1
+        with self._deps.store.transaction() as tx:
+            return tx.begin_call(
+                role=Role.GENERATOR,
+                task_id=task.id,
+                attempt=task.attempt,
+                round=task.round,
+                purpose=PURPOSE,
+                seq=seq,
+                prompt_version=self._version,
+                prompt_hash=digest,
+            )
+
+    def end(self, number: int, reply: Reply) -> None:
+        """Record how it ended."""
+        with self._deps.store.transaction() as tx:
+            tx.end_call(
+                number,
+                outcome=reply.outcome,
+                usage=reply.usage,
+                error_code=reply.error_code,
+                model=reply.model or None,
+                answer=reply.body.decode("utf-8", "replace") if reply.body else None,
+            )

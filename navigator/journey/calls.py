@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from navigator.client.client import ChatRequest
-from navigator.client.errors import Refused, ServingError, Unreachable
+from navigator.client.errors import CutByLength, Refused, ServingError, Unreachable
 from navigator.config.settings import ServerSettings
+from navigator.journey import change
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Task, Usage
 from navigator.model.states import Role
-from navigator.store.writes.ledger import LOST
+from navigator.store.writes.ledger import LOOKED, LOST
 
 if TYPE_CHECKING:
     from navigator.client.client import ChatAnswer
@@ -166,3 +167,46 @@ def usage_of(answers: Sequence[ChatAnswer]) -> Usage:
     for answer in answers:
         total += answer.usage
     return total
+
+
+async def ask(
+    deps: Dependencies,
+    task: Task,
+    writer: Role,
+    purpose: str,
+    version: str,
+    messages: Sequence[Message],
+    *,
+    schema: dict[str, Any] | None = None,
+) -> str | None:
+    """One call to the model that writes; None when the task ended here because its answer never fits.
+
+    Raises:
+        ServingError: the server did not answer; the task is back where it was.
+    """
+    server = deps.settings.server(writer)
+    place = (task.id, task.attempt, task.round)
+    looked = deps.reader.answers_judged(*place, LOOKED, writer)
+    try:
+        answer = await call_model(
+            deps,
+            writer,
+            task,
+            purpose=purpose,
+            prompt_version=version,
+            messages=messages,
+            max_tokens=server.max_tokens,
+            schema=schema,
+            temperature=task.variation.temperature,
+            seq=deps.reader.answers_refused(*place, writer) + looked,
+        )
+    except CutByLength:
+        deps.move(change.give_up, task, f"The answer did not end within max_tokens = {server.max_tokens}.")
+        return None
+    except ServingError as error:
+        if is_tasks_fault(deps, task, error, writer):
+            deps.move(change.give_up, task, str(error))
+            return None
+        deps.move(change.write_later, task, str(error))
+        raise
+    return answer.text

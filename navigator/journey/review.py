@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from navigator.client.body import same_base
 from navigator.client.client import ChatAnswer
@@ -23,9 +23,9 @@ from navigator.journey.calls import (
     usage_of,
 )
 from navigator.journey.dependencies import Dependencies, Prompting
+from navigator.journey.looking import SEQS, look_first
 from navigator.journey.proving import held_of
 from navigator.journey.reproducing import Talk, ask_tests, planned
-from navigator.journey.review_looking import SEQS, look_first
 from navigator.journey.reviewing.answer import RawReview, review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
 from navigator.journey.reviewing.join import Answered, join
@@ -34,9 +34,6 @@ from navigator.journey.subject import Change, gather_subject, leaving_messages, 
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
 from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded.run import WorkerLost, run_bounded
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 

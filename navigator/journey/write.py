@@ -12,7 +12,7 @@ from collections import Counter
 
 from navigator.edits.parser import parse_answer
 from navigator.journey import change
-from navigator.journey.calls import Message
+from navigator.journey.calls import Message, ask
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.drafting import (
     POLICY_CODE,
@@ -21,13 +21,20 @@ from navigator.journey.drafting import (
     NotApplied,
     Outcome,
     draft,
+    propose,
 )
+from navigator.journey.looking import ask_looking, restore_looks
 from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
-from navigator.journey.proposing import propose
-from navigator.journey.review_looking import ask_looking, restore_looks
+from navigator.journey.proving import settle
 from navigator.journey.scan import scan
-from navigator.journey.testing import TESTS_FAILED, repair_messages
-from navigator.journey.turn import ask
+from navigator.journey.testing import (
+    TESTS_FAILED,
+    check_existing,
+    check_part,
+    repair_messages,
+    tests_of,
+    try_proposal,
+)
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Task
 from navigator.model.states import (
@@ -99,6 +106,24 @@ async def write(deps: Dependencies, task_id: str) -> None:
         await _report(deps, material)
         return
     await _write_change(deps, material, may_call=not resumed)
+
+
+async def check(deps: Dependencies, task_id: str) -> None:
+    """Take a task on from checking: a part through its gates, a reviewed proposal through the tests of its findings, any
+    other through its own tests, an answer as `write` left it."""
+    task = deps.reader.task(task_id)
+    newest = deps.reader.proposals(task_id=task_id)[-1:]
+    made = change.proposal_of_round(deps.reader, task) if task.state is TaskState.CHECKING else None
+    if newest and newest[0].parent and newest[0].attempt == task.attempt:
+        await check_part(deps, task_id)
+    elif made is not None and made.review is not None:
+        await settle(deps, task, made)
+    elif task.ref:
+        await check_existing(deps, task)
+    elif made is not None and tests_of(made) is None:
+        await try_proposal(deps, task, made)
+    else:
+        await write(deps, task_id)
 
 
 async def _report(deps: Dependencies, material: Material) -> None:

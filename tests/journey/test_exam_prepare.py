@@ -18,7 +18,7 @@ from navigator.exam.candidates import neutral_words
 from navigator.exam.making import keep_name
 from navigator.exam.prepare import ACCEPTED, keep_preparing, prepare_project
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.exam import ExamItem, PreparedProject
 from navigator.model.models import Decision, Project, Proposal

@@ -15,7 +15,7 @@ from navigator.engine.conductor_state import ConductorState
 from navigator.engine.residency import Batches, Residency
 from navigator.engine.summary import SessionSummary
 from navigator.engine.swapping import WeightReadAhead
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from navigator.model.states import Role
 from navigator.swap import page_cache, strategy_class
 from navigator.swap.base import PhaseLog, SwapStrategy

@@ -13,7 +13,7 @@ import pytest
 from navigator.actions.registry import perform
 from navigator.engine import idle
 from navigator.engine.idle import Idle
-from navigator.journey.storage_faults import Storage
+from navigator.journey.recovery import Storage
 from tests.git.world import fingerprint
 from tests.journey.landing_bench import LandingBench
 from tests.journey.support import differences, git, make_repository

@@ -14,10 +14,9 @@ from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, chat_request, is_requests_fault
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.drafting import Draft, NotApplied, draft
+from navigator.journey.drafting import Draft, NotApplied, draft, title_of
 from navigator.journey.prompts.assemble import Prompted, prompt_for
 from navigator.journey.prompts.material import findings_block, worth_sending
-from navigator.journey.proposing import title_of
 from navigator.journey.review import answer_room, conclude, plan_review, read_answer
 from navigator.journey.reviewing.answer import review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview
