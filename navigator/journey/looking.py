@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from navigator.client.body import ChatAnswer
 from navigator.client.errors import BadAnswer, CutByLength
 from navigator.context.build import Context
 from navigator.context.looker import Looker
@@ -28,6 +27,8 @@ from navigator.model.models import Task
 from navigator.model.records import Look
 from navigator.model.states import Role
 from navigator.model.text import safe_line
+from navigator.store.reads.ledger import StoredAnswer
+from navigator.store.writes.ledger import LOOKED
 
 WITHHELD = "it cannot be shown: it holds the delimiter of this conversation."
 
@@ -48,6 +49,7 @@ class LookedTurn:
         return [{"role": "assistant", "content": self.asked}, {"role": "user", "content": self.told}]
 
 
+@dataclass
 class LookTalk:
     """All looks of one attempt, in order.
 
@@ -62,32 +64,24 @@ class LookTalk:
         count: tokens of a text.
     """
 
-    def __init__(
-        self,
-        prompts: PromptLibrary,
-        looker: Looker,
-        *,
-        key: str,
-        marker: int,
-        looks: int,
-        tokens: int,
-        room: int,
-        count: Callable[[str], int],
-    ) -> None:
-        self._prompts, self._looker = prompts, looker
-        self._key, self._marker = key, marker
-        self._looks, self._tokens, self._room = looks, tokens, room
-        self._count = count
-        self._round = -1
-        self.turns: list[LookedTurn] = []
+    prompts: PromptLibrary
+    looker: Looker
+    key: str
+    marker: int
+    looks: int
+    tokens: int
+    room: int
+    count: Callable[[str], int]
+    turns: list[LookedTurn] = field(default_factory=list)
+    _round: int = -1
 
     def left(self, round: int) -> int:
         """Turns that are left in a round."""
-        return max(0, self._looks - sum(turn.round == round for turn in self.turns))
+        return max(0, self.looks - sum(turn.round == round for turn in self.turns))
 
     def asks(self, text: str, round: int) -> bool:
         """Whether an answer asks to be shown something, and may."""
-        return self.left(round) > 0 and parse_answer(text, marker=self._marker).asks_to_look
+        return self.left(round) > 0 and parse_answer(text, marker=self.marker).asks_to_look
 
     def messages(self, *rounds: int, after: int = -1, before: int | None = None) -> list[Message]:
         """The turns of these rounds whose call's number is above `after` and below `before`."""
@@ -101,27 +95,27 @@ class LookTalk:
     def shown_whole(self) -> frozenset[str]:
         """The files of which every line was shown. Reads git: call it in a thread."""
         paths = {path for turn in self.turns for answer in turn.answers for path in answer.paths}
-        return frozenset(path for path in paths if self._looker.seen_whole(path))
+        return frozenset(path for path in paths if self.looker.seen_whole(path))
 
     def take(self, call_id: int, round: int, text: str) -> LookedTurn:
         """Answer the looks of one answer. Runs git: call it in a thread."""
         if round != self._round:
             self._round = round
-            self._looker.allow(max(0, min(self._tokens, self._room)))
-        answers = self._looker.answer(parse_answer(text, marker=self._marker).looks)
+            self.looker.allow(max(0, min(self.tokens, self.room)))
+        answers = self.looker.answer(parse_answer(text, marker=self.marker).looks)
         told = self._told(answers, self.left(round) - 1)
-        self._room -= self._count(text) + self._count(told)
+        self.room -= self.count(text) + self.count(told)
         self.turns.append(LookedTurn(call_id, round, text, told, tuple(answers)))
         return self.turns[-1]
 
     def _told(self, answers: Sequence[LookAnswer], left: int) -> str:
         texts = [piece.text for answer in answers for piece in answer.pieces]
-        return self._prompts.render(
+        return self.prompts.render(
             "looked",
-            answers=[_shown(answer, self._key) for answer in answers],
-            left=left if self._looker.left else 0,
-            tokens=self._looker.left,
-            nine=self._marker < marker_length(texts),
+            answers=[_shown(answer, self.key) for answer in answers],
+            left=left if self.looker.left else 0,
+            tokens=self.looker.left,
+            nine=self.marker < marker_length(texts),
         )[1]
 
 
@@ -153,16 +147,23 @@ class Looked:
     """The conversation after the looks, the answers that asked for them, and the one that ended them, if one did."""
 
     messages: Sequence[Message]
-    asked: Sequence[ChatAnswer] = ()
-    answer: ChatAnswer | None = None
+    asked: Sequence[StoredAnswer] = ()
+    answer: StoredAnswer | None = None
 
 
 async def look_first(
-    deps: Dependencies, subject: Change, reading: Reading, *, purpose: str, seq: int, max_tokens: int
+    deps: Dependencies,
+    subject: Change,
+    reading: Reading,
+    *,
+    purpose: str,
+    seq: int,
+    max_tokens: int,
+    shows: str,
 ) -> Looked:
     """Let the reviewer look, as often as it may; nothing is asked where it may not.
 
-    Looks that were answered before a restart are made again from the tree, not asked for again.
+    Such a turn is asked for without a schema, since a look is no JSON. An answer that is a review already is the review.
 
     Raises:
         ServingError: the server did not answer.
@@ -178,38 +179,28 @@ async def look_first(
         "look-review", looks=rules.looks, most_requests=MOST_REQUESTS, look_tokens=rules.look_tokens
     )
     messages[-1] = messages[-1] | {"content": f"{messages[-1]['content']}\n\n{offer}"}
-    name = purpose if item is not None else f"{purpose} look"
-    kept = deps.reader.answers_of(task.id, task.attempt, task.round, name) if item is None else {}
-    asked: list[ChatAnswer] = []
+    asked: list[StoredAnswer] = []
     while talk.left(task.round):
-        number = seq * SEQS + len(talk.turns)
         conversation = [*messages, *talk.messages(task.round)]
-        text = kept.get(number, "")
-        if not text:
-            try:
-                answer = await call_model(
-                    deps,
-                    Role.REVIEWER,
-                    task,
-                    purpose=name,
-                    exam_item=item,
-                    prompt_version=version,
-                    messages=conversation,
-                    max_tokens=max_tokens,
-                    seq=number,
-                )
-            except (CutByLength, BadAnswer):
-                return Looked(conversation, asked)  # the review is asked for, with a schema
-            text = answer.text
-            if not talk.asks(text, task.round):
-                return Looked(conversation, asked, answer)
-            asked.append(answer)
-        elif not talk.asks(text, task.round):
-            return Looked(conversation, asked)
-        async with deps.project_lock(task.project_id):
-            turn = await asyncio.to_thread(talk.take, number, task.round, text)
-        if item is None and number not in kept:
-            _keep(deps, task, turn, len(talk.turns), name)
+        try:
+            answer = await call_model(
+                deps,
+                Role.REVIEWER,
+                task,
+                purpose=purpose if item is not None else f"{purpose} look",
+                exam_item=item,
+                prompt_version=version,
+                messages=conversation,
+                max_tokens=max_tokens,
+                seq=seq * SEQS + len(talk.turns),
+                shows=shows,
+            )
+        except (CutByLength, BadAnswer):
+            return Looked(conversation, asked)  # the review is asked for, with a schema
+        if not talk.asks(answer.text, task.round):
+            return Looked(conversation, asked, answer)
+        asked.append(answer)
+        await _take(deps, task, Role.REVIEWER, talk, answer, keep=item is None)
     return Looked([*messages, *talk.messages(task.round)], asked)
 
 
@@ -232,12 +223,6 @@ def _talk(deps: Dependencies, subject: Change, room: int) -> LookTalk:
     )
 
 
-def _keep(deps: Dependencies, task: Task, turn: LookedTurn, number: int, name: str) -> None:
-    with deps.store.transaction() as tx:
-        call = tx.read.call_of(task.id, task.attempt, task.round, name, turn.call_id)
-        tx.add_looks(call, records(task, Role.REVIEWER, turn, number))
-
-
 MOST_PATHS = 20
 """Paths that are kept of one look."""
 
@@ -256,7 +241,7 @@ async def ask_looking(
     while True:
         looked = talk.messages(task.round, after=after) if talk else []
         text = await ask(deps, task, material.writer, purpose, version, [*messages, *looked])
-        if text is None or not await took_look(deps, material):
+        if text is None or not await _took_look(deps, material):
             return text
 
 
@@ -265,25 +250,31 @@ async def restore_looks(deps: Dependencies, material: Material) -> None:
     task, talk = material.task, material.talk
     if talk is None:
         return
-    for turn in deps.reader.looks_asked(task.id, task.attempt, role=material.writer):
-        async with deps.project_lock(task.project_id):
-            await asyncio.to_thread(talk.take, turn.call_id, turn.round, turn.text)
-    await took_look(deps, material)
+    for answer in deps.reader.looks_asked(task.id, task.attempt, role=material.writer):
+        await _take(deps, task, material.writer, talk, answer)
+    await _took_look(deps, material)
 
 
-async def took_look(deps: Dependencies, material: Material) -> bool:
+async def _took_look(deps: Dependencies, material: Material) -> bool:
     """Answer the newest answer of the round, if it asks to be shown something and was not judged yet."""
     task, talk = material.task, material.talk
     newest = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     if talk is None or newest is None or newest.outcome != "ok" or not talk.asks(newest.text, task.round):
         return False
-    async with deps.project_lock(task.project_id):
-        turn = await asyncio.to_thread(talk.take, newest.call_id, task.round, newest.text)
-    number = sum(other.round == task.round for other in talk.turns)
-    with deps.store.transaction() as tx:
-        kept = records(task, material.writer, turn, number)
-        tx.add_looks(newest.call_id, kept)
+    await _take(deps, task, material.writer, talk, newest)
     return True
+
+
+async def _take(
+    deps: Dependencies, task: Task, role: Role, talk: LookTalk, answer: StoredAnswer, *, keep: bool = True
+) -> None:
+    """Answer the looks of an answer, and keep what was asked where it is not kept yet."""
+    async with deps.project_lock(task.project_id):
+        turn = await asyncio.to_thread(talk.take, answer.call_id, answer.round, answer.text)
+    if keep and answer.outcome != LOOKED:
+        number = sum(other.round == turn.round for other in talk.turns)
+        with deps.store.transaction() as tx:
+            tx.add_looks(answer.call_id, records(task, role, turn, number))
 
 
 def records(task: Task, role: Role, turn: LookedTurn, number: int) -> list[Look]:

@@ -151,7 +151,8 @@ async def _ask_one(
             return row if problem else _without(row, "the context has no room for a test")
         row = row.model_copy(update={"prompt_version": version})
         try:
-            answer = await _asked(deps, task, version, messages, 2 * row.finding + attempt)
+            seq = 2 * row.finding + attempt
+            answer = await _asked(deps, task, version, messages, seq, f"review {held.review_id}")
         except _NoAnswer as error:
             return _without(row, f"no test was written: {error}")
         made = await asyncio.to_thread(_read_test, deps, answer, marker, place)
@@ -171,15 +172,14 @@ class _NoAnswer(Exception):
     """This request alone got none: asking again later would change nothing."""
 
 
-async def _asked(deps: Dependencies, task: Task, version: str, messages: Sequence[Message], seq: int) -> str:
+async def _asked(
+    deps: Dependencies, task: Task, version: str, messages: Sequence[Message], seq: int, shows: str
+) -> str:
     """The answer: the one that was kept before a crash, or a new one.
 
     Raises:
         _NoAnswer: it would get none later either. ServingError: the server did not answer.
     """
-    kept = deps.reader.answers_of(task.id, task.attempt, task.round, PURPOSE).get(seq)
-    if kept is not None:
-        return kept
     try:
         answer = await call_model(
             deps,
@@ -190,6 +190,7 @@ async def _asked(deps: Dependencies, task: Task, version: str, messages: Sequenc
             messages=messages,
             max_tokens=min(TEST_TOKENS, deps.settings.server(Role.REVIEWER).max_tokens),
             seq=seq,
+            shows=shows,
         )
     except ServingError as error:
         if isinstance(error, CutByLength | BadAnswer) or is_tasks_fault(deps, task, error, Role.REVIEWER):

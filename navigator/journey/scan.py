@@ -49,8 +49,8 @@ async def scan(deps: Dependencies, material: Material) -> None:
     while True:
         stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=role)
         if stored is None or stored.outcome == REFUSED:
-            asked = len(deps.reader.answers_of(task.id, task.attempt, task.round, PURPOSE))
-            if stored is not None and asked >= TRIES:
+            refused = deps.reader.answers_refused(task.id, task.attempt, task.round, role)
+            if stored is not None and refused >= TRIES:
                 _unreadable(deps, task, stored.text)
                 return
             schema = scan_schema(list(shown))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from navigator.model.errors import NotFound
 from navigator.model.ids import number_of
 from navigator.model.models import Event, Swap, Usage
 from navigator.model.records import Batch, Comment, JournalEntry, Look, ModelCall
@@ -18,26 +17,17 @@ _V = TypeVar("_V")
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """What a model answered in one call, kept so that a repair or a revision can quote it after a restart.
+    """What a model answered in one call of a round, kept so that it can be used and quoted after a restart.
 
     `outcome` is the call's, as `judge_call` left it.
     """
 
     call_id: int
-    purpose: str
-    text: str
-    prompt_hash: str
-    model: str
-    outcome: str
-
-
-@dataclass(frozen=True, slots=True)
-class LookTurn:
-    """An answer that asked to be shown more, and the round it belongs to."""
-
-    call_id: int
     round: int
     text: str
+    model: str
+    outcome: str = "ok"
+    usage: Usage = field(default_factory=Usage)
 
 
 class LedgerReads(Queries):
@@ -136,48 +126,42 @@ class LedgerReads(Queries):
             ("round = ?", round),
             (f"{WRITTEN} AND role = ? AND answer IS NOT NULL AND outcome <> 'looked'", role.value),
         ]
-        found = self._where("calls", tests, " DESC LIMIT 1")
-        if not found:
-            return None
-        row = found[0]
-        return StoredAnswer(
-            call_id=row["id"],
-            purpose=row["purpose"],
-            text=unpacked(row["answer"]),
-            prompt_hash=row["prompt_hash"],
-            model=row["model"],
-            outcome=row["outcome"],
-        )
+        return next(iter(self._answers(tests, " DESC LIMIT 1")), None)
 
-    def call_of(self, task_id: str, attempt: int, round: int, purpose: str, seq: int) -> int:
-        """The number of the newest call of a step that was answered.
+    def kept_answer(
+        self, task_id: str, attempt: int, round: int, purpose: str, seq: int, version: str, prompt_hash: str
+    ) -> StoredAnswer | None:
+        """What a step was answered, the newest, if it was asked with the same prompt; None where nothing was kept."""
+        tests = [
+            ("task_id = ?", number_of(task_id, "T")),
+            *(("attempt = ?", attempt), ("round = ?", round), ("purpose = ?", purpose), ("seq = ?", seq)),
+            ("prompt_version = ?", version),
+            ("prompt_hash = ? AND answer IS NOT NULL", prompt_hash),
+        ]
+        return next(iter(self._answers(tests, " DESC LIMIT 1")), None)
 
-        Raises:
-            NotFound: there is none.
-        """
-        found = self._all(
-            "SELECT id FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND purpose = ? AND seq = ?"
-            " AND answer IS NOT NULL ORDER BY id DESC LIMIT 1",
-            number_of(task_id, "T"),
-            attempt,
-            round,
-            purpose,
-            seq,
-        )
-        if not found:
-            raise NotFound(f"{task_id} has no answer to {purpose} {seq}.", hint="It was forgotten.")
-        return int(found[0]["id"])
-
-    def looks_asked(self, task_id: str, attempt: int, *, role: Role) -> list[LookTurn]:
+    def looks_asked(self, task_id: str, attempt: int, *, role: Role) -> list[StoredAnswer]:
         """The answers of a task's attempt that asked to be shown more, oldest first."""
-        found = self._all(
-            "SELECT id, round, answer FROM calls WHERE task_id = ? AND attempt = ? AND role = ?"
-            " AND outcome = 'looked' AND answer IS NOT NULL ORDER BY id",
-            number_of(task_id, "T"),
-            attempt,
-            role.value,
+        return self._answers(
+            [
+                ("task_id = ?", number_of(task_id, "T")),
+                ("attempt = ?", attempt),
+                ("role = ? AND outcome = 'looked' AND answer IS NOT NULL", role.value),
+            ]
         )
-        return [LookTurn(row["id"], row["round"], unpacked(row["answer"])) for row in found]
+
+    def _answers(self, tests: list[tuple[str, Any]], order: str = "") -> list[StoredAnswer]:
+        return [
+            StoredAnswer(
+                call_id=row["id"],
+                round=row["round"],
+                text=unpacked(row["answer"]),
+                model=row["model"],
+                outcome=row["outcome"],
+                usage=from_row(Usage, row),
+            )
+            for row in self._where("calls", tests, order)
+        ]
 
     def looks(self, task_id: str, attempt: int | None = None, round: int | None = None) -> list[Look]:
         """What models asked to be shown for a task, oldest first; of one attempt or one round."""
@@ -185,13 +169,3 @@ class LedgerReads(Queries):
         tests += [("attempt = ?", attempt)] if attempt is not None else []
         tests += [("round = ?", round)] if round is not None else []
         return from_rows(Look, self._where("looks", tests))
-
-    def answers_of(self, task_id: str, attempt: int, round: int, purpose: str) -> dict[int, str]:
-        """What was answered in a task's round for one purpose, by `seq`; the newest answer of each."""
-        tests = [
-            ("task_id = ?", number_of(task_id, "T")),
-            ("attempt = ?", attempt),
-            ("round = ?", round),
-            ("purpose = ? AND answer IS NOT NULL", purpose),
-        ]
-        return {row["seq"]: unpacked(row["answer"]) for row in self._where("calls", tests)}
