@@ -234,7 +234,7 @@ def _tests_words(tests: dict[str, int]) -> str:
 def _stop(as_json: bool) -> None:
     from navigator.actions.conducting import Conduct, Conducted
     from navigator.actions.wire import NoConductor, NotResponding
-    from navigator.engine.client import request
+    from navigator.engine.acting import request
 
     verb = Conduct()
     try:
@@ -250,7 +250,7 @@ def _stop(as_json: bool) -> None:
 def _detach(as_json: bool) -> None:
     """Start the same command as a process of its own session, and wait until it answers."""
     from navigator.actions.wire import NoConductor
-    from navigator.engine.client import request
+    from navigator.engine.acting import request
 
     paths = state_paths()
     with contextlib.suppress(NoConductor):

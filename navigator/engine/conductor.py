@@ -20,10 +20,9 @@ from navigator.actions.wire import Result
 from navigator.client.errors import ServingError, Unreachable, WrongModel
 from navigator.engine.ahead import Ahead
 from navigator.engine.conductor_state import ConductorState
-from navigator.engine.idle import Idle
-from navigator.engine.incoming import Incoming
 from navigator.engine.on_events import OnEvents
 from navigator.engine.reconcile import Reconciler
+from navigator.engine.repositories import Idle, Incoming
 from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary

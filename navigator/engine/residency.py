@@ -8,10 +8,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
-from navigator.engine.canary import CanaryWatch
 from navigator.engine.conductor_state import ConductorState
 from navigator.engine.summary import SessionSummary
-from navigator.engine.swapping import WeightReadAhead, confirmed, first_answer, garbage, resident_now
+from navigator.engine.swapping import (
+    CanaryWatch,
+    WeightReadAhead,
+    confirmed,
+    first_answer,
+    garbage,
+    resident_now,
+)
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError

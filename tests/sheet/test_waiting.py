@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.engine.status import status_document
+from navigator.engine.acting import status_document
 from navigator.journey.drafting import title_of
 from navigator.journey.prompts.assemble import elsewhere_blocks
 from navigator.journey.prompts.material import settle

@@ -1,15 +1,16 @@
-"""Commits that nobody asked about: those that hooks noted, and new ones on branches of `review_branches`.
+"""What the conductor looks for in projects' repositories by itself: new commits to review, and what became of those that landed.
 
-A commit is one task, whoever names it and how often; a note is deleted after its task is in the store. So a crash at any point
-loses nothing and doubles nothing.
+New are commits that hooks noted, and those on branches of `review_branches`. A commit is one task, whoever names it and how often;
+a note is deleted after its task is in the store. So a crash at any point loses nothing and doubles nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 
 from navigator.git.existing import Listed, commit_changes, held_commits, new_commits
@@ -20,7 +21,7 @@ from navigator.journey.dependencies import Dependencies
 from navigator.journey.existing import Queued, queue_changes
 from navigator.journey.recovery import Storage
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Project
+from navigator.model.models import Project, utc_now
 from navigator.model.text import safe_line
 
 log = logging.getLogger(__name__)
@@ -141,3 +142,56 @@ def _store_seen(deps: Dependencies, project: Project, queued: Queued, branches: 
             tx.event("review_left_out", data={"project": project.name, "left_out": left})
             for one in left:
                 log.warning("%s: not reviewed: %s", project.name, safe_line(one))
+
+
+# What became of landed commits and of findings: bounded work that statistics need, done when nothing else is.
+
+
+LOOKED = "reverts_looked"
+"""The stored moment of the last look for reverted commits."""
+
+LOOK_AGAIN = timedelta(hours=6)
+"""How often the repositories are looked at."""
+
+_IDLE_PAUSE = 60.0
+"""Seconds between checks whether anything is due."""
+
+
+class Idle:
+    """Looks now and then what became of landed commits and of findings, while `at_rest` says that nothing else runs."""
+
+    def __init__(self, deps: Dependencies, storage: Storage, at_rest: Callable[[], bool]) -> None:
+        self._deps = deps
+        self._storage = storage
+        self._at_rest = at_rest
+
+    async def run(self) -> None:
+        """For as long as the conductor lives."""
+        while True:
+            await asyncio.sleep(_IDLE_PAUSE)
+            if self._at_rest() and self._due():
+                try:
+                    await self.look()
+                except Exception:
+                    # A defect here must not end a session that goes well without it; the next look is hours away.
+                    log.exception("the look for reverted commits broke")
+
+    def _due(self) -> bool:
+        last = self._deps.reader.meta(LOOKED, str)
+        if not isinstance(last, str):
+            return True
+        return datetime.now(UTC) - datetime.fromisoformat(last.replace("Z", "+00:00")) >= LOOK_AGAIN
+
+    async def look(self) -> None:
+        """Look at one project after the other, until work comes; those that are left wait for the next time."""
+        from navigator.exam.afterlife import look_at_findings
+        from navigator.journey.reverts import look_for
+
+        with self._storage.writing("when commits were looked for"), self._deps.store.transaction() as tx:
+            tx.set_meta(LOOKED, utc_now())
+        for project in self._deps.reader.projects():
+            if not self._at_rest():
+                return
+            with self._storage.writing(f"what became of {project.name}'s commits"):
+                await look_for(self._deps, project)
+                await look_at_findings(self._deps, project)
