@@ -1,7 +1,7 @@
 """What the conductor looks for in projects' repositories by itself: new commits to review, and what became of those that landed.
 
-New are commits that hooks noted, and those on branches of `review_branches`. A commit is one task, whoever names it and how often;
-a note is deleted after its task is in the store. So a crash at any point loses nothing and doubles nothing.
+New are commits that hooks noted, and those on branches of `review_branches`. A commit is one task, whoever names it and how
+often; a note is deleted after its task is in the store. So a crash at any point loses nothing and doubles nothing.
 """
 
 from __future__ import annotations
