@@ -227,7 +227,7 @@ def test_no_package_outgrows_its_budget() -> None:
 
 
 SHAPED = (
-    *("agents/checkout.py", "agents/session.py", "agents/profiles.py", "agents/homes.py", "agents/trial.py"),
+    *("agents/checkout.py", "agents/session.py", "agents/profiles.py", "agents/trial.py"),
     *("sandbox/one_test.py", "context/withheld.py", "git/hook.py"),
     "git/facts.py",
 )
@@ -243,7 +243,7 @@ def test_folders_that_others_shape_are_read_and_written_in_one_way() -> None:
     """`config.guarded` follows no link and waits for nothing; here are what a call of another kind is for."""
     known = {
         ("agents/checkout.py", "os.open"): "the copy's own folder",
-        ("agents/homes.py", "Path('/proc', name, 'cmdline').read_bytes"): "the kernel's",
+        ("agents/checkout.py", "Path('/proc', name, 'cmdline').read_bytes"): "the kernel's",
         ("sandbox/one_test.py", "Path(reporter.__file__).read_bytes"): "Navigator's own",
         ("sandbox/one_test.py", "(folder / name).write_bytes"): "before anything runs there",
         (

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from navigator.agents.acp import AgentFailed
-from navigator.agents.checkout import Changed, Checkout
-from navigator.agents.forwarder import Forwarder, Reply
-from navigator.agents.homes import Homes
+from navigator.agents.checkout import Changed, Checkout, Homes
+from navigator.agents.forwarder import CallJournal, Forwarder, Reply
 from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, AgentSession, PromptTurn, limits_of, opened
 from navigator.client.errors import ServingError
@@ -377,7 +376,7 @@ TURN_CALLS = 1_000
 PURPOSE = "agent"
 
 
-class TurnJournal:
+class TurnJournal(CallJournal):
     """The calls of one run.
 
     What the round's earlier runs were answered is given again, each answer once, unless the agent failed on it.

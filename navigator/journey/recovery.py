@@ -32,7 +32,7 @@ async def recover(deps: Dependencies) -> int:
         log.info("recovery: %d folders of cut-off checks taken away", swept)
     wanted = {f"{task.id}-{task.attempt}" for task in deps.reader.tasks(states=LOOP_TASK_STATES)}
     if deps.paths.agents.is_dir():
-        from navigator.agents.homes import Homes
+        from navigator.agents.checkout import Homes
 
         left = await asyncio.to_thread(Homes(deps.paths.agents).sweep, wanted)
         log.info("recovery: %d folders of agents taken away", left)
