@@ -316,7 +316,7 @@ class Dependencies(Prompting):
     @cached_property
     def _checks_at_once(self) -> asyncio.Semaphore:
         """How many projects' tests run beside each other: they share the CPU with what feeds the GPU."""
-        from navigator.schedule.view import CHECKS_AT_ONCE
+        from navigator.schedule.swap_rule import CHECKS_AT_ONCE
 
         return asyncio.Semaphore(max(1, min(CHECKS_AT_ONCE, os.cpu_count() or 1)))
 
