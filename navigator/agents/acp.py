@@ -209,11 +209,10 @@ class AgentPipes:
 
 @dataclass(frozen=True, slots=True)
 class Introduced:
-    """What an agent said of itself: `loads` is whether it can take up an earlier session."""
+    """What an agent said of itself."""
 
     name: str
     version: str
-    loads: bool
 
 
 async def introduce(link: AgentPipes) -> Introduced:
@@ -241,12 +240,11 @@ async def introduce(link: AgentPipes) -> Introduced:
             f"The agent speaks version {spoken} of the Agent Client Protocol, not {PROTOCOL}.",
             hint="Install a version of the agent that speaks version 1.",
         )
-    info, can = told.get("agentInfo"), told.get("agentCapabilities")
+    info = told.get("agentInfo")
     info = info if isinstance(info, dict) else {}
     return Introduced(
         name=safe_line(str(info.get("title") or info.get("name") or ""))[:60].strip(),
         version=safe_line(str(info.get("version") or ""))[:30].strip(),
-        loads=isinstance(can, dict) and can.get("loadSession") is True,
     )
 
 
@@ -269,16 +267,6 @@ async def begin(link: AgentPipes, cwd: str) -> str:
     if not isinstance(name, str) or not name:
         raise AgentUnavailable("The agent opened a session without a name.")
     return name
-
-
-async def resume(link: AgentPipes, session: str, cwd: str) -> bool:
-    """Take up an earlier session; whether that worked. What the agent repeats of it is not counted."""
-    try:
-        await link.ask("session/load", {"sessionId": session, "cwd": cwd, "mcpServers": []})
-    except RpcError:
-        return False
-    link.said = Said()
-    return True
 
 
 async def prompt(link: AgentPipes, session: str, text: str) -> str:

@@ -57,11 +57,9 @@ async def try_agent(settings: Settings, *, ask: bool) -> TrialResult:
     server = settings.generator
     agent = server.agent.model_copy(update={"minutes": _MINUTES})
     scratch = Path(tempfile.mkdtemp(prefix="navigator-agent-"))
-    tree, home = scratch / "project", scratch / "home"
-    tree.mkdir()
-    home.mkdir()
-    project = Project(id=0, name="doctor", path=str(tree))
-    place = AgentPlace(project, furnish(project, ()), tree, home, scratch)
+    project = Project(id=0, name="doctor", path=str(scratch / "tree"))
+    place = AgentPlace(project, furnish(project, ()), scratch)
+    place.tree.mkdir()
     endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
     journal, name = _Counted(), ""
     try:

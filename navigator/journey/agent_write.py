@@ -13,10 +13,11 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from navigator.agents.acp import AgentFailed
-from navigator.agents.checkout import Changed, Checkout, Homes
+from navigator.agents.checkout import Changed, Checkout, run_folder
 from navigator.agents.forwarder import CallJournal, Forwarder, Reply
 from navigator.agents.profiles import Endpoint
 from navigator.agents.session import AgentPlace, AgentSession, PromptTurn, limits_of, opened
@@ -199,38 +200,31 @@ class _Run:
             AgentFailed, ServingError.
         """
         deps, task = self.deps, self.ground.task
-        homes = Homes(deps.paths.agents)
         earlier = [turn for turn in deps.reader.agent_turns(task.id, task.attempt) if turn.tree]
-        starting_tree = (
-            earlier[-1].tree if earlier else self.ground.source.private.tree_of(self.ground.source.treeish)
-        )
-        name = f"{task.id}-{task.attempt}"
-        async with homes.lent(name) as (home, scratch):
-            place, checkout = await asyncio.to_thread(self._furnish, home, scratch, starting_tree)
+        async with run_folder(deps.paths.agents) as scratch:
+            place, checkout = await asyncio.to_thread(
+                self._furnish, scratch, earlier[-1].tree if earlier else ""
+            )
             journal = TurnJournal(deps, task, self._next_seq())
-            async with self._session(place, journal, earlier[-1].session if earlier else "") as session:
-                result = await self._converse(session, checkout, journal, tests_failed, bool(earlier))
-            homes.keep(name, home)
-        return result
+            async with self._session(place, journal) as session:
+                return await self._converse(session, checkout, journal, tests_failed, bool(earlier))
 
     def _next_seq(self) -> int:
         task = self.ground.task
         turns = self.deps.reader.agent_turns(task.id, task.attempt, task.round)
         return sum(turn.outcome != "lost" for turn in turns)
 
-    def _furnish(self, home: Any, scratch: Any, tree: str) -> tuple[AgentPlace, Checkout]:
-        """Write the copy, and find what the project's tests would see. Blocks."""
+    def _furnish(self, scratch: Path, tree: str) -> tuple[AgentPlace, Checkout]:
+        """Write the copy, with the change of `tree` where there is one, and find what the project's tests would see. Blocks."""
         source = self.ground.source
-        agent = self.deps.settings.generator.agent
-        checkout = Checkout(scratch / "tree", source)
-        checkout.write(tree, most_bytes=limits_of(agent).disk_mb << 20)
-        spec = prepare(source.project, source.private, tree)
-        return AgentPlace(source.project, spec, checkout.folder, home, scratch), checkout
+        tree = tree or source.private.tree_of(source.treeish)
+        place = AgentPlace(source.project, prepare(source.project, source.private, tree), scratch)
+        checkout = Checkout(place.tree, source)
+        checkout.write(tree, most_bytes=limits_of(self.deps.settings.generator.agent).disk_mb << 20)
+        return place, checkout
 
     @asynccontextmanager
-    async def _session(
-        self, place: AgentPlace, journal: TurnJournal, session: str
-    ) -> AsyncIterator[AgentSession]:
+    async def _session(self, place: AgentPlace, journal: TurnJournal) -> AsyncIterator[AgentSession]:
         deps = self.deps
         server = deps.settings.generator
         endpoint = Endpoint(server.model, server.context_tokens, server.max_tokens)
@@ -245,7 +239,6 @@ class _Run:
                 place,
                 sandbox,
                 forwarder,
-                session=session,
                 on_update=lambda said: deps.on_live({**live, "chars": len(said.text)}),
             ) as made:
                 yield made
@@ -262,7 +255,7 @@ class _Run:
         if not again_:
             version, text = first(deps, ground, self.elsewhere)
         else:
-            version, text = again(deps, ground, fresh=not session.loaded, tests_failed=tests_failed)
+            version, text = again(deps, ground, tests_failed=tests_failed)
         purpose = "write" if not again_ else "tests" if tests_failed else "revise"
         result: Draft | NoChange | NotApplied | str = NotApplied(("It made no change.",), ())
         for _ in range(1 + REPAIRS):
@@ -270,7 +263,7 @@ class _Run:
             if not isinstance(result, NotApplied):
                 break
             purpose = "repair"
-            version, text = again(deps, ground, fresh=False, problems=result.problems)
+            version, text = again(deps, ground, problems=result.problems)
         return result
 
     async def _turn(
@@ -292,8 +285,6 @@ class _Run:
             seq=self._next_seq(),
             purpose=purpose,
             agent=f"{session.who.name or 'unnamed'} {session.who.version}".strip(),
-            session=session.name,
-            loaded=session.loaded,
             prompt_version=version,
             outcome="",
             started="",

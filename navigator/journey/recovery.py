@@ -11,7 +11,7 @@ from navigator.journey.change import take_back
 from navigator.journey.checking import SCRATCH
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.land import recover_landings
-from navigator.model.states import LOOP_TASK_STATES, TaskState
+from navigator.model.states import TaskState
 from navigator.sandbox.suite import sweep
 from navigator.store.database import free_bytes, is_low
 from navigator.store.errors import DatabaseCorrupt, StoreError
@@ -30,11 +30,10 @@ async def recover(deps: Dependencies) -> int:
     swept = await asyncio.to_thread(sweep, deps.paths.root / SCRATCH)
     if swept:
         log.info("recovery: %d folders of cut-off checks taken away", swept)
-    wanted = {f"{task.id}-{task.attempt}" for task in deps.reader.tasks(states=LOOP_TASK_STATES)}
     if deps.paths.agents.is_dir():
-        from navigator.agents.checkout import Homes
+        from navigator.agents.checkout import sweep_runs
 
-        left = await asyncio.to_thread(Homes(deps.paths.agents).sweep, wanted)
+        left = await asyncio.to_thread(sweep_runs, deps.paths.agents)
         log.info("recovery: %d folders of agents taken away", left)
     for task in deps.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
         moved += deps.move(take_back, task)
