@@ -76,7 +76,7 @@ def test_hostile_agents_beside_honest_ones(room: Room, monkeypatch: pytest.Monke
     expected = ended(room, alone)
     assert expected[0] is TaskState.AWAITING_APPROVAL
 
-    hostile = {how: room.queue(f"Hostile. ASK=0 BEHAVE={how} VICTIM={home}") for how in HOSTILE}
+    hostile = {how: room.queue(f"Hostile. ASK=0 BEHAVE={how}") for how in HOSTILE}
     honest = [room.queue(f"Honest {number} ASK=1") for number in range(HONEST)]
     asker = Asker(room.paths.socket)
     asker.start()
