@@ -21,7 +21,7 @@ from navigator.edits.paths import unsafe_path
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, call_model, is_tasks_fault
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.prompts.blocks import data_block
+from navigator.journey.prompts.blocks import data_block, finding_row
 from navigator.journey.reviewing.grounding import weighs
 from navigator.journey.reviewing.join import is_again
 from navigator.journey.reviewing.prompt import OVERHEAD, Reading
@@ -236,14 +236,7 @@ def _message(
     marker: int,
     problem: str,
 ) -> tuple[str, Message]:
-    told = json.dumps(
-        finding.model_dump(
-            mode="json",
-            include={"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"},
-        ),
-        ensure_ascii=False,
-        indent=1,
-    )
+    told = json.dumps(finding_row(finding), ensure_ascii=False, indent=1)
     key = deps.keys.key_for([told])
     _, user, version = deps.prompts.render(
         "reproduce",

@@ -90,15 +90,14 @@ def _on(facts: RepoFacts, ref: str, tip: str, landed: Sequence[LandedCommit]) ->
 
 
 def _fate(one: LandedCommit, seen: Seen | None, branch: str, at: str, *, whole: bool) -> Fate:
-    known = {"proposal_id": one.proposal_id, "commit": one.commit, "branch": branch, "at": at}
     if seen is None:
-        return Fate(**known, fate="unknown", found_as=one.found_as, reason="not on the base branch")
+        return _unknown(one, "not on the base branch", branch, at, one.found_as)
+    known = {"proposal_id": one.proposal_id, "commit": one.commit, "branch": branch, "at": at}
     if seen.reverted_by:
-        return Fate(
-            **known, fate="reverted", found_as=seen.found_as, reverted_by=seen.reverted_by, how="named"
-        )
+        how = {"reverted_by": seen.reverted_by, "how": "named"}
+        return Fate(**known, fate="reverted", found_as=seen.found_as, **how)
     if not whole:
-        return Fate(**known, fate="unknown", found_as=seen.found_as, reason="too much history since to read")
+        return _unknown(one, "too much history since to read", branch, at, seen.found_as)
     return Fate(**known, fate="kept", found_as=seen.found_as)
 
 
@@ -111,14 +110,9 @@ def _since(landed: Sequence[LandedCommit]) -> str:
 
 def _unknown_fates(landed: Sequence[LandedCommit], reason: str) -> list[Fate]:
     at = utc_now()
-    return [
-        Fate(
-            proposal_id=one.proposal_id,
-            commit=one.commit,
-            fate="unknown",
-            found_as=one.found_as,
-            reason=reason,
-            at=at,
-        )
-        for one in landed
-    ]
+    return [_unknown(one, reason, "", at, one.found_as) for one in landed]
+
+
+def _unknown(one: LandedCommit, reason: str, branch: str, at: str, found_as: str) -> Fate:
+    known = {"proposal_id": one.proposal_id, "commit": one.commit, "branch": branch, "at": at}
+    return Fate(**known, fate="unknown", found_as=found_as, reason=reason)

@@ -17,11 +17,8 @@ from navigator.checks.syntax import syntax_check
 from navigator.git.diffs import ABSENT
 from navigator.git.private import PrivateRepo
 from navigator.journey import change
-from navigator.journey.calls import Message
-from navigator.journey.change import proposal_of_round
 from navigator.journey.checking import run_checks
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.prompts.blocks import data_block
 from navigator.journey.proving import NAME as AGAIN
 from navigator.journey.proving import run_again
 from navigator.model.models import CheckResult, Proposal, Task
@@ -30,7 +27,7 @@ from navigator.model.text import safe_line
 from navigator.sandbox.compare import NAME
 
 if TYPE_CHECKING:
-    from navigator.journey.prompts.material import Ground, Material
+    from navigator.journey.prompts.material import Ground
 
 log = logging.getLogger(__name__)
 
@@ -69,21 +66,6 @@ async def try_proposal(deps: Dependencies, task: Task, proposal: Proposal) -> No
             change.start_writing(tx, task, "tests fail: a repair is due")
         else:
             change.ask_review(tx, task)
-
-
-def repair_messages(deps: Dependencies, material: Material) -> tuple[str, list[Message]] | None:
-    """The message to the writer after its answer broke tests, with the prompt's version; None without a test result."""
-    proposal = proposal_of_round(deps.reader, material.task)
-    result = tests_of(proposal) if proposal is not None else None
-    if result is None:
-        return None
-    key = deps.keys.key_for([result.detail])
-    _, user, version = deps.prompts.render(
-        "repair-tests",
-        command=safe_line(material.source.project.check),
-        output=data_block("output", key, result.detail),
-    )
-    return version, [{"role": "user", "content": user}]
 
 
 async def keep(deps: Dependencies, ground: Ground, tree: str) -> None:

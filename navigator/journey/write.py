@@ -24,6 +24,7 @@ from navigator.journey.drafting import (
     propose,
 )
 from navigator.journey.looking import ask_looking, restore_looks
+from navigator.journey.prompts.blocks import data_block
 from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
 from navigator.journey.proving import settle
 from navigator.journey.scan import scan
@@ -31,7 +32,6 @@ from navigator.journey.testing import (
     TESTS_FAILED,
     check_existing,
     check_part,
-    repair_messages,
     tests_of,
     try_proposal,
 )
@@ -48,7 +48,6 @@ from navigator.model.states import (
 from navigator.model.text import safe_line
 from navigator.store.database import require_space
 from navigator.store.errors import StoreError
-from navigator.store.reads.ledger import StoredAnswer
 
 log = logging.getLogger(__name__)
 
@@ -213,10 +212,7 @@ async def _repaired(
         deps.move(change.write_later, task, "a repair is due")
         return None
     deps.move(change.start_writing, task)
-    version, message = next_step
-    conversation = _conversation(deps, material, _newest(deps, material))
-    messages = [*conversation, {"role": "assistant", "content": text}, *message]
-    return await ask_looking(deps, material, "repair", version, messages)
+    return await _ask_again(deps, material, text, "repair", *next_step)
 
 
 def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Message], str, str]:
@@ -240,27 +236,30 @@ def _opening_messages(deps: Dependencies, material: Material) -> tuple[list[Mess
 
 
 async def _fix_tests(deps: Dependencies, material: Material, text: str) -> str | None:
-    """Ask for the change again, with its test output; None when the task left this stage instead."""
-    asked = repair_messages(deps, material)
-    if asked is None:
-        deps.move(change.give_up, material.task, "The test output was not kept.")
-        return None
-    conversation = _conversation(deps, material, _newest(deps, material))
-    messages = [*conversation, {"role": "assistant", "content": text}, *asked[1]]
-    return await ask_looking(deps, material, "repair-tests", asked[0], messages)
+    """Ask for the change again, with what its tests printed; None when the task left this stage instead."""
+    proposal = change.proposal_of_round(deps.reader, material.task)
+    result = tests_of(proposal) if proposal is not None else None
+    assert result is not None, "kept with the word that they failed"
+    key = deps.keys.key_for([result.detail])
+    _, user, version = deps.prompts.render(
+        "repair-tests",
+        command=safe_line(material.source.project.check),
+        output=data_block("output", key, result.detail),
+    )
+    return await _ask_again(deps, material, text, "repair-tests", version, user)
 
 
-def _newest(deps: Dependencies, material: Material) -> StoredAnswer | None:
+async def _ask_again(
+    deps: Dependencies, material: Material, text: str, purpose: str, version: str, user: str
+) -> str | None:
+    """Say what is wrong with an answer: after the round's opening, the looks that it was written after, and itself."""
     task = material.task
-    return deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
-
-
-def _conversation(deps: Dependencies, material: Material, answer: StoredAnswer | None) -> list[Message]:
-    """What came before an answer of this round: the opening, and the looks that the answer was written after."""
-    opening = _opening_messages(deps, material)[0]
-    if material.talk is None or answer is None:
-        return opening
-    return [*opening, *material.talk.messages(material.task.round, before=answer.call_id)]
+    messages, _, _ = _opening_messages(deps, material)
+    newest = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
+    if material.talk is not None and newest is not None:
+        messages += material.talk.messages(task.round, before=newest.call_id)
+    messages += [{"role": "assistant", "content": text}, {"role": "user", "content": user}]
+    return await ask_looking(deps, material, purpose, version, messages)
 
 
 async def _open(deps: Dependencies, material: Material) -> str | None:
@@ -268,8 +267,8 @@ async def _open(deps: Dependencies, material: Material) -> str | None:
     return await ask_looking(deps, material, purpose, version, messages)
 
 
-def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tuple[str, list[Message]] | str:
-    """The next message to the model and its prompt's version, or in words why there is none."""
+def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tuple[str, str] | str:
+    """The version of the prompt for the next message to the model, and that message; or in words why there is none."""
     task = material.task
     codes = ", ".join(sorted({code for code, _ in refused.failures}))
     where = ", ".join(safe_line(path) for path in refused.paths if path)
@@ -285,7 +284,7 @@ def _repair(deps: Dependencies, material: Material, refused: NotApplied) -> tupl
             return verdict
         whole = worst
     _, user, version = deps.prompts.render("repair", problems=refused.problems, whole_file=whole)
-    return version, [{"role": "user", "content": user}]
+    return version, user
 
 
 def _fits_whole(material: Material, path: str) -> bool:

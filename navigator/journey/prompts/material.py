@@ -19,7 +19,7 @@ from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import Dependencies, at_home
 from navigator.journey.looking import LookTalk
 from navigator.journey.prompts.assemble import OVERHEAD, Elsewhere, Prompted, prompt_for
-from navigator.journey.prompts.blocks import data_block, diff_text
+from navigator.journey.prompts.blocks import data_block, diff_text, finding_row
 from navigator.journey.prompts.library import PromptLibrary
 from navigator.landing.land import contains
 from navigator.model.diff import FileDiff
@@ -299,12 +299,7 @@ def worth_sending(findings: Sequence[Finding]) -> list[Finding]:
 def findings_block(kind: str, findings: Sequence[Finding], key: str) -> str:
     """Findings as numbered JSON, for the generator ("findings") or the review of a revision ("earlier")."""
     rows: list[dict[str, Any]] = [
-        {"number": number}
-        | finding.model_dump(
-            mode="json",
-            include={"kind", "path", "line", "quote", "severity", "criterion", "trigger", "message"},
-        )
-        | _test_of(finding)
+        {"number": number} | finding_row(finding) | _test_of(finding)
         for number, finding in enumerate(findings, 1)
     ]
     return data_block(kind, key, json.dumps(rows, ensure_ascii=False, indent=1))
