@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from navigator.edits.paths import unsafe_path
 from navigator.git.scope import in_scope, is_secret
 from navigator.journey.calls import ask
-from navigator.journey.change import keep_report
+from navigator.journey.change import give_up, keep_report
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.material import Material
 from navigator.journey.reviewing.answer import bounded_text, closed_object
@@ -32,9 +32,6 @@ TRIES = 2
 REFUSED = "refused"
 """A call's outcome once its answer was read and was no list of suggestions."""
 
-RAW_SHOWN = 8_000
-"""Characters of an unreadable answer that its report shows."""
-
 
 async def scan(deps: Dependencies, material: Material) -> None:
     """Ask for suggestions, unless a stored answer is there, and offer what holds up to the developer.
@@ -48,23 +45,23 @@ async def scan(deps: Dependencies, material: Material) -> None:
     task, role = material.task, material.writer
     while True:
         stored = deps.reader.last_answer(task.id, task.attempt, task.round, role=role)
-        if stored is None or stored.outcome == REFUSED:
-            refused = deps.reader.answers_refused(task.id, task.attempt, task.round, role)
-            if stored is not None and refused >= TRIES:
-                _unreadable(deps, task, stored.text)
-                return
+        refused = stored is not None and stored.outcome == REFUSED
+        if refused and deps.reader.answers_refused(task.id, task.attempt, task.round, role) >= TRIES:
+            said = f"The model was asked {TRIES} times, and no answer was a list of suggestions."
+            deps.move(give_up, task, said)
+            return
+        if stored is None or refused:
             schema = scan_schema(list(shown))
             if await ask(deps, task, role, PURPOSE, version, messages, schema=schema) is None:
                 return
             continue
         try:
             raw = read_scan(stored.text)
+            break
         except UnreadableScan as error:
             with deps.store.transaction() as tx:
                 tx.judge_call(stored.call_id, REFUSED)
                 tx.event("scan_unreadable", task_id=task.id, data={"why": str(error)})
-            continue
-        break
     known = await asyncio.to_thread(_known, material, shown, _said_before(deps, task))
     found = sift(raw, known)
     not_shown = [f"{entry.path or 'files'}: {entry.why}" for entry in material.prompted.context.left_out]
@@ -73,19 +70,6 @@ async def scan(deps: Dependencies, material: Material) -> None:
         count = len(found.suggestions)
         said = f"{count} suggestion{'' if count == 1 else 's'}"
         keep_report(tx, task, report_text(found, not_shown), said)
-
-
-def _unreadable(deps: Dependencies, task: Task, text: str) -> None:
-    """No answer could be read: the report shows the last one as it came."""
-    more = f"\n… and {len(text) - RAW_SHOWN:,} characters more" if len(text) > RAW_SHOWN else ""
-    shown = "\n".join(f"    {line}" for line in text[:RAW_SHOWN].splitlines())
-    deps.move(
-        keep_report,
-        task,
-        f"# The suggestions could not be read\n\n"
-        f"The model was asked {TRIES} times and did not answer in the required form, so nothing here can be "
-        f"accepted as a task. Its last answer:\n\n{shown}{more}\n",
-    )
 
 
 def _said_before(deps: Dependencies, task: Task) -> list[tuple[str, frozenset[str], str]]:
@@ -139,25 +123,15 @@ RULE = (
 """How suggestions are ranked, for people."""
 
 _TITLE, _TEXT, _WHY, _QUOTE, _PATH, _FILES = 100, 600, 300, 240, 200, 8
-_ORDER = {
-    kind: place
-    for place, kind in enumerate(
-        (
-            TaskKind.SECURITY,
-            TaskKind.FIX,
-            TaskKind.TEST,
-            TaskKind.REFACTOR,
-            TaskKind.IMPLEMENT,
-            TaskKind.DOCS,
-            TaskKind.ARCHITECTURE,
-        )
-    )
-}
+_ORDER = (
+    *(TaskKind.SECURITY, TaskKind.FIX, TaskKind.TEST, TaskKind.REFACTOR, TaskKind.IMPLEMENT, TaskKind.DOCS),
+    TaskKind.ARCHITECTURE,
+)
 _WORD = patterns.compile(r"[^\W_]+")
 
 
 class UnreadableScan(Exception):
-    """The answer is no list of suggestions; the reason is for the log, the retry and the report."""
+    """The answer is no list of suggestions; the reason is for the log."""
 
 
 class _Answer(BaseModel):
@@ -208,12 +182,6 @@ class ScanResult:
 
     suggestions: tuple[Suggestion, ...]
     notes: tuple[str, ...] = ()
-
-
-@dataclass
-class _Sifted:
-    kept: list[tuple[int, Suggestion]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def scan_schema(shown: Sequence[str]) -> dict[str, Any]:
@@ -282,29 +250,30 @@ def sift(raw: Sequence[RawSuggestion | str], known: Known) -> ScanResult:
 
     The ids of task and attempt are left for whoever stores them.
     """
-    sifted = _Sifted()
+    kept: list[tuple[int, Suggestion]] = []
+    notes: list[str] = []
     titles = list(known.titles)
     for place, entry in enumerate(raw[:MOST]):
         if isinstance(entry, str):
-            sifted.notes.append(entry)
+            notes.append(entry)
             continue
         title = _folded(entry.title, _TITLE)
         if not _WORD.search(title):
-            sifted.notes.append(f"Suggestion {place + 1} of the answer has no title.")
+            notes.append(f"Suggestion {place + 1} of the answer has no title.")
             continue
         if entry.kind not in KINDS:
-            sifted.notes.append(f"“{title}” is a {entry.kind.value}, which a scan does not propose.")
+            notes.append(f"“{title}” is a {entry.kind.value}, which a scan does not propose.")
             continue
-        files, new = _files(entry, title, known, sifted.notes)
+        files, new = _files(entry, title, known, notes)
         twin = _twin(title, frozenset(files), titles)
         if twin:
-            sifted.notes.append(f"“{title}” says what {twin} says.")
+            notes.append(f"“{title}” says what {twin} says.")
             continue
         titles.append((title, frozenset(files), f"“{title}”"))
-        sifted.kept.append((place, _suggestion(entry, title, files, new, known)))
-    sifted.kept.sort(key=_order_of)
-    ranked = (one.model_copy(update={"rank": rank}) for rank, (_, one) in enumerate(sifted.kept, 1))
-    return ScanResult(tuple(ranked), tuple(sifted.notes))
+        kept.append((place, _suggestion(entry, title, files, new, known)))
+    kept.sort(key=_order_of)
+    ranked = (one.model_copy(update={"rank": rank}) for rank, (_, one) in enumerate(kept, 1))
+    return ScanResult(tuple(ranked), tuple(notes))
 
 
 def _suggestion(
@@ -386,7 +355,7 @@ def _title_words(title: str) -> frozenset[str]:
 
 def _order_of(kept: tuple[int, Suggestion]) -> tuple[bool, int, int, int]:
     place, one = kept
-    return (not one.grounded, _ORDER[one.kind], list(Complexity).index(one.complexity), place)
+    return (not one.grounded, _ORDER.index(one.kind), list(Complexity).index(one.complexity), place)
 
 
 def _folded(text: str, most: int) -> str:
