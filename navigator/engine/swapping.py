@@ -217,8 +217,7 @@ class CanaryWatch:
         well = canary.outcome is CanaryOutcome.WELL
         said = {"role": role.value, "outcome": canary.outcome.value, "reason": canary.reason}
         log.log(logging.INFO if well else logging.WARNING, "canary of the %s: %s %s", *said.values())
-        with self._storage.writing("a canary's outcome"), self._deps.store.transaction() as tx:
-            tx.event("canary", data=said)
+        self._storage.event("a canary's outcome", "canary", **said)
         return canary
 
     async def _ask(self, role: Role) -> Canary:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from navigator.journey.change import take_back
 from navigator.journey.checking import SCRATCH
@@ -76,8 +77,7 @@ class Storage:
                 else "disk space is available again: %d MB"
             )
             log.warning(said, free)
-            with self.writing("the state of the disk"), self._deps.store.transaction() as tx:
-                tx.event("disk_low" if low else "disk_free", data={"free_mb": free})
+            self.event("the state of the disk", "disk_low" if low else "disk_free", free_mb=free)
         return low
 
     @contextmanager
@@ -89,6 +89,11 @@ class Storage:
             self.broke(error)
         except StoreError as error:
             log.warning("%s was not written down: %s", what, error)
+
+    def event(self, what: str, kind: str, **data: Any) -> None:
+        """Write an event down, which may be left out; `what` says in words what it tells."""
+        with self.writing(what), self._deps.store.transaction() as tx:
+            tx.event(kind, data=data)
 
     def broke(self, error: DatabaseCorrupt) -> None:
         """Nothing can be written down any more: the session ends."""
