@@ -32,6 +32,8 @@ from navigator.journey.drafting import (
     Draft,
     NoChange,
     NotApplied,
+    Outcome,
+    act_on,
     draft_changes,
     propose,
     syntax_problems,
@@ -121,20 +123,16 @@ async def _work(
     except ServingError as error:
         deps.move(change.write_later, task, str(error))
         raise
-    match result:
-        case Draft():
-            last = _last(deps, task)
-            assert last is not None
-            deps.move(change.apply_answer, task)
-            await propose(deps, ground, result, way=way_of(last))
-        case NoChange(reason):
-            deps.move(change.apply_answer, task)
-            if not deps.move(change.review_as_is, task, f"The agent keeps its change: {reason}"):
-                deps.move(change.change_nothing, task, ground.writer, reason)
-        case NotApplied():
-            deps.move(change.give_up, task, f"The agent's change cannot be taken: {result.problems[0]}")
-        case str():
-            deps.move(change.keep_report, task, result)
+    if isinstance(result, NotApplied):
+        deps.move(change.give_up, task, f"The agent's change cannot be taken: {result.problems[0]}")
+        return
+    if isinstance(result, str):
+        deps.move(change.keep_report, task, result)
+        return
+    last = _last(deps, task)
+    assert last is not None
+    deps.move(change.apply_answer, task)
+    await act_on(deps, ground, result, way=way_of(last), who="agent")
 
 
 def way_of(turn: AgentTurn) -> str:
@@ -185,6 +183,10 @@ def _drafted(ground: Ground, found: Changed, summary: str) -> Draft | NotApplied
         return NotApplied((f"POLICY {error.message}",), ((POLICY_CODE, ""),))
 
 
+AgentResult = Outcome | str
+"""What an agent's change comes to, or a report."""
+
+
 @dataclass
 class _Run:
     """One run of the agent on one round: it is started, prompted until its change can be taken, and ended."""
@@ -193,7 +195,7 @@ class _Run:
     ground: Ground
     elsewhere: Sequence[Elsewhere]
 
-    async def go(self, *, tests_failed: bool) -> Draft | NoChange | NotApplied | str:
+    async def go(self, *, tests_failed: bool) -> AgentResult:
         """Returns a draft, the reason why nothing changes, what is wrong with the last change, or a report.
 
         Raises:
@@ -250,14 +252,14 @@ class _Run:
         journal: TurnJournal,
         tests_failed: bool,
         again_: bool,
-    ) -> Draft | NoChange | NotApplied | str:
+    ) -> AgentResult:
         deps, ground = self.deps, self.ground
         if not again_:
             version, text = first(deps, ground, self.elsewhere)
         else:
             version, text = again(deps, ground, tests_failed=tests_failed)
         purpose = "write" if not again_ else "tests" if tests_failed else "revise"
-        result: Draft | NoChange | NotApplied | str = NotApplied(("It made no change.",), ())
+        result: AgentResult = NotApplied(("It made no change.",), ())
         for _ in range(1 + REPAIRS):
             result = await self._turn(session, checkout, journal, purpose, version, text)
             if not isinstance(result, NotApplied):
@@ -274,7 +276,7 @@ class _Run:
         purpose: str,
         version: str,
         text: str,
-    ) -> Draft | NoChange | NotApplied | str:
+    ) -> AgentResult:
         """One prompt, recorded before it is sent and again when it ended."""
         deps, task = self.deps, self.ground.task
         row = AgentTurn(
@@ -316,7 +318,7 @@ class _Run:
         self._end(number, outcome, before, session, **told, **more)
         return result
 
-    def _judged(self, turn: PromptTurn, found: Changed) -> Draft | NoChange | NotApplied | str:
+    def _judged(self, turn: PromptTurn, found: Changed) -> AgentResult:
         deps, task = self.deps, self.ground.task
         text = deps.redact(turn.said.text)
         if not found.changes and not found.problems:
@@ -339,7 +341,7 @@ class _Run:
             tx.end_agent_turn(number, outcome=outcome, **spent, **more)
 
 
-def _outcome_of(result: Draft | NoChange | NotApplied | str) -> tuple[str, dict[str, str]]:
+def _outcome_of(result: AgentResult) -> tuple[str, dict[str, str]]:
     match result:
         case Draft(tree=tree):
             return "ok", {"tree": tree}

@@ -152,6 +152,18 @@ def _refused(problems: Sequence[EditProblem]) -> NotApplied:
 _TITLE = 72
 
 
+async def act_on(deps: Dependencies, ground: Ground, made: Draft | NoChange, *, way: str, who: str) -> None:
+    """Keep a draft as the round's proposal; where nothing is to be changed, the task ends or goes on as it is.
+
+    Args:
+        way, who: how the proposal, and a reason, say who wrote.
+    """
+    if isinstance(made, Draft):
+        await propose(deps, ground, made, way=way)
+    elif not deps.move(change.review_as_is, ground.task, f"The {who} keeps its change: {made.reason}"):
+        deps.move(change.change_nothing, ground.task, ground.writer, made.reason)
+
+
 async def propose(deps: Dependencies, ground: Ground, made: Draft, *, way: str = "blocks") -> None:
     """Keep a draft as the round's proposal; its tests, where the project has some, run next.
 

@@ -16,12 +16,10 @@ from navigator.journey.calls import Message, ask
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.drafting import (
     POLICY_CODE,
-    Draft,
-    NoChange,
     NotApplied,
     Outcome,
+    act_on,
     draft,
-    propose,
 )
 from navigator.journey.looking import ask_looking, restore_looks
 from navigator.journey.prompts.blocks import data_block
@@ -176,14 +174,10 @@ async def _judge(deps: Dependencies, material: Material, text: str, *, again: bo
         deps.move(change.apply_answer, task)
     async with deps.project_lock(task.project_id):
         outcome = await asyncio.to_thread(_drafted, material, text)
-    if isinstance(outcome, Draft):
+    if not isinstance(outcome, NotApplied):
         looked = material.talk is not None and material.talk.turns
-        await propose(deps, material, outcome, way=LOOKING if looked else "blocks")
-    elif isinstance(outcome, NoChange):
-        if not deps.move(
-            change.review_as_is, task, f"The {material.writer.value} keeps its change: {outcome.reason}"
-        ):
-            deps.move(change.change_nothing, task, material.writer, outcome.reason)
+        way = LOOKING if looked else "blocks"
+        await act_on(deps, material, outcome, way=way, who=material.writer.value)
     elif not again:
         _store_refused(deps, material, outcome)
     return outcome
