@@ -30,7 +30,6 @@ from navigator.exam.prepare import keep_preparing
 from navigator.exam.queue import ExamQueue
 from navigator.journey.change import broke
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.land import land
 from navigator.journey.recovery import Storage, recover
 from navigator.journey.review import review
 from navigator.journey.write import check, write
@@ -228,6 +227,8 @@ class Conductor:
             case acts.FinalReview(task_id):
                 self._work(task_id, Role.FINAL, review(deps, task_id, Role.FINAL))
             case acts.Land(task_id):
+                from navigator.journey.land import land
+
                 self._work(task_id, None, deps.cpu_work.during("landings", partial(land, deps, task_id)))
             case acts.Renew(task_id):
                 self._renew(task_id)

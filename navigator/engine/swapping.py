@@ -20,11 +20,11 @@ from navigator.model.models import SwapPhase
 from navigator.model.states import CanaryOutcome, Role
 from navigator.model.text import safe_line
 from navigator.swap.base import PhaseEvent, Report, SwapResult, SwapStrategy
-from navigator.swap.page_cache import MIB, CachedBytes
-from navigator.swap.read_ahead import ReadAhead, ReadLimits
 
 if TYPE_CHECKING:
     from navigator.client.client import ModelClient
+    from navigator.swap.page_cache import CachedBytes
+    from navigator.swap.read_ahead import ReadAhead
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class WeightReadAhead:
             return 0, 0
         # Pages are counted whole, so a file's last one may count more than the file has.
         warm = min(seen.resident, seen.total)
-        log.info("weights: %d of %d MB were in memory when the swap began", warm // MIB, seen.total // MIB)
+        log.info("weights: %d of %d MB were in memory when the swap began", warm >> 20, seen.total >> 20)
         return seen.total, warm
 
     def report(self) -> dict[str, Any] | None:
@@ -160,6 +160,7 @@ class WeightReadAhead:
 
     async def _reader(self) -> ReadAhead:
         from navigator.setup.weights import weight_files
+        from navigator.swap.read_ahead import ReadAhead, ReadLimits
 
         dirs = self._settings.swap.model_dirs
         # Looked up each time: a model may be downloaded, moved or updated while the conductor works.

@@ -11,7 +11,6 @@ from typing import Any
 from navigator.journey.change import take_back
 from navigator.journey.checking import SCRATCH
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.land import recover_landings
 from navigator.model.states import TaskState
 from navigator.sandbox.suite import sweep
 from navigator.store.database import free_bytes, is_low
@@ -38,7 +37,10 @@ async def recover(deps: Dependencies) -> int:
         log.info("recovery: %d folders of agents taken away", left)
     for task in deps.reader.tasks(states={TaskState.GENERATING, TaskState.REVIEWING}):
         moved += deps.move(take_back, task)
-    moved += await recover_landings(deps)
+    if deps.reader.journal_pending():
+        from navigator.journey.land import recover_landings
+
+        moved += await recover_landings(deps)
     if moved:
         log.info("recovery: %d tasks taken back", moved)
     return moved

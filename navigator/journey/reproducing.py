@@ -54,6 +54,13 @@ class Talk:
     answer: str
 
 
+def held_of(deps: Dependencies, task: Task, proposal: Proposal) -> list[HeldTest]:
+    """The rows of the newest review of a proposal that has any."""
+    held = [one for one in deps.reader.held_tests(task.id, task.attempt) if one.proposal_id == proposal.id]
+    newest = max((one.review_id for one in held), default=0)
+    return [one for one in held if one.review_id == newest]
+
+
 async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Review) -> list[Reproduction]:
     """A row for each finding that a test is to prove; empty where the settings, the project or this machine ask for none."""
     rules, project = deps.settings.review, deps.project(task.project_id)

@@ -12,7 +12,6 @@ from typing import Any
 from navigator.client.body import same_base
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.settings import ServerSettings
-from navigator.figures.exam import advice_words, exam_scores
 from navigator.journey import change
 from navigator.journey.calls import (
     FAILED_CALLS_A_ROUND,
@@ -22,8 +21,7 @@ from navigator.journey.calls import (
 )
 from navigator.journey.dependencies import Dependencies, Prompting
 from navigator.journey.looking import look_first
-from navigator.journey.proving import held_of
-from navigator.journey.reproducing import Talk, ask_tests, planned
+from navigator.journey.reproducing import Talk, ask_tests, held_of, planned
 from navigator.journey.reviewing.answer import RawReview, review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
 from navigator.journey.reviewing.join import Answered, join
@@ -404,6 +402,8 @@ def _why_advice(deps: Dependencies, review: Review) -> str:
     """
     if not deps.settings.exam.demote:
         return ""
+    from navigator.figures.exam import advice_words, exam_scores
+
     examined = review.model, deps.prompts.get("review").version
     counts = [row for row in deps.reader.exam_counts() if (row.model, row.prompt_version) == examined]
     return next((advice_words(score) for score in exam_scores(counts) if score.no_better_than_chance), "")

@@ -24,8 +24,6 @@ from navigator.journey.drafting import (
 from navigator.journey.looking import ask_looking, restore_looks
 from navigator.journey.prompts.blocks import data_block
 from navigator.journey.prompts.material import Material, findings_block, gather, worth_sending
-from navigator.journey.proving import settle
-from navigator.journey.scan import scan
 from navigator.journey.testing import (
     TESTS_FAILED,
     check_existing,
@@ -97,6 +95,8 @@ async def write(deps: Dependencies, task_id: str) -> None:
         deps.move(change.give_up, task, f"{error}")
         return
     if task.kind is TaskKind.SCAN:
+        from navigator.journey.scan import scan
+
         await scan(deps, material)
         return
     if task.kind in REPORT_KINDS:
@@ -114,6 +114,8 @@ async def check(deps: Dependencies, task_id: str) -> None:
     if newest and newest[0].parent and newest[0].attempt == task.attempt:
         await check_part(deps, task_id)
     elif made is not None and made.review is not None:
+        from navigator.journey.proving import settle
+
         await settle(deps, task, made)
     elif task.ref:
         await check_existing(deps, task)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from navigator.config.settings import Settings
 from navigator.model.models import age_seconds
 from navigator.model.snapshot import BatchRules, TaskView
 from navigator.model.states import LOOP_TASK_STATES, REPORT_KINDS, Role, TaskKind, TaskState
 from navigator.schedule.forecast import Figures
-from navigator.schedule.remaining import Remaining, Terms, remaining
 from navigator.store.reads.reader import Reader
+
+if TYPE_CHECKING:
+    from navigator.schedule.remaining import Remaining, Terms
 
 FORESEEN_STATES = LOOP_TASK_STATES - {TaskState.FINAL_REVIEW, TaskState.STALE}
 """Tasks that the two models have yet to work on."""
@@ -26,6 +30,8 @@ NEEDED = frozenset({"swap_in", "swap_back", "generator_speed", "reviewer_speed"}
 
 def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Remaining | None:
     """The forecast for all that is queued or under way, in the session that runs or in `run --until idle`; None of nothing."""
+    from navigator.schedule.remaining import remaining
+
     tasks = reader.loop_tasks(FORESEEN_STATES)
     views = [
         TaskView(
@@ -46,6 +52,8 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
 
 
 def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Terms:
+    from navigator.schedule.remaining import Terms
+
     resident, until = reader.meta("resident", str), reader.meta(UNTIL, str)
     roles = {role.value: role for role in (Role.GENERATOR, Role.REVIEWER)}
     return Terms(
