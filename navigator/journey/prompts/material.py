@@ -17,10 +17,10 @@ from navigator.git.snapshot import take_snapshot
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, opening
 from navigator.journey.dependencies import Dependencies, at_home
-from navigator.journey.looking import LookTalk
 from navigator.journey.prompts.assemble import OVERHEAD, Elsewhere, Prompted, prompt_for
 from navigator.journey.prompts.blocks import data_block, diff_text, finding_row
 from navigator.journey.prompts.library import PromptLibrary
+from navigator.journey.prompts.looks import LookTalk
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict
 from navigator.model.models import Finding, Project, Proposal, Task
