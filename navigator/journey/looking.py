@@ -89,7 +89,7 @@ async def look_first(
         if not talk.asks(answer.text, task.round):
             return Looked(conversation, asked, answer)
         asked.append(answer)
-        await _take(deps, task, Role.REVIEWER, talk, answer, keep=item is None)
+        await _show(deps, task, Role.REVIEWER, talk, answer, keep=item is None)
     return Looked([*messages, *talk.messages(task.round)], asked)
 
 
@@ -140,7 +140,7 @@ async def restore_looks(deps: Dependencies, material: Material) -> None:
     if talk is None:
         return
     for answer in deps.reader.looks_asked(task.id, task.attempt, role=material.writer):
-        await _take(deps, task, material.writer, talk, answer)
+        await _show(deps, task, material.writer, talk, answer)
     await _took_look(deps, material)
 
 
@@ -150,11 +150,11 @@ async def _took_look(deps: Dependencies, material: Material) -> bool:
     newest = deps.reader.last_answer(task.id, task.attempt, task.round, role=material.writer)
     if talk is None or newest is None or newest.outcome != "ok" or not talk.asks(newest.text, task.round):
         return False
-    await _take(deps, task, material.writer, talk, newest)
+    await _show(deps, task, material.writer, talk, newest)
     return True
 
 
-async def _take(
+async def _show(
     deps: Dependencies, task: Task, role: Role, talk: LookTalk, answer: StoredAnswer, *, keep: bool = True
 ) -> None:
     """Answer the looks of an answer, and keep what was asked where it is not kept yet."""

@@ -12,7 +12,7 @@ from navigator.schedule.forecast import Figures
 from navigator.store.reads.reader import Reader
 
 if TYPE_CHECKING:
-    from navigator.schedule.remaining import Remaining, Terms
+    from navigator.schedule.remaining import Remaining
 
 FORESEEN_STATES = LOOP_TASK_STATES - {TaskState.FINAL_REVIEW, TaskState.STALE}
 """Tasks that the two models have yet to work on."""
@@ -30,7 +30,7 @@ NEEDED = frozenset({"swap_in", "swap_back", "generator_speed", "reviewer_speed"}
 
 def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Remaining | None:
     """The forecast for all that is queued or under way, in the session that runs or in `run --until idle`; None of nothing."""
-    from navigator.schedule.remaining import remaining
+    from navigator.schedule.remaining import Terms, remaining
 
     tasks = reader.loop_tasks(FORESEEN_STATES)
     views = [
@@ -48,15 +48,9 @@ def time_to_finish(reader: Reader, settings: Settings, figures: Figures) -> Rema
         for task in tasks
     ]
     unread = frozenset(task.id for task in tasks if task.kind is TaskKind.SCAN or task.kind in REPORT_KINDS)
-    return remaining(views, 0.0, figures, _plan(reader, settings, unread))
-
-
-def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Terms:
-    from navigator.schedule.remaining import Terms
-
     resident, until = reader.meta("resident", str), reader.meta(UNTIL, str)
     roles = {role.value: role for role in (Role.GENERATOR, Role.REVIEWER)}
-    return Terms(
+    plan = Terms(
         resident=roles.get(str(resident)),
         swapping_to=roles.get(str(reader.meta(SWAPPING_TO, str))),
         both_resident=resident == "both" or settings.swap.keeps_both,
@@ -64,9 +58,10 @@ def _plan(reader: Reader, settings: Settings, unreviewed: frozenset[str]) -> Ter
         revisions=settings.batch.revisions,
         until="idle" if until is None else str(until),
         rules=batch_rules(settings),
-        unreviewed=unreviewed,
+        unreviewed=unread,
         untested=frozenset(project.id for project in reader.projects() if not project.check.strip()),
     )
+    return remaining(views, 0.0, figures, plan)
 
 
 def batch_rules(settings: Settings) -> BatchRules:
