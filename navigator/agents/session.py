@@ -27,8 +27,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.text import safe_line, safe_text
 from navigator.process.runner import PIPE, Process, start
-from navigator.sandbox.binds import Bind
-from navigator.sandbox.limits import Limits
+from navigator.sandbox.binds import Bind, program_binds
 from navigator.sandbox.probe import Sandbox
 from navigator.sandbox.spec import (
     HOME,
@@ -38,8 +37,7 @@ from navigator.sandbox.spec import (
     may_stand_at,
     sandboxed,
 )
-from navigator.sandbox.supervise import UsageWatch
-from navigator.sandbox.toolchains import program_binds
+from navigator.sandbox.supervise import Limits, UsageWatch
 
 _T = TypeVar("_T")
 

@@ -11,9 +11,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from navigator.checks.grammar import GrammarGate
 from navigator.checks.policy import check_policy
-from navigator.checks.syntax import syntax_check
+from navigator.checks.syntax import GrammarGate, syntax_check
 from navigator.git.diffs import ABSENT
 from navigator.git.private import PrivateRepo
 from navigator.journey import change
@@ -22,7 +21,7 @@ from navigator.journey.dependencies import Dependencies
 from navigator.model.models import CheckResult, Proposal, Task
 from navigator.model.states import CheckOutcome, PolicyAction, TaskState
 from navigator.model.text import safe_line
-from navigator.sandbox.compare import NAME
+from navigator.sandbox.suite import NAME
 
 if TYPE_CHECKING:
     from navigator.journey.prompts.material import Ground
@@ -126,19 +125,19 @@ def gates(private: PrivateRepo, proposal: Proposal) -> list[CheckResult]:
     raw = private.raw_diff(proposal.base_commit, proposal.tree)
     problems: list[str] = []
     before: list[bool] = []
-    with GrammarGate() as grammars:
-        for file in raw:
-            if file.new_mode == ABSENT:
-                continue
-            now = private.read_blob(file.new_sha)
-            was = private.read_blob(file.old_sha) if file.old_mode.startswith("100") else None
-            if problem := syntax_check(file.path, now):
-                before.append(was is not None and syntax_check(file.path, was) is not None)
-            elif problem := grammars.new_fault(file.path, was, now):
-                before.append(False)
-            else:
-                continue
-            problems.append(f"{safe_line(file.path)}:{problem}")
+    grammars = GrammarGate()
+    for file in raw:
+        if file.new_mode == ABSENT:
+            continue
+        now = private.read_blob(file.new_sha)
+        was = private.read_blob(file.old_sha) if file.old_mode.startswith("100") else None
+        if problem := syntax_check(file.path, now):
+            before.append(was is not None and syntax_check(file.path, was) is not None)
+        elif problem := grammars.new_fault(file.path, was, now):
+            before.append(False)
+        else:
+            continue
+        problems.append(f"{safe_line(file.path)}:{problem}")
     parsed = CheckOutcome.PASSED
     if problems:
         parsed = CheckOutcome.FAILED_BEFORE if all(before) else CheckOutcome.FAILED
