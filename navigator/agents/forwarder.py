@@ -21,11 +21,10 @@ from http import HTTPStatus
 from typing import Any
 
 from navigator.agents.acp import AgentFailed
-from navigator.client.assemble import Assembly, load_json
+from navigator.client.assemble import Assembly, SSEOverflow, SSEParser, load_json
 from navigator.client.body import same_model
 from navigator.client.client import ModelClient
 from navigator.client.errors import ServingError, Unauthorized, Unreachable, WrongModel
-from navigator.client.sse import SSEOverflow, SSEParser
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Usage
 from navigator.model.text import safe_line

@@ -21,7 +21,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.json_text import require_bounded
 from navigator.store.database import is_low, open_reader, open_writer
 from navigator.store.lock import StateLock
-from navigator.store.reads.glance import GlanceReads
+from navigator.store.reads.cards import GlanceReads
 
 if TYPE_CHECKING:
     from navigator.actions.base import A, R, Verb

@@ -18,8 +18,8 @@ import pytest
 from navigator.exam.queue import ExamQueue, in_order, within
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict
-from navigator.model.exam import ExamAnswer
 from navigator.model.models import utc_now
+from navigator.model.records import ExamAnswer
 from navigator.model.states import ExamSource, Role, TaskState, Verdict
 from navigator.sheet.statistics.page import PageQuestion, document
 from navigator.sheet.statistics.reviewer import exam_tables

@@ -16,8 +16,7 @@ from navigator.cli.main import cli
 from navigator.exam.bundled import cases
 from navigator.figures.exam import exam_scores, paired, worth_words
 from navigator.model.errors import Conflict
-from navigator.model.exam import ExamCount
-from navigator.model.outcomes import ExamPair
+from navigator.model.records import ExamCount, ExamPair
 from navigator.model.states import ExamSource, Role, Verdict
 from navigator.sheet.exam_worth import ENOUGH, independence
 from navigator.sheet.statistics.page import PageQuestion, document

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -45,22 +47,14 @@ class LedgerReads(Queries):
         sql = "SELECT key, text FROM drafts WHERE substr(key, 1, ?) = ? ORDER BY key"
         return {row["key"]: row["text"] for row in self._all(sql, len(prefix), prefix)}
 
-    def comments(
-        self, task_id: str | None = None, *, proposal_id: str | None = None, sent: bool | None = None
-    ) -> list[dict[str, Any]]:
+    def comments(self, task_id: str | None = None, *, sent: bool | None = None) -> list[dict[str, Any]]:
         """Comments on proposals' lines, oldest first; None asks for all.
 
         Returns:
             Rows of id, task_id, proposal_id, path, side, line, quote, text, created, sent.
         """
-        tests: list[tuple[str, Any]] = []
-        if task_id is not None:
-            tests.append(("task_id = ?", number_of(task_id, "T")))
-        if proposal_id is not None:
-            tests.append(("proposal_id = ?", number_of(proposal_id, "P")))
-        if sent is not None:
-            tests.append(("sent = ?", int(sent)))
-        return [decoded(Comment, row) for row in self._where("comments", tests)]
+        found = self._where("comments", task_id=task_id and number_of(task_id, "T"), sent=sent)
+        return [decoded(Comment, row) for row in found]
 
     # Swaps, batches, failures, the landing journal
 
@@ -81,27 +75,9 @@ class LedgerReads(Queries):
 
     # Model calls
 
-    def calls(
-        self,
-        *,
-        task_id: str | None = None,
-        role: Role | None = None,
-        since: str | None = None,
-        limit: int | None = None,
-    ) -> list[ModelCall]:
-        """Model calls without their answers, oldest first.
-
-        Args:
-            since: only those started at or after this UTC time.
-        """
-        tests: list[tuple[str, Any]] = []
-        if task_id is not None:
-            tests.append(("task_id = ?", number_of(task_id, "T")))
-        if role is not None:
-            tests.append(("role = ?", role.value))
-        if since is not None:
-            tests.append(("started >= ?", since))
-        found = self._where("calls", tests, limited(limit))
+    def calls(self, *, task_id: str | None = None, role: Role | None = None) -> list[ModelCall]:
+        """Model calls without their answers, oldest first."""
+        found = self._where("calls", task_id=task_id and number_of(task_id, "T"), role=role)
         return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in found]
 
     def call_counts(self) -> dict[str, int]:
@@ -120,52 +96,46 @@ class LedgerReads(Queries):
         self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR
     ) -> StoredAnswer | None:
         """The newest text that `role` wrote in a task's round, or None where none was kept. Readings and looks are none."""
-        tests: list[tuple[str, Any]] = [
-            ("task_id = ?", number_of(task_id, "T")),
-            ("attempt = ?", attempt),
-            ("round = ?", round),
-            (f"{WRITTEN} AND role = ? AND answer IS NOT NULL AND outcome <> 'looked'", role.value),
-        ]
-        return next(iter(self._answers(tests, " DESC LIMIT 1")), None)
+        where = f"{WRITTEN} AND answer IS NOT NULL AND outcome <> 'looked' ORDER BY id DESC LIMIT 1"
+        found = _answers(self._of_round(task_id, attempt, round, role, "*", where))
+        return found[0] if found else None
 
     def kept_answer(
         self, task_id: str, attempt: int, round: int, purpose: str, seq: int, version: str, prompt_hash: str
     ) -> StoredAnswer | None:
         """What a step was answered, the newest, if it was asked with the same prompt; None where nothing was kept."""
-        tests = [
-            ("task_id = ?", number_of(task_id, "T")),
-            *(("attempt = ?", attempt), ("round = ?", round), ("purpose = ?", purpose), ("seq = ?", seq)),
-            ("prompt_version = ?", version),
-            ("prompt_hash = ? AND answer IS NOT NULL", prompt_hash),
-        ]
-        return next(iter(self._answers(tests, " DESC LIMIT 1")), None)
+        place: dict[str, Any] = {"task_id": number_of(task_id, "T"), "attempt": attempt, "round": round}
+        asked: dict[str, Any] = {
+            "purpose": purpose,
+            "seq": seq,
+            "prompt_version": version,
+            "prompt_hash": prompt_hash,
+        }
+        found = _answers(self._where("calls", **place, **asked))
+        return found[-1] if found else None
 
     def looks_asked(self, task_id: str, attempt: int, *, role: Role) -> list[StoredAnswer]:
         """The answers of a task's attempt that asked to be shown more, oldest first."""
-        return self._answers(
-            [
-                ("task_id = ?", number_of(task_id, "T")),
-                ("attempt = ?", attempt),
-                ("role = ? AND outcome = 'looked' AND answer IS NOT NULL", role.value),
-            ]
-        )
-
-    def _answers(self, tests: list[tuple[str, Any]], order: str = "") -> list[StoredAnswer]:
-        return [
-            StoredAnswer(
-                call_id=row["id"],
-                round=row["round"],
-                text=unpacked(row["answer"]),
-                model=row["model"],
-                outcome=row["outcome"],
-                usage=from_row(Usage, row),
-            )
-            for row in self._where("calls", tests, order)
-        ]
+        place: dict[str, Any] = {"task_id": number_of(task_id, "T"), "attempt": attempt}
+        return _answers(self._where("calls", **place, role=role.value, outcome="looked"))
 
     def looks(self, task_id: str, attempt: int | None = None, round: int | None = None) -> list[Look]:
         """What models asked to be shown for a task, oldest first; of one attempt or one round."""
-        tests: list[tuple[str, Any]] = [("task_id = ?", number_of(task_id, "T"))]
-        tests += [("attempt = ?", attempt)] if attempt is not None else []
-        tests += [("round = ?", round)] if round is not None else []
-        return from_rows(Look, self._where("looks", tests))
+        found = self._where("looks", task_id=number_of(task_id, "T"), attempt=attempt, round=round)
+        return from_rows(Look, found)
+
+
+def _answers(rows: Sequence[sqlite3.Row]) -> list[StoredAnswer]:
+    """The calls whose answers are kept."""
+    return [
+        StoredAnswer(
+            call_id=row["id"],
+            round=row["round"],
+            text=unpacked(row["answer"]),
+            model=row["model"],
+            outcome=row["outcome"],
+            usage=from_row(Usage, row),
+        )
+        for row in rows
+        if row["answer"] is not None
+    ]
