@@ -11,7 +11,7 @@ from navigator.git.snapshot import NoWorktree
 from navigator.model.errors import ConfigError
 from navigator.model.models import Project
 from navigator.model.states import TaskState
-from navigator.tui.compose.sheet import look_at
+from navigator.tui.compose import look_at
 from tests.journey.room import CODE, Room, edit, saying
 from tests.journey.support import git, make_repository
 
