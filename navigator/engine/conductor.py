@@ -26,8 +26,7 @@ from navigator.engine.repositories import Idle, Incoming
 from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
-from navigator.exam.prepare import keep_preparing
-from navigator.exam.queue import ExamQueue
+from navigator.exam.queue import ExamQueue, keep_preparing
 from navigator.journey.change import broke
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.recovery import Storage, recover

@@ -17,8 +17,9 @@ from navigator.git.source import TreeSource, learn_withheld
 from navigator.journey.change import follow_verdict
 from navigator.journey.checking import FINDING_TESTS, CheckSetup, cancellable, check_setup
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.reproducing import file_reader, held_of
+from navigator.journey.reproducing import file_reader
 from navigator.journey.reviewing.grounding import derive_verdict
+from navigator.journey.subject import held_of
 from navigator.model.models import CheckResult, Proposal, Reproduction, Task
 from navigator.model.states import REPRODUCED, CheckOutcome, ReproductionOutcome, RevisedOutcome
 from navigator.model.text import safe_line

@@ -23,7 +23,7 @@ from navigator.journey.calls import Message, call_model, is_tasks_fault
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.blocks import data_block, finding_row
 from navigator.journey.reviewing.grounding import weighs
-from navigator.journey.reviewing.join import is_again
+from navigator.journey.reviewing.join import Talk, is_again
 from navigator.journey.reviewing.prompt import OVERHEAD, Reading
 from navigator.model import patterns
 from navigator.model.models import Finding, Project, Proposal, Reproduction, Review, Task
@@ -44,21 +44,6 @@ PURPOSE = "reproduce"
 
 _UNASKED, _PENDING = ReproductionOutcome.UNASKED, ReproductionOutcome.PENDING
 _COULD_NOT = ReproductionOutcome.COULD_NOT_RUN
-
-
-@dataclass(frozen=True)
-class Talk:
-    """One prompt of a review and its answer: where a test for one of its findings is asked for."""
-
-    reading: Reading
-    answer: str
-
-
-def held_of(deps: Dependencies, task: Task, proposal: Proposal) -> list[HeldTest]:
-    """The rows of the newest review of a proposal that has any."""
-    held = [one for one in deps.reader.held_tests(task.id, task.attempt) if one.proposal_id == proposal.id]
-    newest = max((one.review_id for one in held), default=0)
-    return [one for one in held if one.review_id == newest]
 
 
 async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Review) -> list[Reproduction]:

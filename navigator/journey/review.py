@@ -21,12 +21,11 @@ from navigator.journey.calls import (
 )
 from navigator.journey.dependencies import Dependencies, Prompting
 from navigator.journey.looking import look_first
-from navigator.journey.reproducing import Talk, ask_tests, held_of, planned
 from navigator.journey.reviewing.answer import RawReview, review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
-from navigator.journey.reviewing.join import Answered, join
+from navigator.journey.reviewing.join import Answered, Talk, join
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
-from navigator.journey.subject import Change, gather_subject, leaving_messages, precedents_for
+from navigator.journey.subject import Change, gather_subject, held_of, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, Usage, utc_now
 from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded import WorkerLost, run_bounded
@@ -76,10 +75,17 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
         review, talks = await _review(deps, task, proposal, role)
         held = held_of(deps, task, proposal)
         if not held:  # else a crash came between the review and its tests: it is the same one, from the answers that were kept
-            rows = await planned(deps, task, proposal, review)
+            rows = []
+            if review.findings:
+                from navigator.journey.reproducing import planned
+
+                rows = await planned(deps, task, proposal, review)
             _store(deps, task, proposal, review, rows)
             held = held_of(deps, task, proposal)
-        await ask_tests(deps, task, proposal, held, talks)
+        if held:
+            from navigator.journey.reproducing import ask_tests
+
+            await ask_tests(deps, task, proposal, held, talks)
     except ServingError as error:
         deps.move(change.ask_review, task, str(error))
         raise

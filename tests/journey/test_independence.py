@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from navigator.exam.bundled import cases
+from navigator.exam.items import cases
 from navigator.figures.exam import exam_scores, paired, worth_words
 from navigator.model.errors import Conflict
 from navigator.model.records import ExamCount, ExamPair

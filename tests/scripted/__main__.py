@@ -37,6 +37,7 @@ def make_brain(
     fault_rate: float = DEFAULT_FAULT_RATE,
     skill: tuple[float, float] = SKILL,
     faulty: str = FLAW,
+    telling: bool = False,
 ) -> Player:
     """What answers for a role: either may be asked to write a change, and to review one; sample tasks are played.
 
@@ -46,9 +47,12 @@ def make_brain(
         fault_rate: share of first answers that the generator spoils, 0 to 1.
         skill: sensitivity and specificity of reviews.
         faulty: a word of lines that are a mistake.
+        telling: simulated probabilities are lower where a fault was planted.
     """
     strong = role is Role.REVIEWER
-    writer = Writer(seed=seed + 1000 * strong, fault_rate=fault_rate * (STRONG_FAULTS if strong else 1.0))
+    writer = Writer(
+        seed=seed + 1000 * strong, fault_rate=fault_rate * (STRONG_FAULTS if strong else 1.0), telling=telling
+    )
     reader = Reviewer(seed=seed, blind=0.0 if strong else OWN_EYES, skill=skill, faulty=faulty)
     samples = {task.text for project in sample_projects() for task in project.tasks}
 
@@ -113,13 +117,13 @@ def main() -> None:
         fault_rate=options.fault_rate,
         skill=tuple(options.skill),
         faulty=options.faulty,
+        telling=options.telling,
     )
     api = Api(
         role,
         pace_of(role, options.time_scale),
         spoilt_while(options.garbage_while, brain),
         context_tokens=options.context_tokens,
-        telling=options.telling,
         seed=options.seed,
     )
     asyncio.run(rehearsal.serve(api, options.port))
