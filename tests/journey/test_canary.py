@@ -16,7 +16,7 @@ from navigator.engine import conductor as conducting
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.figures.swaps import swap_stats
 from navigator.model.states import Role, TaskState
-from navigator.sheet.measured import measured_figures
+from navigator.sheet.finish import measured_figures
 from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import SwapProgress, swap_bar
 from tests.journey.room import Room

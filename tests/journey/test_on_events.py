@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 import tomllib
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from navigator.store.database import open_writer
+from navigator.store.writes.writer import Store
 from tests.cli.conftest import REHEARSAL, Command
 from tests.git.world import git, make_repo
 
@@ -174,6 +176,21 @@ def test_killed_while_a_command_runs_it_runs_again_with_the_same_id(command: Com
     command.run(*RUN, code=None)
     reviewed = [one for one in lines(told) if one["event"] == "reviewed"]
     assert [one["id"] for one in reviewed] == [one["id"] for one in lines(begun)]
+
+
+def test_an_event_that_cannot_be_told_does_not_keep_back_the_next(command: Command, told: Path) -> None:
+    note = json.dumps([sys.executable, "-c", NOTE, str(told)])
+    command.config.write_text(f"{REHEARSAL}[on]\nbatch_ready = {note}\nswap_failed = {note}\n")
+    command.run(*RUN, code=None)
+    with (
+        closing(open_writer(command.state / "navigator.db")) as connection,
+        Store(connection).transaction() as tx,
+    ):
+        tx.event("batch_ended")  # it says of no batch which
+        tx.event("swap_added", data={"outcome": "failed"})
+    command.run(*RUN, code=None)
+    assert [one["event"] for one in lines(told)] == ["swap_failed"]
+    assert "(batch_ended) was left out" in log_of(command)
 
 
 def test_what_happened_before_on_was_set_is_not_told(command: Command, told: Path) -> None:
