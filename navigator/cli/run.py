@@ -223,7 +223,7 @@ def _stop() -> None:
     from navigator.actions.base import read_done
     from navigator.actions.conducting import Conduct
     from navigator.actions.wire import NoConductor, NotResponding
-    from navigator.engine.client import request
+    from navigator.engine.acting import request
 
     try:
         found = request(state_paths().socket, Conduct.op, {"do": "stop"}, timeout=30)

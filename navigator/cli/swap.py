@@ -210,9 +210,8 @@ async def swap_alone(deps: Dependencies, role: Role, session: int = 0) -> Swap:
     Args:
         session: of a measurement, to which the swap belongs; the rehearsal's process then goes on.
     """
-    from navigator.engine.canary import CanaryWatch
-    from navigator.engine.swapping import confirmed, first_answer, garbage
-    from navigator.journey.storage_faults import Storage
+    from navigator.engine.swapping import CanaryWatch, confirmed, first_answer, garbage
+    from navigator.journey.recovery import Storage
     from navigator.model.states import CanaryOutcome
 
     strategy = deps.strategy
