@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from navigator.git.hunks import ChoiceRefused
-from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.errors import Conflict
 from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
 from navigator.sheet.marks import batch_choice, facts_of, marks
 from navigator.sheet.parts import part_at_base
@@ -29,30 +29,46 @@ def outcomes(bench: SplitBench, identifier: str) -> dict[str, CheckOutcome]:
 # The part
 
 
-def test_a_part_is_a_proposal_of_its_own_that_went_through_the_gates(bench: SplitBench) -> None:
+def test_a_part_is_a_proposal_of_its_own_and_the_rest_a_new_attempt_on_top_of_it(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
-    result = bench.split(parent.id, "H4")
+    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=5, quote="five", text="digits")
+    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=30, quote="thirty", text="fine")
+    result = bench.split(parent.id, "h4", note="Write digits.")
     part = bench.proposal(result["part"]["id"])
     task = bench.task(part.task_id)
     assert (part.parent, part.hunks) == (parent.id, ("H4",))
-    assert bench.content(part.tree, "n.txt") == THIRTY
-    assert bench.content(part.tree, "code.py") == CODE
+    assert bench.content(part.tree, "n.txt") == THIRTY and bench.content(part.tree, "code.py") == CODE
     assert part.base_commit == parent.base_commit
     assert (part.model, part.prompt_version, part.batch) == (parent.model, parent.prompt_version, BATCH)
-    assert part.usage.prompt_tokens == 0
-    assert part.review is None
+    assert part.usage.prompt_tokens == 0 and part.review is None
     assert (part.added, part.removed, part.paths) == (1, 1, ("n.txt",))
     assert part.title == f"Change the numbers (part of {parent.id})"
-    assert outcomes(bench, part.id)["files parse"] is CheckOutcome.PASSED
-    assert outcomes(bench, part.id)["path policy"] is CheckOutcome.PASSED
-    assert (task.origin, task.state, task.text) == (
-        parent.task_id,
-        TaskState.AWAITING_APPROVAL,
-        bench.task(parent.task_id).text,
-    )
+    assert {outcomes(bench, part.id)[name] for name in ("files parse", "path policy")} == {
+        CheckOutcome.PASSED
+    }
+    assert (task.origin, task.state) == (parent.task_id, TaskState.AWAITING_APPROVAL)
+    assert task.text == bench.task(parent.task_id).text
     hunks = ["H1", "H2", "H3"]
     assert result["rest"] == {"task": parent.task_id, "state": "queued", "hunks": hunks, "proposal": ""}
     assert bench.proposal(parent.id).state is ProposalState.SUPERSEDED
+    task = bench.task(parent.task_id)
+    assert (task.state, task.attempt, task.round) == (TaskState.QUEUED, 1, 0)
+    assert bench.content(task.base_commit, "n.txt") == THIRTY
+    with bench.desk.reading() as store:
+        ground = part_at_base(store, task.base_commit)
+        assert ground is not None and ground.id == part.id
+        unsent = store.comments(task_id=task.id, sent=False)
+    taken, left = task.note.split("These were not taken:")
+    assert "- H4 n.txt, line 30" in taken and part.id in taken
+    assert "- H3 n.txt, line 5\n  -5\n  +five" in left
+    assert "- H1 code.py, line 2" in left and "H4" not in left
+    assert "Write digits." in left and "n.txt:5: five\n  digits" in left
+    assert [comment["text"] for comment in unsent] == ["fine"], "it is about what was taken"
+    # Only what waits can be split, and a part is not split again.
+    with pytest.raises(Conflict, match="not waiting for a decision"):
+        bench.split(parent.id, "H1")
+    with pytest.raises(Conflict, match="itself a part"):
+        bench.split(part.id, "H1")
 
 
 def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
@@ -96,38 +112,25 @@ def test_a_rest_in_other_files_lands_without_the_part(bench: SplitBench) -> None
     assert bench.approve(rest.id)["landing"] == "landed"
 
 
-def test_the_rest_is_a_new_attempt_on_top_of_the_part(bench: SplitBench) -> None:
-    parent = bench.proposal(bench.waiting())
-    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=5, quote="five", text="digits")
-    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=30, quote="thirty", text="fine")
-    part = bench.split(parent.id, "h4", note="Write digits.")["part"]
-    task = bench.task(parent.task_id)
-    assert (task.state, task.attempt, task.round) == (TaskState.QUEUED, 1, 0)
-    assert task.base_commit not in ("", parent.base_commit)
-    assert bench.content(task.base_commit, "n.txt") == THIRTY
-    with bench.desk.reading() as store:
-        ground = part_at_base(store, task.base_commit)
-        assert ground is not None and ground.id == part["id"]
-        unsent = store.comments(task_id=task.id, sent=False)
-    taken, left = task.note.split("These were not taken:")
-    assert "- H4 n.txt, line 30" in taken and part["id"] in taken
-    assert "- H3 n.txt, line 5\n  -5\n  +five" in left
-    assert "- H1 code.py, line 2" in left
-    assert "H4" not in left
-    assert "Write digits." in left and "n.txt:5: five\n  digits" in left
-    assert [comment["text"] for comment in unsent] == ["fine"], "it is about what was taken"
-
-
-def test_the_rest_can_be_dropped(bench: SplitBench) -> None:
-    parent = bench.proposal(bench.waiting())
+def test_the_rest_can_be_dropped_and_the_part_counts_nowhere(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting(verdict=Verdict.APPROVE))
     result = bench.split(parent.id, "H4", drop_rest=True, note="not needed")
+    part = result["part"]["id"]
     decided = bench.proposal(parent.id)
     assert decided.state is ProposalState.DECIDED
-    assert decided.decision is not None and result["part"]["id"] in decided.decision.note
+    assert decided.decision is not None and part in decided.decision.note
     assert "not needed" in decided.decision.note
     assert bench.task(parent.task_id).state is TaskState.REJECTED
     assert result["rest"]["state"] == "rejected"
-    assert bench.approve(result["part"]["id"])["landing"] == "landed"
+    with bench.desk.reading() as store:
+        choice = batch_choice(store, unseen=True)
+        verdicts = store.verdict_counts()
+    assert choice.taken == (), "no batch key takes it"
+    assert [(held.id, mark.words) for held, mark in choice.left_out] == [
+        (part, f"part of {parent.id}, reviewed as a whole (APPROVE there)")
+    ]
+    assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
+    assert bench.approve(part)["landing"] == "landed"
     with bench.desk.reading() as store:
         found = document(declared("outcomes")(store, PageQuestion()))
     # The whole was neither approved nor rejected; nobody reviewed the part.
@@ -171,44 +174,15 @@ def test_what_the_policy_asks_of_a_part_is_asked_again(bench: SplitBench) -> Non
     assert row["landing"] == "landed"
 
 
-@pytest.mark.parametrize(
-    ("hunks", "more", "error"),
-    [
-        (["H1", "H2", "H3", "H4"], {}, ChoiceRefused),
-        (["H1"], {"tree": "0" * 40}, Conflict),
-    ],
-)
-def test_a_refused_choice_makes_nothing(
-    bench: SplitBench, hunks: list[str], more: dict[str, str], error: type[NavigatorError]
-) -> None:
+def test_a_refused_choice_makes_nothing(bench: SplitBench) -> None:
     parent = bench.waiting()
-    with pytest.raises(error):
-        bench.split(parent, *hunks, **more)
+    with pytest.raises(ChoiceRefused):
+        bench.split(parent, "H1", "H2", "H3", "H4")
+    with pytest.raises(Conflict):
+        bench.split(parent, "H1", tree="0" * 40)
     (held,) = bench.proposals()
     assert held.state is ProposalState.OPEN and len(bench.read().tasks()) == 1
     assert bench.task(held.task_id).state is TaskState.AWAITING_APPROVAL
-
-
-def test_only_what_waits_can_be_split_and_a_part_is_not_split_again(bench: SplitBench) -> None:
-    parent = bench.waiting()
-    part = bench.split(parent, "H3", "H4")["part"]["id"]
-    with pytest.raises(Conflict, match="not waiting for a decision"):
-        bench.split(parent, "H1")
-    with pytest.raises(Conflict, match="itself a part"):
-        bench.split(part, "H1")
-
-
-def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> None:
-    parent = bench.waiting(verdict=Verdict.APPROVE)
-    part = bench.split(parent, "H4", drop_rest=True)["part"]["id"]
-    with bench.desk.reading() as store:
-        choice = batch_choice(store, unseen=True)
-        verdicts = store.verdict_counts()
-    assert choice.taken == ()
-    assert [(held.id, mark.words) for held, mark in choice.left_out] == [
-        (part, f"part of {parent}, reviewed as a whole (APPROVE there)")
-    ]
-    assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
 
 
 # Landing

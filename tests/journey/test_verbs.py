@@ -158,12 +158,19 @@ def test_a_row_of_the_deck_and_the_store_agree(tmp_path: Path, monkeypatch: pyte
 # Undo: one verb for a landing and for an approval that has not landed
 
 
-def test_undo_asks_about_a_landing_and_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
-    (identifier,) = bench.waiting
+def test_undo_asks_about_a_landing_and_withdraws_an_approval_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
+    identifier, other = bench.waiting
     row = bench.approve(identifier)
+    with bench.world() as world, world.store.transaction() as tx:
+        proposal = tx.read.proposal(other)
+        tx.add_decision(other, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
+        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
     with bench.desk.reading() as store:
         question = Undo().question(store, UndoArgs(ids=(identifier,)))
+        assert Undo().question(store, UndoArgs(ids=(other,))) is None
     assert isinstance(question, Question)
     assert question.title == f"Undo the landing of {identifier}?"
     assert f"{row['commit'][:12]} on navigator/2026-01-01" in question.lines
@@ -173,23 +180,9 @@ def test_undo_asks_about_a_landing_and_says_so_once(tmp_path: Path, monkeypatch:
     assert (again["undone"], "already been undone" in again["reason"]) == (False, True)
     told = Undo().tell(Undone(undone=(UndoneRow(**again),)))[0]
     assert str(told).startswith(f"{identifier} has already been undone") and told.level == "error"
-
-
-def test_undo_withdraws_an_approval_without_a_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
-    (identifier,) = bench.waiting
-    with bench.world() as world, world.store.transaction() as tx:
-        proposal = tx.read.proposal(identifier)
-        tx.add_decision(identifier, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
-        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
-    with bench.desk.reading() as store:
-        assert Undo().question(store, UndoArgs(ids=(identifier,))) is None
-    assert bench.undo(identifier)["undone"]
-    assert bench.proposal(identifier).decision is None
-    assert bench.undo(identifier)["undone"] is False
-    assert bench.approve(identifier)["landing"] == "landed"
+    assert bench.undo(other)["undone"] and bench.proposal(other).decision is None
+    assert bench.undo(other)["undone"] is False
+    assert bench.approve(other)["landing"] == "landed"
 
 
 # Approve: what is asked, and policy items by name
@@ -253,23 +246,7 @@ def test_sending_back_needs_a_note_unless_there_are_comments(
         bench.act("comment", proposal=identifier, path="n.txt", line=5, text="late")
 
 
-def test_putting_a_scan_away_asks_about_what_it_suggests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = SplitBench(tmp_path, monkeypatch)
-    with bench.world() as world, world.store.transaction() as tx:
-        project = tx.read.project("code")
-        scan = tx.add_task(project.id, "Look for bugs", kind=TaskKind.SCAN)
-        tx.set_task_state(scan.id, TaskState.GENERATING)
-        tx.add_suggestions(scan.id, 0, [Suggestion(task_id=scan.id, rank=1, text="Test it")])
-        tx.set_task_state(scan.id, TaskState.AWAITING_APPROVAL)
-    with bench.desk.reading() as store:
-        question = PutAway().question(store, TasksArgs(ids=(scan.id,)))
-    assert question is not None and question.lines == ("1 open suggestion will be dismissed.",)
-    assert bench.act("task.done", ids=[scan.id])["tasks"][0]["state"] == "done"
-
-
-def test_settings_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_a_project_and_a_scan_put_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
     git(bench.repository, "branch", "other")
     made = bench.act("project.set", name="code", landing="current", base="other", check=" make ")["project"]
@@ -286,6 +263,17 @@ def test_settings_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert "Nothing is waiting" in str(Conduct().refuse(store, ConductArgs(do="review")))
     with pytest.raises(NoConductor, match="No conductor is running"):
         bench.act("conduct", do="stop")
+    # A scan that is put away is asked about with what it suggests.
+    with bench.world() as world, world.store.transaction() as tx:
+        project = tx.read.project("code")
+        scan = tx.add_task(project.id, "Look for bugs", kind=TaskKind.SCAN)
+        tx.set_task_state(scan.id, TaskState.GENERATING)
+        tx.add_suggestions(scan.id, 0, [Suggestion(task_id=scan.id, rank=1, text="Test it")])
+        tx.set_task_state(scan.id, TaskState.AWAITING_APPROVAL)
+    with bench.desk.reading() as store:
+        question = PutAway().question(store, TasksArgs(ids=(scan.id,)))
+    assert question is not None and question.lines == ("1 open suggestion will be dismissed.",)
+    assert bench.act("task.done", ids=[scan.id])["tasks"][0]["state"] == "done"
 
 
 def test_that_nobody_can_commit_is_asked_about_before_and_never_where_the_repository_names_one(

@@ -30,6 +30,7 @@ NAMES = (
     "needs_nothing",
     "never_applies",
     "repaired",
+    "looked",
     "fails_tests",
     "mended",
     "refused",
@@ -77,6 +78,8 @@ def write(messages: Messages) -> str | Refusal:
         return "# Report\n\nIt is made of many files.\n"
     if name == "refused":
         return Refusal(400, "this request cannot be done")
+    if name == "looked" and not again:
+        return f"<<<<<<< LOOK\nsearch last\nread {name}.py:1-9\n>>>>>>> LOOK\n"
     if name == "needs_nothing":
         return "NO_CHANGE: it is there already"
     if name == "never_applies" or (name == "repaired" and not again):
@@ -88,7 +91,7 @@ def write(messages: Messages) -> str | Refusal:
     if name == "divided" and "divided = 1" in text:  # the other part is in its base already
         return f"{name}.py\n<<<<<<< SEARCH\nlast = 0\n=======\nlast = 1\n>>>>>>> REPLACE\n"
     last = max((int(value) for value in re.findall(rf"\b{name} = (\d+)", text)), default=0)
-    return _edit(name, 1 if name in ("kept_as_it_was", "repaired", "mended") else last + 1)
+    return _edit(name, 1 if name in ("kept_as_it_was", "repaired", "mended", "looked") else last + 1)
 
 
 def read(messages: Messages) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from navigator.model.states import Role
@@ -68,31 +67,12 @@ def make_brain(
     return answer
 
 
-def spoilt_while(path: str | None, brain: Player) -> Player:
-    """As `brain`, but token 0 of Qwen's vocabulary over and over while the file exists: what broken logits look like."""
-
-    def answer(
-        messages: Messages,
-        schema: dict[str, Any] | None = None,
-        repeat: int = 0,
-        temperature: float = 0.0,
-    ) -> Completion:
-        if path and Path(path).exists():
-            return Completion("!" * 400)
-        return brain(messages, schema, repeat, temperature)
-
-    return answer
-
-
 def parse_options(arguments: Sequence[str] | None = None) -> Any:
     """The command line; wrong use exits 2."""
     parser = rehearsal.parser_of("python -m tests.scripted")
     parser.add_argument("--fault-rate", type=float, default=DEFAULT_FAULT_RATE)
     parser.add_argument("--skill", type=float, nargs=2, default=SKILL, help="sensitivity and specificity")
     parser.add_argument("--faulty", default=FLAW, help="a word of lines that are a mistake")
-    parser.add_argument(
-        "--garbage-while", metavar="FILE", help="answer garbage while FILE exists; /health stays well"
-    )
     parser.add_argument(
         "--telling", action="store_true", help="probabilities are lower where a fault was planted"
     )
@@ -117,7 +97,7 @@ def main() -> None:
     api = Api(
         role,
         pace_of(role, options.time_scale),
-        spoilt_while(options.garbage_while, brain),
+        brain,
         context_tokens=options.context_tokens,
         telling=options.telling,
         seed=options.seed,
