@@ -13,8 +13,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import workers
+
 # No test asserts a duration, and Hypothesis is not to do so either: a busy machine is no fault.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "untimed",
+    deadline=None,
+    max_examples=int(os.environ.get("NAVIGATOR_EXAMPLES", "40")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("untimed")
 
 ROOT = Path(__file__).parent
@@ -27,7 +34,6 @@ WHOLE = (
     "journey/test_escalate.py",
     "journey/test_exam_run.py",
     "journey/test_faults.py",
-    "journey/test_looking_killed.py",
     "journey/test_measuring.py",
     "journey/test_on_events.py",
     "journey/test_reconcile.py",
@@ -76,8 +82,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Whether this test shares processes with others."""
+    workers.keep(item.path)
+
+
 def pytest_unconfigure() -> None:
-    """Remove the home folder."""
+    """End what was kept, and remove the home folder."""
+    workers.end()
     HOME.cleanup()
 
 

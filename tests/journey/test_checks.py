@@ -6,7 +6,6 @@ import pytest
 
 from navigator.engine.conductor import Conductor
 from navigator.model.states import CheckOutcome, LandingState, TaskState
-from navigator.sandbox import probe as probing
 from navigator.sandbox.probe import Sandbox
 from tests.journey.room import BAD, CHECK, CODE_TESTED, GOOD, TESTS, Room, block, saying
 from tests.journey.support import git, why_left_out
@@ -125,11 +124,3 @@ def test_without_a_sandbox_it_is_untested_and_continues(room: Room, monkeypatch:
     assert said.outcome is UNTESTED and said.detail == "no sandbox: none\n\nGet it."
     assert room.task(proposal.task_id).state is TaskState.AWAITING_APPROVAL
     assert why_left_out(proposal) == ""
-
-
-def test_unsandboxed_is_a_choice_that_works(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probing, "_probe", lambda path: pytest.fail("not asked for"))
-    room.settle(checks="unsandboxed = true")
-    room.models.write = saying(BAD, GOOD)
-    room.add()
-    assert room.tests(room.done().task_id).outcome is PASSED and len(room.models.written) == 2

@@ -13,7 +13,7 @@ from navigator.actions.wire import NoConductor, RemoteError
 from navigator.engine.client import request
 from navigator.model.states import CheckOutcome, TaskState
 from tests.journey.answers import answer, finding
-from tests.journey.room import GOOD, Room, block
+from tests.journey.room import GOOD, Room, block, text_of
 from tests.journey.scripted_models import Messages
 from tests.journey.support import why_left_out
 from tests.sandbox.support import needs_sandbox
@@ -45,8 +45,7 @@ REVIEWS = {
 
 def asked(messages: Messages, names: Iterable[str]) -> str:
     """Which of the hostile tasks the conversation is about; "" for an honest one."""
-    said = "\n".join(message["content"] for message in messages)
-    return next((name for name in names if f"Hostile: {name}." in said), "")
+    return next((name for name in names if f"Hostile: {name}." in text_of(messages)), "")
 
 
 def write(messages: Messages) -> str:
@@ -104,7 +103,7 @@ def test_honest_tasks_beside_hostile_ones_end_as_if_alone(bare: Room) -> None:
         (path / name).symlink_to(name)
     desk = room.desk
     alone = room.queue("Honest, and alone")
-    desk.run("run", "--until", "idle")
+    room.work()
     expected = ended(room, alone)
     assert expected[0] is TaskState.AWAITING_APPROVAL and expected[2] is PASSED
 
@@ -128,5 +127,5 @@ def test_honest_tasks_beside_hostile_ones_end_as_if_alone(bare: Room) -> None:
     # And the next start goes well: nothing was left that stops it.
     assert list((room.paths.root / "checks").iterdir()) == []
     after = room.queue("Honest, and afterwards")
-    desk.run("run", "--until", "idle")
+    room.work()
     assert ended(room, after) == expected

@@ -17,6 +17,7 @@ from navigator.cli.session import locked_dependencies
 from navigator.engine.conductor import Conductor, RunOptions
 from navigator.model.models import Proposal, Task
 from navigator.model.states import ProposalState
+from tests.journey.room import text_of
 from tests.journey.scripted_models import Messages, Models, Refusal, approval, objection
 from tests.journey.support import Desk, commits_of_proposals, git, make_repository
 
@@ -61,18 +62,14 @@ def _edit(name: str, value: int, old: str = "") -> str:
     )
 
 
-def _text(messages: Messages) -> str:
-    return "\n".join(message["content"] for message in messages)
-
-
 def _name(messages: Messages) -> str:
-    (name,) = set(re.findall(r"^Do (\w+)\.", _text(messages), re.M))
+    (name,) = set(re.findall(r"^Do (\w+)\.", text_of(messages), re.M))
     return str(name)
 
 
 def write(messages: Messages) -> str | Refusal:
     """What the generator says."""
-    text, name = _text(messages), _name(messages)
+    text, name = text_of(messages), _name(messages)
     again = any(message["role"] == "assistant" for message in messages)
     if name == REPORT:
         return "# Report\n\nIt is made of many files.\n"
@@ -96,7 +93,7 @@ def write(messages: Messages) -> str | Refusal:
 
 def read(messages: Messages) -> str:
     """What the reviewer says."""
-    text = _text(messages)
+    text = text_of(messages)
     shown = re.findall(r"\|\+(\w+) = (\d+)", text)
     name, value = next((pair for pair in reversed(shown) if pair[0] in (*CHANGED, WRONG, FINE)), ("", "0"))
     quote = f"{name} = {value}"
