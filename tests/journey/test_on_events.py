@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -110,8 +111,13 @@ def test_the_end_of_a_run_has_its_account_without_secrets(room: Room, told: Path
     ],
 )
 def test_a_command_that_fails_is_logged_and_nothing_else(
-    room: Room, caplog: pytest.LogCaptureFixture, reviewed: list[str], words: str
+    room: Room,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    reviewed: list[str],
+    words: str,
 ) -> None:
+    monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
     limit = 0.5 if "within" in words else 30
     room.settle(on=f"reviewed = {json.dumps(reviewed)}\ntimeout_seconds = {limit}")
     assert room.task(room.done().task_id).state is TaskState.AWAITING_APPROVAL

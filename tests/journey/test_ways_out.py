@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import sys
 import urllib.request
 from pathlib import Path
@@ -128,6 +129,8 @@ def test_no_planted_secret_leaves(
     bare: Room, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     room = bare
+    monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
+    caplog.set_level(logging.DEBUG, "navigator")
     events, metrics, address = room.folder / "events.jsonl", list[str](), f"127.0.0.1:{quiet_port()}"
     command = json.dumps([sys.executable, "-c", NOTE, str(events)])
     monkeypatch.setenv("GENERATOR_KEY", S.generator_key)
