@@ -166,7 +166,7 @@ BUDGETS = {
     "model": 1_715,
     "rehearsal": 1_385,
     "figures": 845,
-    "client": 1_505,
+    "client": 1_515,
     "checks": 785,
     "edits": 1_205,
     "setup": 1_245,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Key
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
@@ -228,9 +229,10 @@ async def test_enter_takes_the_row_where_nothing_was_marked(paths: StatePaths) -
 async def test_enter_takes_what_was_typed_though_the_search_is_not_done(paths: StatePaths) -> None:
     async with composing(paths, "billing") as at:
         await at.change("for", "enter")
-        dialog = await at.picking()
-        dialog.query_one("Input").value = "quill"  # type: ignore[attr-defined]
-        dialog.action_take()
+        await at.picking()
+        # All at once, as from a terminal whose program was busy.
+        for key in (*"quill", "enter"):
+            at.app.post_message(Key(key, key if len(key) == 1 else None))
         await at.back()
         assert at.screen.sheet.projects == ("quill",)
 

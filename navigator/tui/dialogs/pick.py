@@ -140,7 +140,11 @@ class PickDialog(ModalScreen["tuple[str, ...] | None"]):
 
         A row that was searched for is added to several unchanged earlier choices.
         """
-        self.on_input_changed()  # what was typed in one go with the key that chooses
+        # This key overtakes letters that the field has not taken yet: it waits for them.
+        self.query_one(Input).call_later(self._take)
+
+    def _take(self) -> None:
+        self.on_input_changed()
         name = self.rows.current
         replaces = name is not None and not self._touched and len(self._marked) == 1
         if name is not None and not self._touched and self._marked and self.query_one(Input).value:
