@@ -56,8 +56,8 @@ WHOLE = (
     "git/test_kinds.py",
 )
 
-SESSIONS = "models"
-"""The fixture of tests that run whole sessions with scripted models."""
+SESSIONS = {"models", "swapped"}
+"""Fixtures of tests that run whole sessions with scripted models."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -73,7 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if gone:
         raise pytest.UsageError(f"tests/conftest.py: WHOLE names what is not there: {', '.join(gone)}")
     for item in items:
-        if item.path in whole or SESSIONS in getattr(item, "fixturenames", ()):
+        if item.path in whole or SESSIONS & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.slow)
 
 

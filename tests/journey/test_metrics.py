@@ -55,6 +55,7 @@ def scrape(address: str) -> tuple[str, dict[tuple[str, ...], float]]:
 
 
 def test_a_session_is_counted_from_its_queue_to_its_verdicts(room: Room, models: Models) -> None:
+    room.config.write_text(room.config.read_text().replace("[reviewer]", "max_inflight = 2\n[reviewer]"))
     address = listen(room)
     writing = models.write
     seen: list[dict[tuple[str, ...], float]] = []

@@ -75,7 +75,8 @@ def running_in(folder: Path) -> list[str]:
 
 
 def assert_nothing_left(world: World, folder: Path) -> None:
-    """No process, and no folder that lasts as long as one step."""
+    """After the next start of a conductor: no process, and no folder that lasts as long as one step."""
+    world.desk.run("run", "--until", "idle")
     deadline = time.monotonic() + PATIENCE
     while left := running_in(folder):  # what a killed process started ends a little after it
         assert time.monotonic() < deadline, left
