@@ -26,7 +26,7 @@ MOMENTS = (
     ("event", "call_started=generator", 4),  # the model answers nobody
     ("swap", "stop.done", 1),  # no model at all
     ("swap", "load.begin", 1),  # a server that nobody waits for
-    ("event", "call_started=reviewer", 4),
+    ("event", "call_started=reviewer", 1),
 )
 
 
