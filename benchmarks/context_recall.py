@@ -49,8 +49,8 @@ from navigator.client.tokens import load_counter
 from navigator.context.build import NEARBY_SHARE, Context, build_context, text_of
 from navigator.context.looker import Looker
 from navigator.context.pack import pack
-from navigator.context.repomap.index import RepoMap
-from navigator.context.repomap.relevance import TaskTerms, rank_files, read_task
+from navigator.context.relevance import TaskTerms, rank_files, read_task
+from navigator.context.repomap import RepoMap
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
@@ -205,13 +205,11 @@ def one(
             continue
         tokens = budget - context.shared_tokens - int(budget * NEARBY_SHARE)
         for choice, order in (("newest", newest), ("names", names)):
-            packed = pack([repo.files[n] for n in order[:_CANDIDATES]], read, query.stems, tokens, count)
-            shown = {
-                file.path: [(1, 10**9)]
-                if file.whole
-                else [(part.first, part.first + part.text.count("\n") - 1) for part in file.parts]
-                for file in packed
-            }
+            ranked = [repo.files[n] for n in order[:_CANDIDATES]]
+            shown: dict[str, list[tuple[int, int]]] = {}
+            for piece in pack(ranked, read, lambda path: "", query.stems, tokens, count):
+                last = 10**9 if piece.whole else piece.first + piece.text.count("\n") - 1
+                shown.setdefault(piece.path, []).append((piece.first, last))
             yield budget, choice, measure(change, shown, listed_in(context))
     if first:
         yield from looked(source, project, repo, change, first, count)
@@ -236,7 +234,7 @@ def looked(
             turns = blind(repo, change.message, looker, sight)
         else:
             turns = directed(repo, change.message, change.places, looker, sight)
-        shares = measure(change, dict(looker.shown.items()), set())
+        shares = measure(change, looker.shown.lines, set())
         shares["whole"] = statistics.fmean(looker.seen_whole(path) for path in change.places)
         yield total, choice, shares | {"turns": float(turns), "tokens": float(context.tokens + looker.used)}
 

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from navigator.context.build import Context, readable
 from navigator.context.looker import Looker
 from navigator.context.looks import MOST_REQUESTS, LookAnswer
-from navigator.context.repomap.index import RepoMap
-from navigator.context.repomap.relevance import GENERATED, TaskTerms, read_task
-from navigator.context.repomap.words import WORD, count_parts, parts
+from navigator.context.relevance import GENERATED, TaskTerms, read_task
+from navigator.context.repomap import RepoMap
+from navigator.context.tags import WORD, count_parts, parts
 from navigator.model import patterns
 from navigator.model.states import LookOutcome
 

@@ -26,9 +26,9 @@ from pathlib import Path
 from benchmarks.size import sized
 from navigator.client.tokens import load_counter
 from navigator.context.build import build_context
-from navigator.context.repomap.extract import READ_LIMIT
-from navigator.context.repomap.files import TagCache
-from navigator.context.repomap.index import RepoMap
+from navigator.context.files import TagCache
+from navigator.context.repomap import RepoMap
+from navigator.context.tags import READ_LIMIT
 from navigator.git.facts import read_facts
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource

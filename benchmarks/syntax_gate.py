@@ -19,10 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.size import sized
-from navigator.checks.grammar import GrammarGate
-from navigator.context.repomap.extract import language_of, tags
-from navigator.context.repomap.files import ask
-from navigator.process.bounded.run import Worker
+from navigator.checks.syntax import GrammarGate
+from navigator.context.tags import call_grammar, language_of, tags
 
 _COMMITS = 6000
 _PLAIN = {"100644", "100755"}
@@ -114,25 +112,23 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     lot, seen, spent = random.Random(asked.seed), Counter[str](), Counter[str]()
-    reader = Worker()
-    with GrammarGate() as gate:
-        for repo in asked.repositories:
-            for change in drawn(repo, asked.changes, asked.seed):
-                began = time.perf_counter()
-                said = gate.new_fault(change.path, change.before, change.after)
-                between = time.perf_counter()
-                ask(reader, tags, language_of(change.path), change.after)
-                spent["gate"] += round((between - began) * 1e6)
-                spent["map"] += round((time.perf_counter() - between) * 1e6)
-                seen["changes"] += 1
-                if said is not None:
-                    seen["changes refused"] += 1
-                    print(f"refused: {repo.name} {change.commit[:12]} {change.path}:{said}")
-                    continue
-                for kind, broken in mutilated(change, lot) if change.before is not None else ():
-                    seen[kind] += 1
-                    seen[f"{kind}, found"] += gate.new_fault(change.path, change.before, broken) is not None
-    reader.close()
+    gate = GrammarGate()
+    for repo in asked.repositories:
+        for change in drawn(repo, asked.changes, asked.seed):
+            began = time.perf_counter()
+            said = gate.new_fault(change.path, change.before, change.after)
+            between = time.perf_counter()
+            call_grammar(tags, language_of(change.path), change.after)
+            spent["gate"] += round((between - began) * 1e6)
+            spent["map"] += round((time.perf_counter() - between) * 1e6)
+            seen["changes"] += 1
+            if said is not None:
+                seen["changes refused"] += 1
+                print(f"refused: {repo.name} {change.commit[:12]} {change.path}:{said}")
+                continue
+            for kind, broken in mutilated(change, lot) if change.before is not None else ():
+                seen[kind] += 1
+                seen[f"{kind}, found"] += gate.new_fault(change.path, change.before, broken) is not None
     if not seen["changes"]:
         print("No change in a language that is read by a grammar; name clones of other projects.")
         return

@@ -228,7 +228,7 @@ def test_no_package_outgrows_its_budget() -> None:
 
 SHAPED = (
     *("agents/checkout.py", "agents/session.py", "agents/profiles.py", "agents/homes.py", "agents/trial.py"),
-    *("sandbox/one_test.py", "context/withheld.py", "git/hook.py"),
+    *("sandbox/one_test.py", "git/source.py", "git/hook.py"),
     "git/facts.py",
 )
 """Modules that read or write where an agent, a test or a repository puts files."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
-from navigator.context.build import ContextFile
+from navigator.context.pack import ContextFile
 from navigator.git.facts import WORKTREE, read_base, read_facts
 from navigator.git.private import PrivateRepo, is_commit_id
 from navigator.git.snapshot import take_snapshot

@@ -62,7 +62,6 @@ class ProjectChecked(Model):
     toolchains: tuple[str, ...] = ()
     mounts_absent: tuple[str, ...] = ()
     programs_absent: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
     unredacted: bool = False
     baseline: Baseline | None = None
 
@@ -115,7 +114,7 @@ def _base(setup: CheckSetup) -> tuple[str, str]:
 
 def _look_around(setup: CheckSetup, base: str, tree: str) -> ProjectChecked:
     """What the sandbox would show of this machine, and what the manifests ask for beside it. Runs in a thread."""
-    from navigator.sandbox.propose import absent_dependencies, proposed_command
+    from navigator.sandbox.propose import proposed_command
     from navigator.sandbox.suite import prepare
 
     project, home = setup.project, Path(setup.project.path)
@@ -146,5 +145,4 @@ def _look_around(setup: CheckSetup, base: str, tree: str) -> ProjectChecked:
         toolchains=tuple(sorted(bind.target for bind in spec.toolchains.binds.values())),
         mounts_absent=tuple(spec.absent),
         programs_absent=tuple(spec.missing),
-        hints=tuple(absent_dependencies(home, entries.keys(), read)),
     )

@@ -178,7 +178,7 @@ def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> l
     for task in wanted:
         if not task.files:
             continue
-        from navigator.git.discover import missing_paths
+        from navigator.git.facts import missing_paths
 
         project = projects[task.project]
         unknown += [

@@ -27,11 +27,11 @@ from navigator.config.guarded import (
 )
 from navigator.edits.overlay import MAX_RESULT
 from navigator.git.diffs import path_bytes, path_text
-from navigator.git.private import FileChange, TreeEntry
-from navigator.git.runner import Git, Person, person_environment
+from navigator.git.private import FileChange
+from navigator.git.runner import Git, Person, TreeEntry, person_environment
 from navigator.git.source import TreeSource
 from navigator.model.text import safe_line
-from navigator.sandbox.tree import write_out
+from navigator.sandbox.folders import write_out
 
 _LINK, _SUBMODULE = "120000", "160000"
 _MOST_ENTRIES = 400_000

@@ -27,9 +27,8 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.text import safe_line, safe_text
 from navigator.process.runner import PIPE, Process, start
-from navigator.sandbox.binds import Bind
+from navigator.sandbox.binds import Bind, program_binds
 from navigator.sandbox.folders import remove
-from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import Sandbox
 from navigator.sandbox.spec import (
     HOME,
@@ -39,8 +38,7 @@ from navigator.sandbox.spec import (
     may_stand_at,
     sandboxed,
 )
-from navigator.sandbox.supervise import UsageWatch
-from navigator.sandbox.toolchains import program_binds
+from navigator.sandbox.supervise import Limits, UsageWatch
 
 _T = TypeVar("_T")
 

@@ -14,7 +14,7 @@ from navigator.model.models import PolicyItem
 from navigator.model.secrets import find_secret
 from navigator.model.states import PolicyAction
 from navigator.model.text import safe_line
-from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.process.bounded import WorkerLost, run_bounded
 
 REMOVED_TESTS = "removed_tests"
 TEST_SETTINGS = "test_settings"
@@ -67,17 +67,17 @@ def content_items(
         return run_bounded(text_items, files, size=_characters(files), seconds=_SECONDS)
     except WorkerLost:
         words = "could not be examined within the limits of time and memory: read the change itself"
-        return [_confirm(UNEXAMINED, file.path, words) for file in files]
+        return [confirm(UNEXAMINED, file.path, words) for file in files]
 
 
 def text_items(files: Sequence[FileText]) -> list[PolicyItem]:
     """The same, of texts that were read."""
-    items = [_confirm(REMOVED_TESTS, path, words) for path, words in removed_tests(files).items()]
+    items = [confirm(REMOVED_TESTS, path, words) for path, words in removed_tests(files).items()]
     for file in files:
         if settings := changed_settings(file):
-            items.append(_confirm(TEST_SETTINGS, file.path, settings))
+            items.append(confirm(TEST_SETTINGS, file.path, settings))
         if secret := added_secret(file.old, file.new):
-            items.append(_confirm(SECRETS_ADDED, file.path, f"adds a secret: {secret}"))
+            items.append(confirm(SECRETS_ADDED, file.path, f"adds a secret: {secret}"))
     return items
 
 
@@ -85,7 +85,8 @@ def _characters(files: Sequence[FileText]) -> int:
     return sum(len(text) for file in files for text in (file.old, file.new) if text is not None)
 
 
-def _confirm(rule: str, path: str, detail: str) -> PolicyItem:
+def confirm(rule: str, path: str, detail: str) -> PolicyItem:
+    """What the developer confirms about one path."""
     return PolicyItem(rule=rule, path=path, action=PolicyAction.CONFIRM, detail=safe_line(detail)[:400])
 
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
-from navigator.checks.change import content_items
+from navigator.checks.change import confirm, content_items
 from navigator.git.diffs import ABSENT, RawChange
 from navigator.git.runner import GitError
 from navigator.git.scope import in_scope, is_secret
@@ -24,7 +24,7 @@ from navigator.model.text import INVISIBLE, safe_line
 
 _SYMLINK, _GITLINK, _EXECUTABLE = "120000", "160000", "100755"
 
-_REFUSE, _CONFIRM = PolicyAction.REFUSE, PolicyAction.CONFIRM
+_REFUSE = PolicyAction.REFUSE
 
 _WINDOWS_DEVICE = patterns.compile(
     r"(?i)^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?$"
@@ -33,10 +33,6 @@ _WINDOWS_DEVICE = patterns.compile(
 
 def _refuse(rule: str, path: str, detail: str) -> PolicyItem:
     return PolicyItem(rule=rule, path=path, action=_REFUSE, detail=detail)
-
-
-def _confirm(rule: str, path: str, detail: str) -> PolicyItem:
-    return PolicyItem(rule=rule, path=path, action=_CONFIRM, detail=detail)
 
 
 def is_git_folder(part: str) -> bool:
@@ -168,7 +164,7 @@ def check_new_file(path: str, base_paths: Collection[str]) -> list[PolicyItem]:
     """What the policy says of a new file by its name alone: refusals, and what makes it more than an ordinary file."""
     items = list(check_paths([path], base_paths))
     special = _special_file(path)
-    return items if special is None else [*items, _confirm(special[0], path, special[1])]
+    return items if special is None else [*items, confirm(special[0], path, special[1])]
 
 
 def is_binary(content: bytes) -> bool:
@@ -204,7 +200,7 @@ def check_policy(
         items += _about(change, read_blob)
         if project is not None and not in_scope(change.path, project):
             items.append(
-                _confirm(
+                confirm(
                     "scope", change.path, "lies outside of the part of the repository the project is about"
                 )
             )
@@ -235,8 +231,8 @@ def _about(change: RawChange, read_blob: Callable[[str], bytes]) -> list[PolicyI
             return [_refuse("binary", path, "is not text, so the change cannot be reviewed")]
     if (new == _EXECUTABLE) != (old == _EXECUTABLE) and _EXECUTABLE in (old, new) and new != ABSENT:
         word = "becomes" if new == _EXECUTABLE else "is no longer"
-        items.append(_confirm("executable", path, f"{word} executable"))
+        items.append(confirm("executable", path, f"{word} executable"))
     special = _special_file(path)
     if special is not None:
-        items.append(_confirm(special[0], path, special[1]))
+        items.append(confirm(special[0], path, special[1]))
     return items

@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from navigator.checks.syntax import parse_python
 from navigator.model import patterns
 from navigator.model.json_text import read_json, table
+from navigator.model.text import plural
 
 MOST_BYTES = 1_000_000
 
@@ -85,20 +86,16 @@ def _compared(before: Tests, after: Tests, names: Counter[str], bodies: Counter[
             continue
         gone.append(name)
     if gone:
-        yield f"removes {_counted(gone, 'test')}: {_list(gone)}"
+        yield f"removes {plural(len(gone), 'test')}: {_list(gone)}"
     fewer = [name for name, count in before.tests.items() if after.tests.get(name, count) < count]
     if fewer:
         yield f"takes assertions out of {_list(fewer)}"
     lost = before.loose - after.loose
     if lost > 0 and not gone and not fewer:
-        yield f"removes {lost} assertion{'s' if lost > 1 else ''}"
+        yield f"removes {plural(lost, 'assertion')}"
     off = list((after.off - before.off).elements())
     if off:
         yield f"switches tests off: {_list(sorted(set(off)))}"
-
-
-def _counted(items: Sequence[str], word: str) -> str:
-    return f"1 {word}" if len(items) == 1 else f"{len(items)} {word}s"
 
 
 def _list(items: Sequence[str]) -> str:

@@ -1,12 +1,12 @@
-"""Gates on the text of a file that need nothing but the standard library: does it parse, does it leave code out.
+"""Gates on the text of a file: does it parse, does a change break its syntax, does it leave code out.
 
-Nothing here runs what it reads.
+Nothing here runs what it reads. Languages that Python's library cannot parse are judged by the grammars of the map, in a limited
+process. Grammars are imperfect: only what a change makes worse counts, and where nothing is known nothing is said.
 """
 
 from __future__ import annotations
 
 import ast
-import configparser
 import json
 import threading
 import warnings
@@ -14,17 +14,17 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import PurePosixPath
+from typing import Any
 from xml.parsers import expat
 
+from navigator.context.faults import faults
+from navigator.context.tags import call_grammar, language_of
 from navigator.model import patterns
 from navigator.model.json_text import TooDeep, read_json, read_toml, table
-from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.process.bounded import WorkerLost, run_bounded
 
 _MAX_BYTES = 5_000_000
 _BYTES_A_SECOND = 500_000
-
-_LONGEST_INI_LINE = 1_000
-"""Characters of a line that `configparser`, whose patterns are quadratic in it, is given."""
 
 _MOST_DOTS = 200
 """Dots in a line of TOML: the time for a key is quadratic in its parts."""
@@ -49,7 +49,7 @@ _TOML_PLACE = patterns.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 def syntax_check(path: str, content: bytes) -> str | None:
-    """Whether a file parses, judged by its name: Python, JSON, notebooks, TOML, XML, SVG, setup.cfg and tox.ini.
+    """Whether a file parses, judged by its name: Python, JSON, notebooks, TOML, XML and SVG.
 
     Args:
         path: decides the language; files of other languages pass.
@@ -75,13 +75,9 @@ def _parser_for(path: str) -> Callable[[bytes], str | None] | None:
         return _python
     if suffix == ".json":
         return None if _LENIENT_JSON.fullmatch(name) or "/.vscode/" in f"/{path}" else _json
-    if suffix == ".toml":
-        return _toml
     if suffix in {".xml", ".svg", ".xsd", ".xsl", ".xslt", ".plist"}:
         return _xml
-    if suffix == ".ipynb":
-        return _json
-    return _ini if name in {"setup.cfg", "tox.ini"} else None
+    return {".toml": _toml, ".ipynb": _json}.get(suffix)
 
 
 def parse_python(content: bytes | str) -> ast.Module:
@@ -163,24 +159,6 @@ def _xml(content: bytes) -> str | None:
     return None
 
 
-def _ini(content: bytes) -> str | None:
-    text = _utf8(content)
-    if text is None:
-        return "1:1: not UTF-8"
-    if any(len(line) > _LONGEST_INI_LINE for line in text.split("\n")):
-        return None
-    try:
-        configparser.RawConfigParser().read_string(text)
-    except configparser.MissingSectionHeaderError as error:
-        return f"{error.lineno}:1: no section header above this line"
-    except configparser.ParsingError as error:
-        line = error.errors[0][0] if error.errors else 1
-        return f"{line}:1: neither a section, a key nor a continuation"
-    except configparser.Error as error:
-        return f"{getattr(error, 'lineno', None) or 1}:1: {error.message.splitlines()[0]}"
-    return None
-
-
 def _utf8(content: bytes) -> str | None:
     try:
         return content.decode("utf-8-sig")
@@ -248,3 +226,111 @@ def _is_placeholder(line: str, *, shorter: bool) -> bool:
     if known["dots"].search(said):
         return known["with_dots"].search(known["dots"].sub(" ", said).strip(" ()[]<>.")) is not None
     return known["without_dots"].fullmatch(said.strip(" ()[]<>.")) is not None
+
+
+# By the grammars of the map
+
+_BY_LIBRARY = frozenset({"python"})
+"""Languages that `syntax_check` parses with the real parser."""
+
+_WHOLE = frozenset({"go", "java", "javascript", "php", "ruby"})
+"""Languages whose grammars know the whole of them: a file that parsed and now does not is broken."""
+
+_MOST_LOST = 2
+"""Processes that one answer may wear out: each may take seconds. After that its files pass."""
+
+_FAR = 3
+"""Lines from which on a place is told together with the lines that changed."""
+
+
+class GrammarGate:
+    """Judges changes of files, those of one answer or proposal. No process is asked before a file needs one."""
+
+    def __init__(self) -> None:
+        self._lost = 0
+
+    def syntax_fault(self, path: str, before: bytes | None, after: bytes) -> str | None:
+        """What a change breaks in one file, by its real parser where there is one, else as `new_fault`."""
+        said = syntax_check(path, after)
+        if said is not None and before is not None and syntax_check(path, before) is not None:
+            said = None  # it did not parse before either
+        return said or self.new_fault(path, before, after)
+
+    def new_fault(self, path: str, before: bytes | None, after: bytes) -> str | None:
+        """What a change breaks in one file.
+
+        Args:
+            path: decides the language; files without a grammar pass.
+            before: the file at the base; None for a new one.
+            after: the file as it is to be.
+
+        Returns:
+            `line:column: what is wrong`, both from 1, or None: no more faults than before, or no verdict.
+        """
+        language = language_of(path)
+        if not language or language in _BY_LIBRARY or b"\0" in after or before == after:
+            return None
+        now = self._faults(language, after)
+        if now is None or not now["faults"]:
+            return None
+        was = self._faults(language, before) if before else {"faults": [], "bracket": None}
+        if was is None:
+            return None
+        odd = now["bracket"] is not None and was["bracket"] is None
+        # One great fault can take the place of several small ones, so their count says nothing; and a grammar may have met
+        # what it does not know. Then a bracket that lost its other half has to bear it out.
+        broken = odd or (language in _WHOLE and not was["faults"])
+        return _fault_words(was, now, _changed(before or b"", after)) if broken else None
+
+    def _faults(self, language: str, data: bytes) -> dict[str, Any] | None:
+        """None: too large, or the process did not survive it, or others before it."""
+        if self._lost >= _MOST_LOST:
+            return None
+        try:
+            found = call_grammar(faults, language, data)
+        except WorkerLost:
+            self._lost += 1
+            return None
+        return found if found.get("judged") else None
+
+
+def _fault_words(was: dict[str, Any], now: dict[str, Any], changed: tuple[int, int]) -> str:
+    """The new fault, or the bracket without its other half, that is nearest to what changed; the other one beside it.
+
+    Grammars often lose their way only far behind what is wrong.
+    """
+    known = Counter((what, text) for _, _, what, text in was["faults"])
+    fresh = []
+    for line, column, what, text in now["faults"]:
+        known[what, text] -= 1
+        if known[what, text] < 0:
+            fresh.append((line, column, what))
+    bracket = tuple(now["bracket"]) if now["bracket"] and not was["bracket"] else None
+    places = ([min(fresh, key=lambda place: _distance(place[0], changed))] if fresh else []) + (
+        [bracket] if bracket else []
+    )
+    places.sort(key=lambda place: _distance(place[0], changed))
+    line, column, what = places[0] if places else now["faults"][0][:3]
+    said = f"{line}:{column}: {what}"
+    for other in places[1:]:
+        said += f"; {other[2]} ({other[0]}:{other[1]})"
+    if _distance(line, changed) > _FAR:
+        said += f"; the error may be in the changed lines, {changed[0]} to {changed[1]}"
+    return said
+
+
+def _distance(line: int, changed: tuple[int, int]) -> int:
+    return max(changed[0] - line, line - changed[1], 0)
+
+
+def _changed(before: bytes, after: bytes) -> tuple[int, int]:
+    """The first and the last line of `after`, from 1, between which all changes lie."""
+    old, new = before.split(b"\n"), after.split(b"\n")
+    most = min(len(old), len(new))
+    first = 0
+    while first < most and old[first] == new[first]:
+        first += 1
+    tail = 0
+    while tail < most - first and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return first + 1, max(first + 1, len(new) - tail)

@@ -35,7 +35,7 @@ from navigator.cli.session import (
 )
 from navigator.git.facts import read_facts
 from navigator.journey.dependencies import at_home
-from navigator.landing import merge as merging
+from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
 from navigator.model.errors import NavigatorError, UsageError
 from navigator.model.models import tests_outcome
@@ -302,11 +302,11 @@ def merge(projects: tuple[str, ...], yes: bool, as_json: bool) -> None:
     for project in chosen:
         with at_home(project):
             facts = read_facts(project.path)
-        waiting += [(project.name, facts, branch) for branch in merging.unmerged(facts, landed[project.name])]
+        waiting += [(project.name, facts, branch) for branch in landing.unmerged(facts, landed[project.name])]
     if not as_json:
         for name, facts, branch in waiting:
             output.say(f"{name}: {branch} into {facts.branch or 'no branch'}")
-            for line in merging.subjects(facts, branch):
+            for line in landing.subjects(facts, branch):
                 output.say(f"  {safe_line(line)}")
     if waiting:
         confirmed("Merge them?" if len(waiting) > 1 else "Merge it?", yes=yes)
@@ -315,7 +315,7 @@ def merge(projects: tuple[str, ...], yes: bool, as_json: bool) -> None:
         row = {"project": name, "branch": branch, "commit": "", "reason": ""}
         try:
             # Read again: the branch before it may have moved HEAD.
-            row["commit"] = merging.merge(read_facts(facts.path), branch)
+            row["commit"] = landing.merge(read_facts(facts.path), branch)
         except LandingRefused as error:
             row["reason"] = f"{error.message} {error.hint}"
         rows.append(row)

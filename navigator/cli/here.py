@@ -17,7 +17,7 @@ def project_of(folder: Path) -> str:
     Raises:
         UsageError: the folder is in no repository. RepositoryError: Navigator cannot work on it.
     """
-    from navigator.git.discover import repository_of
+    from navigator.git.facts import repository_of
 
     top = repository_of(folder)
     if top is None:
@@ -60,8 +60,7 @@ def targets(words: tuple[str, ...]) -> tuple[str, str]:
 
 def _is_commit(word: str) -> bool:
     """Whether the repository of the current folder knows it as a commit or range."""
-    from navigator.git.discover import repository_of
-    from navigator.git.facts import read_facts
+    from navigator.git.facts import read_facts, repository_of
 
     top = repository_of(Path.cwd())
     return ".." in word or (

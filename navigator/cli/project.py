@@ -107,8 +107,6 @@ def _show_check(found: ProjectChecked) -> None:
         )
     if baseline.outcome is not CheckOutcome.PASSED:
         output.say(safe_text(rest.strip()))
-        for hint in found.hints:
-            output.say(f"  → {safe_line(hint)}")
 
 
 def _propose(found: ProjectChecked) -> None:
@@ -118,8 +116,6 @@ def _propose(found: ProjectChecked) -> None:
         output.say(f"  Save and try it: navigator project check {found.project} --set {found.proposed!r}")
     else:
         output.say(f"  Set one: navigator project check {found.project} --set CMD")
-    for hint in found.hints:
-        output.say(f"  → {safe_line(hint)}")
 
 
 def _sandbox(sandbox: SandboxFound) -> None:
@@ -231,8 +227,7 @@ def new_below(folder: Path, *, anew: bool = False) -> list[tuple[Path, str]]:
 
     With `anew` all of them: no state folder is made to look.
     """
-    from navigator.git.discover import find_repositories
-    from navigator.git.facts import read_facts
+    from navigator.git.facts import find_repositories, read_facts
     from navigator.sandbox.propose import proposed_for
 
     known: set[str] = set()
@@ -318,7 +313,7 @@ def list_projects(as_json: bool) -> None:
 
 def _tests_words(store: Reader, held: Project) -> str:
     """What the project's tests said when they were last run on a base of it; "" without a test command."""
-    from navigator.sandbox.compare import base_words
+    from navigator.sandbox.suite import base_words
 
     if not held.check.strip():
         return ""

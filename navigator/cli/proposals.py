@@ -261,7 +261,7 @@ def _check_words(check: CheckResult) -> str:
         return check.outcome.value
     if check.name != "tests":
         return "failed before"
-    from navigator.sandbox.compare import tests_words
+    from navigator.sandbox.suite import tests_words
 
     return tests_words(check)
 

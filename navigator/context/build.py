@@ -10,18 +10,25 @@ the model nor the developer takes the part for the whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from navigator.context.pack import LEAST_SCORE, MAX_FILE_BYTES, Count, Packed, fit, fitting, outline, pack
-from navigator.context.repomap.files import MapFile
-from navigator.context.repomap.index import RepoMap
-from navigator.context.repomap.relevance import Ranking, TaskTerms, rank_files, read_task
+from navigator.context.files import MapFile
+from navigator.context.pack import (
+    LEAST_SCORE,
+    MAX_FILE_BYTES,
+    ContextFile,
+    Count,
+    fit,
+    fitting,
+    outline,
+    pack,
+)
+from navigator.context.relevance import Ranking, TaskTerms, rank_files, read_task
+from navigator.context.repomap import RepoMap
 from navigator.git.source import TreeSource
 from navigator.model.models import Project
 from navigator.model.secrets import secret_in
-
-__all__ = ["MAX_FILE_BYTES", "Context", "ContextFile", "LeftOut", "build_context", "readable", "text_of"]
 
 CONVENTIONS_SHARE = 0.2
 TREE_SHARE = 0.1
@@ -32,27 +39,6 @@ _LEFT_OUT_SHOWN = 50
 _NOT_FITTED_SHOWN = 10
 _MOST_RANKED = 150
 _LFS = b"version https://git-lfs.github.com/spec/"
-
-
-@dataclass(frozen=True, slots=True)
-class ContextFile:
-    """A file, or consecutive lines of it, with LF line endings.
-
-    Attributes:
-        path: from the project's root.
-        text: what is shown.
-        why: why it is shown ("named", "defines `total_price`", …).
-        tokens: of the text.
-        whole: the whole file.
-        first: number of the first line shown, 1-based.
-    """
-
-    path: str
-    text: str
-    why: str
-    tokens: int
-    whole: bool = True
-    first: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +69,11 @@ class Context:
         budget: what it was to fit into.
     """
 
-    conventions: ContextFile | None
-    tree: str
-    files: tuple[ContextFile, ...]
-    left_out: tuple[LeftOut, ...]
-    tokens: int
+    conventions: ContextFile | None = None
+    tree: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+    tokens: int = 0
+    files: tuple[ContextFile, ...] = ()
     map: str = ""
     excerpts: tuple[ContextFile, ...] = ()
     nearby: str = ""
@@ -102,21 +88,6 @@ class Context:
     def shown_whole(self) -> frozenset[str]:
         """The files that are shown whole."""
         return frozenset(file.path for file in self.files)
-
-
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    conventions: ContextFile | None
-    tree: str
-    tree_tokens: int
-    map: str
-    map_tokens: int
-    left_out: tuple[LeftOut, ...]
-
-    @property
-    def tokens(self) -> int:
-        own = self.conventions.tokens if self.conventions else 0
-        return own + self.tree_tokens + self.map_tokens
 
 
 def build_context(
@@ -145,36 +116,7 @@ def build_context(
     wished = shared_budget or budget_tokens
     shared = _shared_context(repo, project, wished if 2 * budget_tokens >= wished else budget_tokens, count)
     left_out = list(shared.left_out)
-    shown, nearby, nearby_tokens = _for_task(repo, task_text, files, budget_tokens, shared, count, left_out)
-    return Context(
-        conventions=shared.conventions,
-        tree=shared.tree,
-        map=shared.map,
-        files=tuple(piece for piece in shown if piece.whole),
-        excerpts=tuple(piece for piece in shown if not piece.whole),
-        nearby=nearby,
-        left_out=tuple(left_out[:_LEFT_OUT_SHOWN]),
-        hidden=_hidden(repo),
-        tree_tokens=shared.tree_tokens,
-        map_tokens=shared.map_tokens,
-        nearby_tokens=nearby_tokens,
-        shared_tokens=shared.tokens,
-        tokens=shared.tokens + sum(piece.tokens for piece in shown) + nearby_tokens,
-        budget=budget_tokens,
-    )
-
-
-def _for_task(
-    repo: RepoMap,
-    task_text: str,
-    files: Sequence[str],
-    budget: int,
-    shared: _Shared,
-    count: Count,
-    left_out: list[LeftOut],
-) -> tuple[list[ContextFile], str, int]:
-    """What this task is shown beside the shared part: files and excerpts, then a map of what is near them, and its tokens."""
-    left = budget - shared.tokens
+    left = budget_tokens - shared.shared_tokens
     query = read_task(task_text, repo.number)
     conventions = shared.conventions.path if shared.conventions else ""
     wanted = [path for path in dict.fromkeys(files) if path != conventions]
@@ -182,15 +124,26 @@ def _for_task(
     ranking = rank_files(repo, query, files)
     best = [repo.files[number] for number in ranking.order(LEAST_SCORE)[:_MOST_RANKED]]
     ranked = [file for file in best if file.path not in {conventions, *wanted}]
-    nearby_budget = int(budget * NEARBY_SHARE)
+    nearby_budget = int(budget_tokens * NEARBY_SHARE)
     spent = sum(piece.tokens for piece in shown)
     shown += _relevant(repo, ranking, ranked, query, left - spent - nearby_budget, count, left_out)
     taken = {piece.path for piece in shown}
     rest = [file for file in ranked if file.path not in taken]
     spent = sum(piece.tokens for piece in shown)
     nearby, nearby_tokens = outline(rest, min(nearby_budget, left - spent), count)
-    _tell_rest(rest, left_out)
-    return shown, nearby, nearby_tokens
+    no_room = [file.path for file in rest if not file.out][:_NOT_FITTED_SHOWN]
+    left_out += [LeftOut(path, "no room left; it is next in rank") for path in no_room]
+    return replace(
+        shared,
+        files=tuple(piece for piece in shown if piece.whole),
+        excerpts=tuple(piece for piece in shown if not piece.whole),
+        nearby=nearby,
+        left_out=tuple(left_out[:_LEFT_OUT_SHOWN]),
+        hidden=_hidden(repo),
+        nearby_tokens=nearby_tokens,
+        tokens=shared.shared_tokens + spent + nearby_tokens,
+        budget=budget_tokens,
+    )
 
 
 def text_of(content: bytes) -> str | None:
@@ -224,8 +177,8 @@ def readable(source: TreeSource, path: str, most: int = MAX_FILE_BYTES) -> tuple
     return (None, secret) if secret else (text, "")
 
 
-def _shared_context(repo: RepoMap, project: Project, budget: int, count: Count) -> _Shared:
-    """What every task of this base is shown."""
+def _shared_context(repo: RepoMap, project: Project, budget: int, count: Count) -> Context:
+    """What every task of this base is shown, without what is its own."""
     left_out: list[LeftOut] = []
     conventions = _conventions(repo.source, project, int(budget * CONVENTIONS_SHARE), count, left_out)
     shown = [file.path for file in repo.files if not file.out or file.out == "not text"]
@@ -234,7 +187,17 @@ def _shared_context(repo: RepoMap, project: Project, budget: int, count: Count) 
         repo.files[n] for n in sorted(range(len(repo.files)), key=lambda n: (-repo.graph.central[n], n))
     ]
     drawn, map_tokens = outline(central[:_MOST_RANKED], int(budget * MAP_SHARE), count)
-    return _Shared(conventions, tree, tree_tokens, drawn, map_tokens, tuple(left_out))
+    tokens = (conventions.tokens if conventions else 0) + tree_tokens + map_tokens
+    return Context(
+        conventions=conventions,
+        tree=tree,
+        map=drawn,
+        left_out=tuple(left_out),
+        tree_tokens=tree_tokens,
+        map_tokens=map_tokens,
+        shared_tokens=tokens,
+        tokens=tokens,
+    )
 
 
 def _named_files(
@@ -255,8 +218,7 @@ def _named_files(
             continue
         number = repo.number.get(path)
         known = repo.files[number] if number is not None else MapFile(path, repo.source.size(path))
-        packed = fit(known, text, query.stems, left, left, count) if left > 0 else None
-        parts = _pieces(packed, "named", count) if packed else []
+        parts = fit(known, text, "named", query.stems, left, left, count) if left > 0 else []
         also = "; the parts that speak of the task are shown" if parts else ""
         left_out.append(
             LeftOut(path, f"{tokens} tokens do not fit into the {max(left, 0)} that are left{also}")
@@ -285,23 +247,7 @@ def _relevant(
     plain = [file for file in ranked if not file.out]
     left_out += [LeftOut(file.path, file.out) for file in ranked if file.out and file.out != "not text"]
     repo.source.prefetch(file.path for file in plain[:40])
-    shown: list[ContextFile] = []
-    for packed in pack(plain, read, query.stems, budget, count):
-        shown += _pieces(packed, ranking.why(repo.number[packed.path]), count)
-    return shown
-
-
-def _pieces(packed: Packed, why: str, count: Count) -> list[ContextFile]:
-    return [
-        ContextFile(packed.path, part.text, why, count(part.text), packed.whole, part.first)
-        for part in packed.parts
-    ]
-
-
-def _tell_rest(rest: Iterable[MapFile], left_out: list[LeftOut]) -> None:
-    """The next files in rank that had no room."""
-    text = [file for file in rest if not file.out]
-    left_out += [LeftOut(file.path, "no room left; it is next in rank") for file in text[:_NOT_FITTED_SHOWN]]
+    return pack(plain, read, lambda path: ranking.why(repo.number[path]), query.stems, budget, count)
 
 
 def _hidden(repo: RepoMap) -> dict[str, int]:

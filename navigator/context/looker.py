@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from navigator.context.build import Context, readable
+from navigator.context.files import Definition, MapFile
 from navigator.context.looks import (
     DELIMITERS,
     MOST_REQUESTS,
@@ -26,14 +27,14 @@ from navigator.context.looks import (
     read_requests,
 )
 from navigator.context.pack import MAX_FILE_BYTES, Count, excerpt, lines_of, outline
-from navigator.context.repomap.files import Definition, MapFile
-from navigator.context.repomap.index import RepoMap
-from navigator.context.repomap.relevance import GENERATED, rank_files, read_task
+from navigator.context.relevance import GENERATED, rank_files, read_task
+from navigator.context.repomap import RepoMap
 from navigator.git.scope import fits
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
 from navigator.model.states import LookKind, LookOutcome
-from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.model.text import plural
+from navigator.process.bounded import WorkerLost, run_bounded
 
 LEAST_ROOM = 150
 """Tokens; with less left nothing more is shown."""
@@ -213,9 +214,8 @@ class Looker:
         left = room - tokens - DELIMITERS
         parts = excerpt(file, text, stems, left, self._count, lambda a, b: self.shown.has(path, a, b))
         pieces = [LookPiece(drawn)] if drawn else []
-        for part in parts:
-            last = part.first + len(lines_of(part.text)) - 1
-            missing = self.shown.missing(path, part.first, last)
+        for first, shown in parts:
+            missing = self.shown.missing(path, first, first + len(lines_of(shown)) - 1)
             pieces += pieces_of(path, lines, missing, room, self._count)[0]
         note = f"it has {len(lines)} lines, more than fit; ask for the lines you need: read {path}:FIRST-LAST"
         return self._showing(request, pieces, note, cut=True)
@@ -332,26 +332,20 @@ class Looker:
                 size += len(text)
         try:
             found = matching_lines(expression, list(texts.values()))
-        except (BadExpression, WorkerLost) as error:
-            said = (
-                str(error)
-                if isinstance(error, BadExpression)
-                else "the search took too long; make it simpler."
-            )
-            return self._said(request, LookOutcome.REFUSED, said)
+        except BadExpression as error:
+            return self._said(request, LookOutcome.REFUSED, str(error))
+        except WorkerLost:
+            return self._said(request, LookOutcome.REFUSED, "the search took too long; make it simpler.")
         hits = {path: numbers for path, numbers in zip(texts, found, strict=True) if numbers}
         skipped = f"; {unread} files were not searched: narrow it with a GLOB" if unread else ""
         if not hits:
             return self._said(request, LookOutcome.NOTHING, f"no line has it{skipped}.")
-        drawn = draw_matches(
-            {path: (lines_of(texts[path]), numbers) for path, numbers in hits.items()},
-            self.shown,
-            room,
-            self._count,
-        )
+        of_lines = {path: (lines_of(texts[path]), numbers) for path, numbers in hits.items()}
+        piece, left = draw_matches(of_lines, self.shown, room, self._count)
         total = sum(len(numbers) for numbers in hits.values())
-        note = f"{_plural(total, 'line')} in {_plural(len(hits), 'file')}{drawn.note}{skipped}"
-        return self._showing(request, [drawn.piece], note, cut=bool(drawn.left or unread))
+        more = f", {left} of the files not shown: narrow it with a GLOB" if left else ""
+        note = f"{plural(total, 'line')} in {plural(len(hits), 'file')}{more}{skipped}"
+        return self._showing(request, [piece], note, cut=bool(left or unread))
 
     def _candidates(self, literal: str, glob: str) -> list[str]:
         """The files to search, those that matter to the task first; what programs write only where the glob asks for it."""
@@ -363,10 +357,6 @@ class Looker:
             holding = self._source.containing(literal)
             paths = [path for path in paths if path in holding]
         return sorted(paths, key=self._by_rank)
-
-
-def _plural(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 # Searches text by a model's regular expression: in a process of its own, since it may read many files.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from navigator.context.pack import Count, fitting
@@ -64,15 +64,6 @@ class LookAnswer:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """Matches as one piece; `left` are those there was no room for, `note` says so."""
-
-    piece: LookPiece
-    left: int
-    note: str
-
-
 def cut_to(lines: Sequence[str], room: int, count: Count) -> tuple[str, int]:
     """As many of the lines as fit, and how many do not. At least one line is tried."""
     ended = [f"{line}\n" for line in lines]
@@ -99,8 +90,10 @@ def pieces_of(
 
 def draw_matches(
     hits: Mapping[str, tuple[Sequence[str], Sequence[int]]], shown: ShownSoFar, room: int, count: Count
-) -> Drawn:
-    """Matches with as many lines around them as fit; lines that are shown above are named by their numbers only.
+) -> tuple[LookPiece, int]:
+    """Matches with as many lines around them as fit, and how many files there was no room for.
+
+    Lines that are shown above are named by their numbers only.
 
     Args:
         hits: path -> its lines, and the numbers of those that match.
@@ -124,8 +117,7 @@ def draw_matches(
         lines += of_block
         spent += tokens
     named, _ = cut_to([f"{path} ({len(hits[path][1])})" for path in rest], room - spent + DELIMITERS, count)
-    note = f", {len(rest)} of the files not shown: narrow it with a GLOB" if rest else ""
-    return Drawn(LookPiece("".join(kept) + named, lines=tuple(lines)), len(rest), note)
+    return LookPiece("".join(kept) + named, lines=tuple(lines)), len(rest)
 
 
 def _block(
@@ -296,27 +288,23 @@ Lines = tuple[int, int]
 
 
 class ShownSoFar:
-    """Grows with everything that is shown."""
+    """Grows with everything that is shown. `lines`: each path with its ranges, in order and apart from one another."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, list[Lines]] = {}
+        self.lines: dict[str, list[Lines]] = {}
 
     def __contains__(self, path: str) -> bool:
-        return path in self._lines
-
-    def items(self) -> Iterator[tuple[str, list[Lines]]]:
-        """Each path with its ranges, in order and apart from one another."""
-        yield from self._lines.items()
+        return path in self.lines
 
     def add(self, path: str, first: int, last: int) -> None:
         """These lines of a file were shown."""
         joined: list[Lines] = []
-        for a, b in sorted([*self._lines.get(path, ()), (first, last)]):
+        for a, b in sorted([*self.lines.get(path, ()), (first, last)]):
             if joined and a <= joined[-1][1] + 1:
                 joined[-1] = (joined[-1][0], max(b, joined[-1][1]))
             else:
                 joined.append((a, b))
-        self._lines[path] = joined
+        self.lines[path] = joined
 
     def has(self, path: str, first: int, last: int) -> bool:
         """Whether all of these lines were shown."""
@@ -326,7 +314,7 @@ class ShownSoFar:
         """The parts of these lines that were not shown."""
         found: list[Lines] = []
         at = first
-        for a, b in self._lines.get(path, ()):
+        for a, b in self.lines.get(path, ()):
             if b < at:
                 continue
             if a > last:

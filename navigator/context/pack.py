@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.context.repomap.files import MapFile
-from navigator.context.repomap.words import WORD, parts
+from navigator.context.files import MapFile
+from navigator.context.tags import WORD, parts
 
 Count = Callable[[str], int]
 
@@ -59,21 +59,24 @@ def lines_of(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Consecutive lines of a file: the first one's number (1-based) and their text with LF line endings."""
+class ContextFile:
+    """A file, or consecutive lines of it, with LF line endings.
 
-    first: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """What is shown of one file: all of it as one part, or some parts in order."""
+    Attributes:
+        path: from the project's root.
+        text: what is shown.
+        why: why it is shown ("named", "defines `total_price`", …).
+        tokens: of the text.
+        whole: the whole file.
+        first: number of the first line shown, 1-based.
+    """
 
     path: str
-    parts: tuple[Part, ...]
-    whole: bool
+    text: str
+    why: str
     tokens: int
+    whole: bool = True
+    first: int = 1
 
 
 def _share_of(shares: tuple[float, float], place: int) -> float:
@@ -85,20 +88,22 @@ def _share_of(shares: tuple[float, float], place: int) -> float:
 def pack(
     ranked: Iterable[MapFile],
     read: Callable[[str], str | None],
+    why: Callable[[str], str],
     stems: Mapping[str, float],
     budget: int,
     count: Count,
-) -> list[Packed]:
+) -> list[ContextFile]:
     """Fill a budget with files, the best first, until nothing more fits.
 
     Args:
         ranked: the files, best first.
         read: the text of a path; None where it must not be shown.
+        why: why a path is shown.
         stems: the task's stems with their weights; they choose what is shown of a file.
         budget: tokens.
     """
-    shown: list[Packed] = []
-    spent = 0
+    shown: list[ContextFile] = []
+    spent, place = 0, 0
     smallest = max(budget // _SMALLEST_SHARE, 60)
     for file in ranked:
         left = budget - spent
@@ -107,28 +112,25 @@ def pack(
         text = read(file.path) if file.size <= MAX_FILE_BYTES else None
         if not text:
             continue
-        place = len(shown)
         whole = min(left, int(budget * _share_of(_WHOLE, place)))
         part = min(left, int(budget * _share_of(_PARTS, place)))
-        packed = fit(file, text, stems, max(whole, smallest), max(part, smallest), count)
-        if packed is not None:
-            shown.append(packed)
-            spent += packed.tokens + _DELIMITERS * len(packed.parts)
+        pieces = fit(file, text, why(file.path), stems, max(whole, smallest), max(part, smallest), count)
+        place += bool(pieces)
+        shown += pieces
+        spent += sum(piece.tokens + _DELIMITERS for piece in pieces)
     return shown
 
 
 def fit(
-    file: MapFile, text: str, stems: Mapping[str, float], whole: int, part: int, count: Count
-) -> Packed | None:
-    """The file whole in at most `whole` tokens, else its best parts in at most `part`; None where not even one fits."""
-    if len(text) <= whole * _FEWEST_BYTES_A_TOKEN:
-        tokens = count(text)
-        if tokens <= whole:
-            return Packed(file.path, (Part(1, text),), True, tokens)
-    parts_found = excerpt(file, text, stems, part, count)
-    if not parts_found:
-        return None
-    return Packed(file.path, parts_found, False, sum(count(piece.text) for piece in parts_found))
+    file: MapFile, text: str, why: str, stems: Mapping[str, float], whole: int, part: int, count: Count
+) -> list[ContextFile]:
+    """The file whole in at most `whole` tokens, else its best parts in at most `part`; none where not even one fits."""
+    if len(text) <= whole * _FEWEST_BYTES_A_TOKEN and (tokens := count(text)) <= whole:
+        return [ContextFile(file.path, text, why, tokens)]
+    return [
+        ContextFile(file.path, shown, why, count(shown), whole=False, first=first)
+        for first, shown in excerpt(file, text, stems, part, count)
+    ]
 
 
 def excerpt(
@@ -138,8 +140,8 @@ def excerpt(
     budget: int,
     count: Count,
     seen: Callable[[int, int], bool] = lambda first, last: False,
-) -> tuple[Part, ...]:
-    """The stretches of a file that speak most of the task, in order, within `budget` tokens.
+) -> list[tuple[int, str]]:
+    """The stretches of a file that speak most of the task, in order, within `budget` tokens: first line (1-based) and text.
 
     Args:
         seen: whether all of these lines were shown before: such a stretch is left out.
@@ -164,10 +166,10 @@ def excerpt(
         spent += cost
         if budget - spent < 2 * _DELIMITERS or len(chosen) >= _MOST_PARTS:
             break
-    return tuple(
-        Part(first, "\n".join(lines[first - 1 : last]) + "\n")
+    return [
+        (first, "\n".join(lines[first - 1 : last]) + "\n")
         for first, last in _joined(chosen, lines, budget, spent, count)
-    )
+    ]
 
 
 def _ranges(file: MapFile, length: int) -> list[tuple[int, int]]:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from navigator.checks.grammar import GrammarGate
-from navigator.edits import gates, messages
+from navigator.checks.syntax import GrammarGate
+from navigator.edits import refusals
 from navigator.edits.ladder import SearchMatch, locate, replacement
-from navigator.edits.overlay import MAX_RESULT, Entry, Overlay
+from navigator.edits.overlay import MAX_RESULT, Entry, Overlay, TextFile, align
 from navigator.edits.parser import Block, BlockKind, ParsedAnswer
 from navigator.edits.paths import (
     MAX_PROBLEMS,
@@ -19,7 +19,6 @@ from navigator.edits.paths import (
     quote,
     unsafe_path,
 )
-from navigator.edits.textfile import TextFile, align
 from navigator.git.private import FileChange
 from navigator.git.source import TreeSource
 from navigator.model.models import AppliedEdit
@@ -78,8 +77,8 @@ class _Application:
         self.no_matches = 0
 
     def run(self) -> Applied:
-        if not self.answer.blocks and not self.problems:
-            self._nothing_to_apply()
+        if not self.answer.blocks and not self.problems and self.answer.no_change is None:
+            self._problem(BlockRefused("nothing"), "", 0)
         for problem in self.answer.problems:
             if problem.path and unsafe_path(problem.path) is None:
                 self.tree.entry(problem.path).failed.append(problem.block)
@@ -101,10 +100,6 @@ class _Application:
     def _problem(self, refused: BlockRefused, path: str, block: int) -> None:
         self.problems.append(EditProblem(refused.code, path, block, self.of, refused.message))
 
-    def _nothing_to_apply(self) -> None:
-        if self.answer.no_change is None:
-            self._problem(BlockRefused("nothing"), "", 0)
-
     # One block ---------------------------------------------------------------------------------------------
 
     def _apply(self, block: Block) -> None:
@@ -124,21 +119,21 @@ class _Application:
         else:
             self._search(block, entry)
 
+    def _no_path(self, path: str, **why: str) -> BlockRefused:
+        return BlockRefused("path", said=refusals.unknown_path(path, self.tree.paths(), **why))
+
     def _require_path(self, path: str) -> None:
-        reason = unsafe_path(path) or self.tree.blocked(path)
-        if reason:
-            raise BlockRefused("path", said=messages.unknown_path(path, self.tree.paths(), reason=reason))
+        if reason := unsafe_path(path) or self.tree.blocked(path):
+            raise self._no_path(path, reason=reason)
 
     def _require_file(self, entry: Entry) -> TextFile:
         if entry.text is None:
-            said = messages.unknown_path(entry.path, self.tree.paths(), gone=entry.gone)
-            raise BlockRefused("path", said=said)
+            raise self._no_path(entry.path, gone=entry.gone)
         return entry.text
 
     def _require_room(self, path: str) -> None:
-        reason = doubtful_new_path(path) or self.tree.no_room(path)
-        if reason:
-            raise BlockRefused("path", said=messages.unknown_path(path, self.tree.paths(), reason=reason))
+        if reason := doubtful_new_path(path) or self.tree.no_room(path):
+            raise self._no_path(path, reason=reason)
 
     def _set(self, entry: Entry, text: TextFile, block: Block, rung: Rung) -> None:
         entry.text = text
@@ -184,8 +179,8 @@ class _Application:
             old = TextFile()
         if self._unseen(entry):
             raise BlockRefused("unseen")
-        gates.refuse_fenced(block.path, block.body)
-        gates.check_new_text(block, old, old.lines, block.body)
+        refusals.refuse_fenced(block.path, block.body)
+        refusals.check_new_text(block, old, old.lines, block.body)
         text = whole_text(old, block.body)
         if entry.text is not None and text.encode() == old.encode():
             raise BlockRefused("same_content")
@@ -214,12 +209,12 @@ class _Application:
         if search == replace:
             raise BlockRefused("same_text")
         if len(match.starts) > 1:
-            raise messages.ambiguous(entry, match)
-        gates.refuse_standing(entry, text.lines, match, search, replace)
-        gates.check_new_text(block, text, search, replace)
+            raise refusals.ambiguous(entry, match)
+        refusals.refuse_standing(entry, text.lines, match, search, replace)
+        refusals.check_new_text(block, text, search, replace)
         pieces = replacement(text.lines, match, search, replace)
         if pieces is None:
-            raise messages.indent_too_small(entry, match)
+            raise refusals.indent_too_small(entry, match)
         self._set(entry, text.splice(match.starts[0], len(search), pieces), block, match.rung)
         self.done[block.path, block.body] = block.number
 
@@ -228,8 +223,8 @@ class _Application:
         old = entry.text
         if old is None:
             self._require_room(block.path)
-        gates.refuse_fenced(block.path, content)
-        gates.check_new_text(block, old or TextFile(), (), content)
+        refusals.refuse_fenced(block.path, content)
+        refusals.check_new_text(block, old or TextFile(), (), content)
         text = whole_text(old or TextFile(), content)
         if old is not None and text.encode() == old.encode():
             raise BlockRefused("empty_already")
@@ -253,10 +248,10 @@ class _Application:
             raise BlockRefused("which_divider", count=len(dividers))
         if not _has_words(parts[0][0]):
             self._refuse_existing(entry, text, parts[0][1])
-        gates.refuse_applied(entry, text.lines, parts)
+        refusals.refuse_applied(entry, text.lines, parts)
         self.no_matches += 1
         brief = self.no_matches > _FULL_NO_MATCHES
-        raise BlockRefused("no_match", said=messages.no_match(entry, text.lines, parts[0][0], brief=brief))
+        raise BlockRefused("no_match", said=refusals.no_match(entry, text.lines, parts[0][0], brief=brief))
 
     def _refuse_existing(self, entry: Entry, text: TextFile, content: Sequence[str]) -> NoReturn:
         """An empty SEARCH, or one of blank lines, where the file has content."""
@@ -271,17 +266,17 @@ class _Application:
         """The changes, checked as files; a path with a failed block is not judged, since its text is half made."""
         unknown = any(not problem.path for problem in self.answer.problems)
         changes: dict[str, FileChange] = {}
-        with GrammarGate() as grammars:
-            for entry in self.tree.entries.values():
-                if not entry.blocks or entry.failed or unknown:
-                    continue
-                try:
-                    change = _change_of(entry, grammars)
-                except BlockRefused as refused:
-                    self._problem(refused, entry.path, entry.blocks[-1])
-                    continue
-                if change is not None:
-                    changes[entry.path] = change
+        grammars = GrammarGate()
+        for entry in self.tree.entries.values():
+            if not entry.blocks or entry.failed or unknown:
+                continue
+            try:
+                change = _change_of(entry, grammars)
+            except BlockRefused as refused:
+                self._problem(refused, entry.path, entry.blocks[-1])
+                continue
+            if change is not None:
+                changes[entry.path] = change
         return changes
 
 
@@ -320,5 +315,5 @@ def _change_of(entry: Entry, grammars: GrammarGate) -> FileChange | None:
         raise BlockRefused("large_file", size=len(data), most=MAX_RESULT)
     said = grammars.syntax_fault(entry.path, entry.origin, data)
     if said is not None:
-        raise messages.syntax(entry.text, said, entry.blocks)
+        raise refusals.syntax(entry.text, said, entry.blocks)
     return FileChange(data, entry.mode)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from navigator.edits.textfile import NewLine, align
+from navigator.edits.overlay import NewLine, align
 from navigator.model.states import Rung
 
 _MOST = 20

@@ -1,13 +1,186 @@
-"""The base tree with an answer's blocks on top of it, in memory."""
+"""A text file as lines, each with its own ending, so that an edit changes nothing but what it names; and the base tree with an
+answer's blocks on top of it, in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+import codecs
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 
 from navigator.edits.paths import quote
-from navigator.edits.textfile import BinaryContent, TextFile
 from navigator.git.source import TreeSource
+from navigator.process.bounded import WorkerLost, run_bounded
+
+_MAX_ALIGN = 4_000_000
+_STEPS_A_CHARACTER = 1_000
+"""Pairs of equal lines times lines, which `difflib` takes at worst, that count as one character of text to read."""
+
+_BINARY_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class BinaryContent(ValueError):
+    """The bytes are no text that line edits can be applied to."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewLine:
+    """One line of a replacement.
+
+    Attributes:
+        text: the line, without its ending.
+        keep: index of the replaced line it repeats, whose bytes and ending it keeps; None for a changed line.
+        like: index of the line it replaces, whose ending it takes; None for an added line.
+    """
+
+    text: str
+    keep: int | None = None
+    like: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """Lines and what is needed to write them back byte for byte.
+
+    Attributes:
+        lines: without endings.
+        ends: one per line: LF, CRLF, or "" on a last line that has none.
+        codec: `utf-8` or `latin-1`.
+        bom: whether the file begins with a UTF-8 byte order mark.
+        open_end: the last line has no newline, and never gets one.
+        usual: the ending most lines had when the file was read; LF where none had one.
+    """
+
+    lines: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    codec: str = "utf-8"
+    bom: bool = False
+    open_end: bool = False
+    usual: str = "\n"
+
+    @classmethod
+    def decode(cls, data: bytes) -> TextFile:
+        """Read bytes as UTF-8, with or without mark, else as Latin-1.
+
+        Raises:
+            BinaryContent: a NUL byte or a UTF-16 mark.
+        """
+        if b"\0" in data or data.startswith(_BINARY_BOMS):
+            raise BinaryContent
+        bom = data.startswith(codecs.BOM_UTF8)
+        body = data[len(codecs.BOM_UTF8) :] if bom else data
+        codec = "utf-8"
+        try:
+            text = body.decode(codec)
+        except UnicodeDecodeError:
+            # A mark in front of what is no UTF-8 stays in the text as three Latin-1 characters.
+            codec, bom = "latin-1", False
+            text = data.decode(codec)
+        lines, ends = _split(text)
+        counts = Counter(ends)
+        usual = "\r\n" if counts["\r\n"] > counts["\n"] else "\n"
+        return cls(lines, ends, codec, bom, bool(ends) and not ends[-1], usual)
+
+    def encode(self) -> bytes:
+        """The bytes of the file."""
+        text = "".join(line + end for line, end in zip(self.lines, self.ends, strict=True))
+        return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.codec)
+
+    @property
+    def blank(self) -> bool:
+        """Whether no line holds anything but whitespace."""
+        return not any(line.strip() for line in self.lines)
+
+    def unwritable(self, lines: Sequence[str]) -> tuple[int, str] | None:
+        """The first character that the file's encoding cannot hold: (1-based line of `lines`, character)."""
+        for number, line in enumerate(lines, 1):
+            try:
+                line.encode(self.codec)
+            except UnicodeEncodeError as error:
+                return number, line[error.start]
+        return None
+
+    def splice(self, start: int, count: int, pieces: Sequence[NewLine]) -> TextFile:
+        """The file with `count` lines from index `start` replaced.
+
+        A kept line stays as it is; a changed one takes the ending of the line it replaces; an added one that of
+        the line before it, or after it. A missing final newline stays missing.
+        """
+        first = self.ends[start] if start < len(self.ends) else ""
+        above = self.ends[start - 1] if start else ""
+        texts: list[str] = []
+        ends: list[str] = []
+        for piece in pieces:
+            source = piece.keep if piece.keep is not None else piece.like
+            texts.append(piece.text if piece.keep is None else self.lines[start + piece.keep])
+            end = self.ends[start + source] if source is not None else above or first
+            above = end or self.usual
+            ends.append(above)
+        lines = self.lines[:start] + tuple(texts) + self.lines[start + count :]
+        all_ends = self.ends[:start] + tuple(ends) + self.ends[start + count :]
+        if all_ends and self.open_end:
+            all_ends = (*all_ends[:-1], "")
+        return replace(self, lines=lines, ends=all_ends)
+
+
+def _split(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Lines and endings. Only LF ends a line: form feeds, U+2028 and lone carriage returns are part of it."""
+    if not text:
+        return (), ()
+    raw = text.split("\n")
+    last = raw.pop()
+    ends = ["\r\n" if line.endswith("\r") else "\n" for line in raw]
+    lines = [line.removesuffix("\r") for line in raw]
+    if last:
+        lines.append(last)
+        ends.append("")
+    return tuple(lines), tuple(ends)
+
+
+def align(old: Sequence[str], new: Sequence[str]) -> list[NewLine]:
+    """Say for each new line whether it repeats an old one, replaces one, or is added."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    pieces = [NewLine(new[i], keep=i) for i in range(head)]
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    pieces += _align_middle(middle_old, middle_new, head)
+    pieces += [NewLine(new[len(new) - t], keep=len(old) - t) for t in range(tail, 0, -1)]
+    return pieces
+
+
+def _align_middle(old: Sequence[str], new: Sequence[str], offset: int) -> list[NewLine]:
+    """Longest runs first; parts that would take too long are taken as changed line by line."""
+    changed = [NewLine(line, like=offset + min(i, len(old) - 1)) for i, line in enumerate(new)]
+    if len(old) * len(new) > _MAX_ALIGN:
+        return changed
+    times = Counter(old)
+    steps = sum(times[line] for line in new) * min(len(old), len(new))
+    try:
+        opcodes = run_bounded(_opcodes, old, new, size=steps // _STEPS_A_CHARACTER, seconds=2.0)
+    except WorkerLost:
+        return changed
+    pieces: list[NewLine] = []
+    for tag, i1, i2, j1, j2 in opcodes:
+        for k in range(j2 - j1):
+            if tag == "equal":
+                pieces.append(NewLine(new[j1 + k], keep=offset + i1 + k))
+            elif tag == "replace":
+                pieces.append(NewLine(new[j1 + k], like=offset + min(i1 + k, i2 - 1)))
+            else:
+                pieces.append(NewLine(new[j1 + k]))
+    return pieces
+
+
+def _opcodes(old: Sequence[str], new: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+
+
+# The base tree with blocks on top of it
 
 MAX_RESULT = 5_000_000
 """Bytes a file may have before and after an edit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
@@ -236,32 +236,29 @@ class _Parser:
         """Read one block that opens on line `i`; the index to go on from."""
         self.count += 1
         path = self._path_above(i)
-        word = CLOSING_WORD[kind]
-        end = i + 1
-        while end < len(self.lines):
-            closing = closer(self.lines[end])
-            if closing is not None and closing[1] == length:
-                break
-            inner = opener(self.lines[end])
-            if inner is not None and inner[1] == length:
-                self._unclosed(i, end, path, kind, length)
-                self.taken.update(range(i, end))
-                self.floor = i + 1
-                return end
-            end += 1
-        if end == len(self.lines):
+        end = self._until(i + 1, lambda line: (closer(line) or opener(line) or ("", 0))[1] == length)
+        closing = closer(self.lines[end]) if end < len(self.lines) else None
+        if closing is None:
             self._unclosed(i, end, path, kind, length)
-            self._take(i, end)
-            return end
+            return self._leave(i, end)
         self._take(i, end + 1)
-        self._add(i, end, path, kind, length, closed_by=closer(self.lines[end]) == (word, length))
+        self._add(i, end, path, kind, length, closed_by=closing == (CLOSING_WORD[kind], length))
         return end + 1
+
+    def _until(self, start: int, *ends: Callable[[str], object]) -> int:
+        """The first line from `start` on that is one of the ends; the number of lines where none is."""
+        lines = self.lines
+        return next((k for k in range(start, len(lines)) if any(end(lines[k]) for end in ends)), len(lines))
+
+    def _leave(self, i: int, end: int) -> int:
+        """Count lines as those of a block that is none. The path of what begins on line `end` may be among them."""
+        self._take(i, end)
+        self.floor = i + 1 if end < len(self.lines) else end
+        return end
 
     def _look(self, i: int) -> int:
         """Read one LOOK block that opens on line `i`; it ends at its closer, at the next block or with the answer."""
-        end = i + 1
-        while end < len(self.lines) and not look_marker(self.lines[end]) and opener(self.lines[end]) is None:
-            end += 1
+        end = self._until(i + 1, look_marker, opener)
         closed = end < len(self.lines) and look_marker(self.lines[end]) == ">"
         body = self.lines[i + 1 : end]
         if not closed and end < len(self.lines):
@@ -320,13 +317,9 @@ class _Parser:
         length = 9 if self.marker == 9 else 7
         words = {"length": _NUMBER_WORDS[length], "opener": quote(f"{'<' * length} SEARCH")}
         self._problem(path, BlockRefused("no_opener", number=i + 1, line=quote(self.lines[i]), **words))
-        end = i + 1
-        while end < len(self.lines) and not near_closer(self.lines[end]):
-            if opener(self.lines[end]) is not None or near_opener(self.lines[end]):
-                self.taken.update(range(i, end))
-                self.floor = i + 1
-                return end
-            end += 1
+        end = self._until(i + 1, near_closer, opener, near_opener)
+        if end < len(self.lines) and not near_closer(self.lines[end]):
+            return self._leave(i, end)
         stop = min(end + 1, len(self.lines))
         self._take(i, stop)
         return stop

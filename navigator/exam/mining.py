@@ -14,8 +14,8 @@ from navigator.checks.removed_tests import is_test_file
 from navigator.exam.faults import Fault, mutants
 from navigator.git.diffs import path_text
 from navigator.git.facts import RepoFacts
-from navigator.git.private import FileChange, PrivateRepo, TreeEntry
-from navigator.git.runner import Git, GitError, Person, person_environment
+from navigator.git.private import FileChange, PrivateRepo
+from navigator.git.runner import Git, GitError, Person, TreeEntry, person_environment
 from navigator.git.source import TreeSource
 from navigator.model import patterns
 from navigator.model.diff import FileDiff

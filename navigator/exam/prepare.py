@@ -31,7 +31,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.models import Baseline, Project
 from navigator.model.states import PAST, CheckOutcome, ExamSource
-from navigator.sandbox.compare import passed_before
+from navigator.sandbox.suite import passed_before
 from navigator.store.database import is_low
 
 ACCEPTED = "exam_accepted"

@@ -84,7 +84,7 @@ def parse_comparison(output: bytes) -> TreeDiff:
     Raises:
         GitError: the output does not have the form that git documents.
     """
-    records, patch = _parse_raw(output)
+    records, patch = parse_raw(output)
     sections = _sections(patch)
     files: list[FileDiff] = []
     label = 0
@@ -110,8 +110,8 @@ def parse_comparison(output: bytes) -> TreeDiff:
     return TreeDiff(tuple(sorted(plain, key=lambda one: path_bytes(one.path))), tuple(files))
 
 
-def _parse_raw(output: bytes) -> tuple[list[tuple[str, RawChange]], bytes]:
-    """Split the raw records, each with the path before a rename, from the patch that follows a lone NUL."""
+def parse_raw(output: bytes) -> tuple[list[tuple[str, RawChange]], bytes]:
+    """Split git's raw records (`--raw -z`), each with the path before a rename, from the patch that follows a lone NUL."""
     records: list[tuple[str, RawChange]] = []
     at = 0
 

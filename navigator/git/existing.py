@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from navigator.git.diffs import RawChange, path_text
-from navigator.git.facts import RepoFacts, resolve_base
-from navigator.git.log import LogEntry, read_log
+from navigator.git.diffs import parse_raw
+from navigator.git.facts import RepoFacts, commit_named, resolve_base
 from navigator.git.private import PrivateRepo
+from navigator.git.runner import LogEntry, read_log
 from navigator.git.snapshot import MAKER, take_snapshot
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError, UsageError
@@ -122,8 +122,7 @@ def commit_changes(private: PrivateRepo, facts: RepoFacts, shas: Sequence[str]) 
 
 def recent_commits(facts: RepoFacts, limit: int) -> list[tuple[str, str]]:
     """The newest commits of HEAD, merges left out: id and subject, filtered for a screen."""
-    words = ("--no-merges", f"--max-count={limit}", facts.head_commit)
-    shas = facts.git().run("rev-list", *words).text.split()
+    shas = facts.git().commits("--no-merges", f"--max-count={limit}", given=[facts.head_commit])
     return [(commit.sha, commit.subject) for commit in _read_commits(facts, shas, walk=False)]
 
 
@@ -131,25 +130,21 @@ def held_commits(facts: RepoFacts, shas: Sequence[str]) -> list[str]:
     """Those of some commits that a branch, a tag or a checkout still contains: what was amended since is left out."""
     if not shas:
         return []
-    words = ("rev-list", "--no-walk=unsorted", "--ignore-missing", "--stdin")
-    present = facts.git().run(*words, input=_stdin_lines(shas)).text.split()
+    present = facts.git().commits("--no-walk=unsorted", "--ignore-missing", given=shas)
     # `--all` counts the heads of every worktree.
-    gone = facts.git().run("rev-list", "--stdin", "--not", "--all", input=_stdin_lines(present)).text.split()
+    gone = (
+        facts.git()
+        .run("rev-list", "--stdin", "--not", "--all", input="\n".join([*present, ""]).encode("ascii"))
+        .text.split()
+    )
     return [sha for sha in shas if sha in present and sha not in gone]
 
 
 def new_commits(facts: RepoFacts, tip: str, without: Sequence[str], limit: int) -> tuple[list[str], int]:
     """The commits of a branch, merges left out, that none of `without` contains: oldest first, and how many older there are."""
-    words = ("--no-merges", "--ignore-missing", f"--max-count={MOST_COMMITS}", "--stdin")
-    listed = facts.git().run(
-        "rev-list", *words, input=_stdin_lines((tip, *(f"^{sha}" for sha in without if sha)))
-    )
-    found = listed.text.split()
+    words = ("--no-merges", "--ignore-missing", f"--max-count={MOST_COMMITS}")
+    found = facts.git().commits(*words, given=[tip, *(f"^{sha}" for sha in without if sha)])
     return found[:limit][::-1], max(0, len(found) - limit)
-
-
-def _stdin_lines(revisions: Sequence[str]) -> bytes:
-    return "".join(f"{one}\n" for one in revisions).encode("ascii")
 
 
 def branch_with(facts: RepoFacts, sha: str, base: str = "") -> str:
@@ -167,9 +162,8 @@ def _trunk(facts: RepoFacts, branch: str, base: str) -> str:
     if name != f"refs/heads/{branch}":
         return commit
     for other in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
-        found = facts.git().run("rev-parse", "--verify", "--quiet", f"{other}^{{commit}}", check=False)
-        if found.status == 0 and other != name:
-            return found.text
+        if other != name and (commit := commit_named(facts.git(), other)):
+            return commit
     raise NothingToReview(
         f"{safe_line(branch)} is itself the base of the project.",
         hint="Set the base: `navigator project set NAME --base BRANCH`; or review a range.",
@@ -179,15 +173,12 @@ def _trunk(facts: RepoFacts, branch: str, base: str) -> str:
 def _commit_of(facts: RepoFacts, name: str, shown: str) -> str:
     if "\0" in name or "\n" in name or name.startswith("-"):
         raise UsageError(f"{safe_line(shown)!r} is not a commit, a range or a branch.")
-    found = facts.git().run(
-        "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False
-    )
-    if found.status != 0 or not patterns.fullmatch(r"[0-9a-f]{40,64}", found.text):
+    if not (commit := commit_named(facts.git(), name)):
         raise UsageError(
             f"{facts.path} has no commit {safe_line(shown)!r}.",
             hint=f"Give a commit, a branch or a range such as main..topic. {_branches(facts)}",
         )
-    return found.text
+    return commit
 
 
 def _branches(facts: RepoFacts) -> str:
@@ -212,7 +203,7 @@ def _read_commits(facts: RepoFacts, revisions: Sequence[str], *, walk: bool = Tr
             subject=_BY_FORM(safe_line(commit.subject).strip())[:300],
             body=_bounded(_BY_FORM(safe_text(commit.body).strip()), _MESSAGE),
         )
-        for commit in read_log(facts.git(), *words, "--stdin", given=_stdin_lines(revisions))
+        for commit in read_log(facts.git(), *words, given=revisions)
     ]
 
 
@@ -253,16 +244,12 @@ def _staged(private: PrivateRepo, facts: RepoFacts) -> Existing:
         "diff-index", "--cached", "--raw", "-z", "--no-renames", "--full-index", "--ita-invisible-in-index",
         "--ignore-submodules=none", facts.head_commit, "--",
     ).stdout  # fmt: skip
-    fields = out.split(b"\0")[:-1]
-    changes = []
-    for meta, path in zip(fields[::2], fields[1::2], strict=True):
-        old_mode, new_mode, old_sha, new_sha, status = meta.decode("ascii").lstrip(":").split()
-        if status.startswith("U"):
-            raise NothingToReview(
-                f"{facts.path} has conflicts that are not resolved: {safe_line(path_text(path))}.",
-                hint="Resolve them first.",
-            )
-        changes.append(RawChange(old_mode, new_mode, old_sha, new_sha, status, path_text(path)))
+    changes = [change for _, change in parse_raw(out)[0]]
+    if undecided := next((change.path for change in changes if change.status == "U"), ""):
+        raise NothingToReview(
+            f"{facts.path} has conflicts that are not resolved: {safe_line(undecided)}.",
+            hint="Resolve them first.",
+        )
     if not changes:
         raise NothingToReview(f"Nothing is staged in {facts.path}.", hint="`git add` stages changes.")
     private.pin_base(facts.head_commit)

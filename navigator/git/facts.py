@@ -1,20 +1,20 @@
 """What a project's repository is, read without running anything of it. The only module that imports GitPython.
 
-GitPython finds the directories and reads HEAD from the files, which starts no process. It knows neither
-SHA-256 nor reftable repositories and starts git with the caller's environment, so everything else goes
+GitPython finds the directories, which starts no process. It starts git with the caller's environment, so everything else goes
 through the runner.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
 from navigator.config.guarded import read_file
-from navigator.git.runner import Git, GitError
+from navigator.git.runner import Git
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 
@@ -124,8 +124,6 @@ class _Places:
     git_dir: Path
     common_dir: Path
     work_tree: Path | None
-    branch_ref: str
-    head: str
 
     def git(self, *, user_config: bool = False) -> Git:
         """A hardened runner that takes no executable from the checkout."""
@@ -138,7 +136,7 @@ _STEERING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GI
 
 
 def _open_places(path: Path) -> _Places:
-    """Open `path` with GitPython and read what it reads from files alone."""
+    """Open `path` with GitPython."""
     # Imported here: GitPython takes a tenth of a second, and most commands never look at a repository.
     # Without "quiet" the import itself may start a `git` of its own choosing and fail where there is none.
     os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
@@ -146,7 +144,6 @@ def _open_places(path: Path) -> _Places:
         os.environ.pop(name, None)
     from git import Repo
     from git.exc import InvalidGitRepositoryError, NoSuchPathError
-    from git.refs.symbolic import SymbolicReference
 
     try:
         with Repo(path, expand_vars=False) as repo:
@@ -156,15 +153,6 @@ def _open_places(path: Path) -> _Places:
             work_tree = (
                 None if repo.bare or repo.working_tree_dir is None else Path(repo.working_tree_dir).resolve()
             )
-            try:
-                # Pure file reads: the loose reference, then packed-refs.
-                head = SymbolicReference.dereference_recursive(repo, "HEAD") or ""
-            except ValueError:
-                head = ""
-            try:
-                branch_ref = str(repo.head.reference.path)
-            except (TypeError, ValueError):
-                branch_ref = ""
     except NoSuchPathError:
         raise NotARepository(f"{path} does not exist.", hint="Give the folder of a git repository.") from None
     except (InvalidGitRepositoryError, ValueError):
@@ -176,7 +164,7 @@ def _open_places(path: Path) -> _Places:
         raise NotARepository(
             f"{path} cannot be read: {error.strerror}.", hint="Check who may read it."
         ) from None
-    return _Places(git_dir, common_dir, work_tree, branch_ref, head)
+    return _Places(git_dir, common_dir, work_tree)
 
 
 def own_settings(git: Git, key: str, *, repository: bool = False) -> list[str]:
@@ -219,10 +207,10 @@ def _require_owner(places: _Places) -> None:
     )
 
 
-def _resolve(git: Git, name: str) -> str:
-    """The commit that `name` resolves to, or "" when there is none."""
+def commit_named(git: Git, name: str) -> str:
+    """The commit that `name` resolves to, "" where there is none, or where it stands for several."""
     found = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False)
-    return found.text if found.status == 0 else ""
+    return found.text if found.status == 0 and found.text.isalnum() else ""
 
 
 def _hooks(places: _Places) -> tuple[str, ...]:
@@ -285,20 +273,22 @@ def _open(path: Path | str) -> _Places:
     return places
 
 
-def _head(places: _Places, git: Git, where: Path) -> tuple[str, str]:
-    """The reference that HEAD is on ("" when detached) and its commit."""
-    branch_ref, head = places.branch_ref, places.head
-    if len(head) != _SHA1_DIGITS or (places.common_dir / "reftable").is_dir():
-        # GitPython reads neither 64-digit ids nor reftable.
-        head = _resolve(git, "HEAD")
-        branch_ref = git.run("symbolic-ref", "--quiet", "HEAD", check=False).text
-    if not head:
+def _read_head(git: Git, where: Path) -> tuple[str, str, str]:
+    """The format of object ids, the commit of HEAD, and the reference that HEAD is on ("HEAD" when detached)."""
+    found = git.run("rev-parse", "--show-object-format", "HEAD", "--symbolic-full-name", "HEAD", check=False)
+    if not found.stdout:
+        raise NotARepository(
+            f"git does not accept {where}: {found.stderr.partition(chr(10))[0]}",
+            hint="`git status` there says more.",
+        )
+    if found.status != 0:
         raise NoCommit(f"{where} has no commit yet.", hint="Make a first commit there, then try again.")
-    return branch_ref, head
+    kind, commit, ref = found.text.split("\n")
+    return kind, commit, ref
 
 
-def _ordinary(where: Path) -> _Places | None:
-    """A checkout with its own `.git` folder, on a branch that is a file of its own; None for all that GitPython has to read.
+def _ordinary(where: Path) -> tuple[_Places, str] | None:
+    """A checkout with its own `.git` folder, on a branch that is a file of its own, and its commit; None for all others.
 
     Most are like this, and GitPython takes longer to import than everything else that a list of proposals needs.
     """
@@ -306,14 +296,13 @@ def _ordinary(where: Path) -> _Places | None:
     if git_dir.is_symlink() or (git_dir / "commondir").exists() or (git_dir / "reftable").exists():
         return None
     try:
-        named = read_file(git_dir, "HEAD", LARGEST_HOOK).decode().strip()
-        branch = named.removeprefix("ref: ")
+        branch = read_file(git_dir, "HEAD", LARGEST_HOOK).decode().strip().removeprefix("ref: ")
         commit = read_file(git_dir, branch, LARGEST_HOOK).decode().strip()
     except (OSError, ValueError):
         return None
     if not branch.startswith("refs/heads/") or len(commit) != _SHA1_DIGITS or not commit.isalnum():
         return None
-    return _Places(git_dir, git_dir, where, branch, commit)
+    return _Places(git_dir, git_dir, where), commit
 
 
 def read_base(path: Path | str, base: str = "") -> str:
@@ -325,13 +314,13 @@ def read_base(path: Path | str, base: str = "") -> str:
         NotARepository, NoCommit, UnsafeOwner: with what to do about it.
     """
     where = Path(path).expanduser().resolve()
-    places = _ordinary(where)
-    if places is None:
-        places = _open(where)
-    else:
+    if (known := _ordinary(where)) is not None:
+        places, head = known
         _require_owner(places)
+    else:
+        places, head = _open(where), ""
     if base in {"", WORKTREE}:
-        return _head(places, places.git(), where)[1]
+        return head or _read_head(places.git(), where)[1]
     return _named_base(places.git(), where, base)[1]
 
 
@@ -347,14 +336,7 @@ def read_facts(path: Path | str) -> RepoFacts:
     where = Path(path).expanduser().resolve()
     places = _open(where)
     git = places.git()
-    try:
-        found = git.run("rev-parse", "--show-object-format").text
-    except GitError as error:
-        raise NotARepository(
-            f"git does not accept {where}: {error.stderr.splitlines()[0] if error.stderr else error.message}",
-            hint="`git status` there says more.",
-        ) from error
-    branch_ref, head = _head(places, git, where)
+    object_format, head, ref = _read_head(git, where)
     shallow = (places.common_dir / "shallow").exists()
     root = "" if shallow else _root_commit(git.git_dir, git.outside, head)
     listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/").stdout
@@ -364,8 +346,8 @@ def read_facts(path: Path | str) -> RepoFacts:
         common_dir=places.common_dir,
         work_tree=places.work_tree,
         head_commit=head,
-        branch=branch_ref.removeprefix("refs/heads/") if branch_ref.startswith("refs/heads/") else None,
-        object_format=found,
+        branch=ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None,
+        object_format=object_format,
         root_commit=root,
         bare=places.work_tree is None,
         partial=_is_partial(git),
@@ -421,9 +403,68 @@ def resolve_base(facts: RepoFacts, base: str = "") -> tuple[str, str]:
 def _named_base(git: Git, path: Path, base: str) -> tuple[str, str]:
     full = (base,) if base.startswith("refs/") else ()
     for name in (*full, f"refs/heads/{base}", f"refs/remotes/{base}", f"refs/tags/{base}"):
-        commit = _resolve(git, name)
+        commit = commit_named(git, name)
         if commit:
             return name, commit
     raise NoCommit(
         f"{path} has no branch {base!r}.", hint="Set the project's base to one that `git branch` lists."
     )
+
+
+# Repositories found by looking at names alone, and whether a project holds a path
+
+MAX_DEPTH = 6
+"""Folders below the start at most: a home's projects are not deeper."""
+
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build"})
+
+
+def find_repositories(folder: Path, *, max_depth: int = MAX_DEPTH) -> list[Path]:
+    """Top folders of the checkouts and bare repositories under `folder`, resolved and in order of their names.
+
+    A repository is not searched for others inside it; hidden folders, links and folders of dependencies are passed over.
+    """
+    return list(_walk(folder.resolve(), max_depth))
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    if _is_repository(folder):
+        yield folder
+        return
+    if depth == 0:
+        return
+    try:
+        with os.scandir(folder) as entries:
+            inner = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return  # a folder we may not read holds no project of ours
+    for name in inner:
+        if not name.startswith(".") and name not in _PASSED_OVER:
+            yield from _walk(folder / name, depth - 1)
+
+
+def repository_of(folder: Path) -> Path | None:
+    """Top folder of the repository that `folder` is in, resolved; None where it is in none."""
+    here = folder.resolve()
+    return next((one for one in (here, *here.parents) if _is_repository(one)), None)
+
+
+def _is_repository(folder: Path) -> bool:
+    if (folder / ".git").exists():
+        return True
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
+def missing_paths(project: Project, paths: Sequence[str]) -> list[str]:
+    """Which of `paths` neither the checkout nor HEAD's tree holds. A repository that cannot be read misses none."""
+    try:
+        facts = read_facts(project.path)
+    except NavigatorError:
+        return []  # whether the repository is there is said when the task is written, not here
+    git = facts.git()
+    return [
+        path
+        for path in paths
+        if not (facts.work_tree is not None and (facts.work_tree / path).is_file())
+        and git.run("cat-file", "-e", f"{facts.head_commit}:{path}", check=False).status != 0
+    ]

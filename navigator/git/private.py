@@ -29,8 +29,8 @@ from navigator.git.diffs import (
     path_text,
 )
 from navigator.git.facts import AbsentBlobs, RepoFacts, read_facts
-from navigator.git.private_layout import create, own_objects, replace_file
-from navigator.git.runner import Git, GitError
+from navigator.git.private_layout import clear_private_locks, create, own_objects, replace_file
+from navigator.git.runner import Git, GitError, TreeEntry
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
@@ -74,15 +74,6 @@ class FileChange:
 
     content: bytes | None
     mode: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
-    """One file of a tree: mode in octal digits, object id, size in bytes (0 for a submodule)."""
-
-    mode: str
-    sha: str
-    size: int
 
 
 @dataclass(slots=True)
@@ -262,17 +253,7 @@ class PrivateRepo:
         known = self._entries.get(_oid(treeish))
         if known is not None:
             return known
-        listed = self.git.run("ls-tree", "-r", "-z", "--long", "--full-tree", treeish).stdout
-        entries: dict[str, TreeEntry] = {}
-        for record in listed.split(b"\0"):
-            if not record:
-                continue
-            meta, _, path = record.partition(b"\t")
-            mode, _, sha, size = meta.split()
-            entries[path_text(path)] = TreeEntry(
-                mode.decode(), sha.decode(), int(size) if size.isdigit() else 0
-            )
-        return self._entries.put(treeish, entries)
+        return self._entries.put(treeish, self.git.entries(treeish))
 
     def read_blob(self, sha: str) -> bytes:
         """The content of one file by its object id."""
@@ -552,67 +533,3 @@ def _check_shape(entries: Mapping[str, TreeEntry], removed: Iterable[str], writt
             raise PathRefused(f"{path} cannot be made: {above} is a file.", hint="Delete that file first.")
         if any(other.startswith(f"{path}/") for other in files):
             raise PathRefused(f"{path} cannot be made: a folder has that name.", hint="Choose another.")
-
-
-_SETTLED = 1.0
-"""Seconds for which a lock must not change before it counts as left behind: git holds one for milliseconds."""
-
-_POLL = 0.05
-_LARGEST = 4096
-
-
-def clear_private_locks(git_dir: Path) -> list[Path]:
-    """Remove what a killed git left in a private repository, which only the caller uses."""
-    places = [*git_dir.glob("*.lock"), *(git_dir / "refs").rglob("*.lock")]
-    if (git_dir / "packed-refs.new").exists():
-        places.append(git_dir / "packed-refs.new")
-    return clear(places, lambda path: True)
-
-
-def clear(places: Iterable[Path], ours: Callable[[Path], bool]) -> list[Path]:
-    """Remove those of `places` that exist, are `ours`, do not change for a moment, and that no process has open."""
-    return [path for path in places if _is_left(path, ours) and _removed(path)]
-
-
-def _is_left(path: Path, ours: Callable[[Path], bool]) -> bool:
-    seen, until = _identity(path), time.monotonic() + _SETTLED
-    while seen is not None and time.monotonic() < until:
-        time.sleep(_POLL)
-        now = _identity(path)
-        if now != seen:
-            # Somebody is alive and at work on it.
-            seen, until = now, time.monotonic() + _SETTLED
-    if seen is None or (seen[1] > _LARGEST and path.name != "packed-refs.new"):
-        return False
-    try:
-        return ours(path) and not _is_open(path)
-    except OSError:
-        return False
-
-
-def _identity(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.lstat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _removed(path: Path) -> bool:
-    try:
-        path.unlink()
-    except OSError:
-        return False
-    return True
-
-
-def _is_open(path: Path) -> bool:
-    """Whether a process that we may look into has the file open (Linux; elsewhere that is unknown)."""
-    wanted = str(path.resolve())
-    for descriptors in Path("/proc").glob("[0-9]*/fd"):
-        try:
-            if any(str(entry.readlink()) == wanted for entry in descriptors.iterdir()):
-                return True
-        except OSError:
-            continue  # it ended meanwhile, or is another user's
-    return False

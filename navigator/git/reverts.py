@@ -9,11 +9,10 @@ A rebase or a cherry-pick leaves the change under another commit: the one with t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from navigator.git.log import LogEntry, read_log
-from navigator.git.runner import Git
+from navigator.git.runner import Git, LogEntry, read_log
 from navigator.model import patterns
 
 MOST_COMMITS = 5_000
@@ -76,8 +75,9 @@ def look_for_reverts(
     history = read_log(git, *listed, paths=True, timeout=_SECONDS, max_output=_MOST_BYTES)
     whole = len(history) <= most
     history = history[:most]
-    present = _present(git, [name for one in wanted for name in (one.commit, one.known_as) if name])
-    merged = present - _outside(git, tip, present)
+    names = [name for one in wanted for name in (one.commit, one.known_as) if name]
+    present = set(_listed(git, "--no-walk=unsorted", "--ignore-missing", given=names))
+    merged = present - set(_listed(git, given=[*sorted(present), f"^{tip}"]))
     seen: dict[str, Seen] = {}
     for one in wanted:
         on_branch = next((name for name in (one.commit, one.known_as) if name in merged), "")
@@ -89,27 +89,16 @@ def look_for_reverts(
     return seen, whole
 
 
-def _present(git: Git, names: Iterable[str]) -> set[str]:
-    """Those of the names that are commits in the repository."""
-    listed = "".join(f"{name}\n" for name in dict.fromkeys(names)).encode()
-    out = git.run(
-        "cat-file", "--batch-check=%(objectname) %(objecttype)", input=listed, timeout=_SECONDS
-    ).text
-    return {line.split()[0] for line in out.splitlines() if line.endswith(" commit")}
-
-
-def _outside(git: Git, tip: str, commits: Collection[str]) -> set[str]:
-    """Commits that the tip does not contain, and everything that only they do."""
-    if not commits:
-        return set()
-    listed = "".join(f"{name}\n" for name in (*sorted(commits), f"^{tip}")).encode()
-    out = git.run("rev-list", "--stdin", input=listed, max_output=_MOST_BYTES, timeout=_SECONDS).text
-    return set(out.splitlines())
+def _listed(git: Git, *words: str, given: Sequence[str], check: bool = True) -> list[str]:
+    return git.commits(*words, given=given, check=check, timeout=_SECONDS, max_output=_MOST_BYTES)
 
 
 def _twins(git: Git, history: Sequence[LogEntry], lost: Sequence[str]) -> dict[str, str]:
     """For commits that are not on the branch: the oldest one there with the same paths and the same patch."""
-    wanted = _paths(git, lost)
+    # Of a merge the log says no paths; without revisions it would begin at HEAD.
+    words = ("--no-walk=unsorted",) if lost else ("--max-count=0",)
+    found = read_log(git, *words, paths=True, given=lost, timeout=_SECONDS, max_output=_MOST_BYTES)
+    wanted = {commit.sha: frozenset(commit.paths) for commit in found if commit.paths}
     sets = frozenset(wanted.values())
     paths = {commit.sha: frozenset(commit.paths) for commit in history if len(commit.parents) < 2}
     like = {sha: changed for sha, changed in paths.items() if changed in sets}
@@ -138,31 +127,7 @@ def _named_reverts(git: Git, history: Sequence[LogEntry], seen: dict[str, Seen])
 
 def _brought(git: Git, merge: str, made_to: str) -> set[str]:
     """The commits that a merge brought to the branch it was made on; none where one of the two is not there."""
-    out = git.run(
-        "rev-list", f"--max-count={MOST_COMMITS}", "--end-of-options", merge, f"^{made_to}", check=False,
-        timeout=_SECONDS,
-    )  # fmt: skip
-    return set(out.text.splitlines()) if out.status == 0 else set()
-
-
-def _paths(git: Git, commits: Iterable[str]) -> dict[str, frozenset[bytes]]:
-    """The paths that each commit changed against its parent; none of a merge."""
-    listed = "".join(f"{commit}\n" for commit in dict.fromkeys(commits)).encode()
-    if not listed:
-        return {}
-    out = git.run(*_DIFF, "--name-only", "-z", input=listed, max_output=_MOST_BYTES, timeout=_SECONDS).stdout
-    found: dict[str, set[bytes]] = {}
-    paths: set[bytes] = set()
-    for field in out.split(b"\0"):
-        if _is_id(field):
-            paths = found.setdefault(field.decode("ascii"), set())
-        elif field:
-            paths.add(field)
-    return {commit: frozenset(changed) for commit, changed in found.items() if changed}
-
-
-def _is_id(field: bytes) -> bool:
-    return len(field) in (40, 64) and not field.strip(b"0123456789abcdef")
+    return set(_listed(git, f"--max-count={MOST_COMMITS}", given=[merge, f"^{made_to}"], check=False))
 
 
 def _patch_ids(git: Git, commits: Iterable[str]) -> dict[str, str]:

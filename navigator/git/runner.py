@@ -11,6 +11,7 @@ their callers give them.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,6 +73,15 @@ class GitResult:
     def text(self) -> str:
         """Standard output as text without surrounding blank space; undecodable bytes as surrogates."""
         return os.fsdecode(self.stdout).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One file of a tree: mode in octal digits, object id, size in bytes (0 for a submodule)."""
+
+    mode: str
+    sha: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +282,7 @@ class Git:
         wanted = list(dict.fromkeys(shas))
         if not wanted:
             return {}
-        feed = "".join(f"{sha}\n" for sha in wanted).encode("ascii")
-        out = self.run("cat-file", "--batch", input=feed, max_output=max_output).stdout
+        out = self.run("cat-file", "--batch", input=_stdin_lines(wanted), max_output=max_output).stdout
         found: dict[str, bytes] = {}
         at = 0
         for sha in wanted:
@@ -286,9 +295,101 @@ class Git:
             at = end + 2 + size
         return found
 
+    def entries(self, treeish: str) -> dict[str, TreeEntry]:
+        """Every file of a tree by path."""
+        found: dict[str, TreeEntry] = {}
+        listed = self.run("ls-tree", "-r", "-z", "--long", "--full-tree", treeish).stdout
+        for record in listed.split(b"\0")[:-1]:
+            meta, _, path = record.partition(b"\t")
+            mode, _, sha, size = meta.decode("ascii").split()
+            entry = TreeEntry(mode, sha, int(size) if size.isdigit() else 0)
+            found[path.decode("utf-8", "surrogateescape")] = entry
+        return found
+
+    def attributes(self, paths: Iterable[str], *names: str) -> list[tuple[str, str, str]]:
+        """(path, attribute, value) for those of some attributes that are set on paths of the working tree."""
+        feed = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
+        out = self.run("check-attr", "-z", "--stdin", *names, input=feed).stdout if feed else b""
+        fields = [field.decode("utf-8", "surrogateescape") for field in out.split(b"\0")]
+        found = zip(fields[0::3], fields[1::3], fields[2::3], strict=False)
+        return [one for one in found if one[2] not in {"unspecified", "unset"}]
+
+    def commits(self, *words: str, given: Sequence[str], **limits: Any) -> list[str]:
+        """The ids that `git rev-list` lists for revisions; none for no revisions, or where it fails without `check`."""
+        if not given:
+            return []
+        listed = self.run("rev-list", *words, "--stdin", input=_stdin_lines(given), **limits)
+        return listed.text.split() if listed.status == 0 else []
+
     def commit(self, tree: str, parent: str, message: str, maker: Person) -> str:
         """A tree as a commit on `parent` ("" for none), always with the same date; returns its object id."""
         dates = {"GIT_AUTHOR_DATE": _WHEN, "GIT_COMMITTER_DATE": _WHEN}
         words = ("commit-tree", tree, *(("-p", parent) if parent else ()), "-F", "-")
         env = person_environment(maker, maker) | dates
         return self.run(*words, input=message.encode("utf-8"), env=env).text
+
+
+def _stdin_lines(revisions: Iterable[str]) -> bytes:
+    return "".join(f"{one}\n" for one in revisions).encode("ascii")
+
+
+# Commits as `git log` tells of them: one way of asking, one way of reading.
+
+_QUIET = (
+    "--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--no-mailmap", "--no-ext-diff", "--no-textconv",
+    "--no-renames", "--encoding=UTF-8",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One commit. Nothing in it is filtered: it is its author's word. `paths`: what it changed (of a merge, none), if asked."""
+
+    sha: str
+    parents: tuple[str, ...]
+    author: str
+    subject: str
+    body: str
+    paths: tuple[bytes, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """Subject and body."""
+        return f"{self.subject}\n\n{self.body}".strip()
+
+
+def read_log(
+    git: Git,
+    *words: str,
+    paths: bool = False,
+    given: Sequence[str] = (),
+    timeout: float = DEFAULT_TIMEOUT,
+    max_output: int = DEFAULT_MAX_OUTPUT,
+) -> list[LogEntry]:
+    """The commits that `git log` lists, in its order.
+
+    Args:
+        words: what to list, its options first.
+        paths: list the changed paths too.
+        given: revisions; without them, `words` name some.
+
+    Raises:
+        GitError: git failed, or a limit was passed.
+    """
+    # No path and no message holds it, so nothing in the repository can look like the beginning of a commit.
+    mark = secrets.token_hex(16)
+    wanted = ("--name-only", "-r", "--root") if paths else ("--no-patch",)
+    form = f"--format=tformat:{mark}%H%x00%P%x00%an%x00%s%x00%b%x00"
+    out = git.run(
+        *("log", "-z", *_QUIET, *wanted, form, *words, *(("--stdin",) if given else ())),
+        input=_stdin_lines(given),
+        timeout=timeout,
+        max_output=max_output,
+    ).stdout
+    found = []
+    for record in out.split(mark.encode("ascii"))[1:]:
+        *fields, rest = record.split(b"\0", 5)
+        sha, parents, author, subject, body = (field.decode("utf-8", "replace") for field in fields)
+        changed = tuple(name for name in rest.lstrip(b"\n\0").split(b"\0") if name.strip(b"\n"))
+        found.append(LogEntry(sha, tuple(parents.split()), author, subject, body, changed))
+    return found

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from navigator.git.diffs import path_bytes, path_text
+from navigator.config.guarded import NotPlain, holding
+from navigator.git.diffs import path_bytes
 from navigator.git.facts import RepoFacts, RepositoryError, own_settings
 from navigator.git.private import PrivateRepo
 from navigator.git.runner import Git, GitError, Person
@@ -124,7 +125,9 @@ MAX_FILE = 10 * 1024 * 1024
 MAX_TOTAL = 256 * 1024 * 1024
 """Bytes of changed files in one snapshot."""
 
-_CONVERTED_BY_PROGRAM = ("filter", "working-tree-encoding")
+_CONVERTED = ("filter", "working-tree-encoding")
+"""Attributes by which git converts a file with a program, or into another encoding."""
+
 _CONVERSIONS = ("core.autocrlf", "core.eol", "core.fileMode", "core.symlinks")
 MAKER = Person("Navigator snapshot", "snapshot@navigator.invalid")
 
@@ -180,7 +183,8 @@ def take_snapshot(private: PrivateRepo, facts: RepoFacts) -> WorktreeSnapshot:
             hint="Resolve them, or choose a branch as the project's base.",
         )
     candidates = [*found.tracked, *found.untracked]
-    apart = _converted(facts, candidates)
+    files = (path for path in candidates if not path.endswith("/"))
+    apart = {path for path, *_ in facts.git(work_tree=True).attributes(files, *_CONVERTED)}
     apart |= {path for path in found.untracked if path.endswith("/") or is_secret(path)}
     apart |= found.submodules
     present: list[str] = []
@@ -212,31 +216,12 @@ def snapshot_head(private: PrivateRepo, commit: str) -> str:
     return fields.get("parent", "") if f"<{MAKER.email}>" in fields.get("author", "") else ""
 
 
-def _converted(facts: RepoFacts, paths: Iterable[str]) -> set[str]:
-    """The paths that git would convert with a program, or into another encoding."""
-    names = b"".join(path_bytes(path) + b"\0" for path in paths if not path.endswith("/"))
-    if not names:
-        return set()
-    out = facts.git(work_tree=True).run("check-attr", "-z", "--stdin", *_CONVERTED_BY_PROGRAM, input=names)
-    parts = out.stdout.split(b"\0")
-    return {
-        path_text(path)
-        for path, value in zip(parts[0::3], parts[2::3], strict=False)
-        if value not in {b"unspecified", b"unset"}
-    }
-
-
 def _file_size(work_tree: Path, path: str) -> int | None:
     """Bytes of the file or link at a path; None where there is neither, or only behind a link."""
-    place = work_tree
-    parts = path.split("/")
     try:
-        for part in parts[:-1]:
-            place /= part
-            if not stat.S_ISDIR(place.lstat().st_mode):
-                return None
-        found = (place / parts[-1]).lstat()
-    except (FileNotFoundError, NotADirectoryError):
+        with holding(work_tree, path) as (folder, name):
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except (FileNotFoundError, NotPlain):
         return None
     return found.st_size if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) else None
 

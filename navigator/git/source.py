@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 
+from navigator.config.guarded import NotPlain, read_file
 from navigator.git.diffs import path_text
-from navigator.git.private import PrivateRepo, TreeEntry
+from navigator.git.private import PrivateRepo
+from navigator.git.runner import TreeEntry
 from navigator.git.scope import IGNORE_FILE, ignore_rules, in_scope, is_secret
 from navigator.model.models import Project
+from navigator.model.secrets import MOST_VALUES, Redactor, values_in
 
 _FILE_MODES = frozenset({"100644", "100755"})
 _MAX_HITS = 8 * 1024 * 1024
@@ -95,19 +102,10 @@ class TreeSource:
 
     def mentions(self, words: Collection[str]) -> dict[str, set[str]]:
         """Which of the paths hold which of the words, as whole words; one git process, text files only."""
-        if not words:
-            return {}
-        args = [part for word in words for part in ("-e", word)]
-        found = self.private.git.run(
-            *["grep", "-I", "-F", "-w", "-o", "-z", "--no-textconv", "--no-color", "--full-name"],
-            *args,
-            self.private.tree_of(self.treeish),
-            check=False,
-            max_output=_MAX_HITS,
-        )
-        shown = set(self.paths())
         hits: dict[str, set[str]] = {}
-        for line in found.stdout.split(b"\n"):
+        shown = set(self.paths())
+        wanted = [part for word in words for part in ("-e", word)]
+        for line in self._grep("-w", "-o", *wanted).split(b"\n") if words else ():
             where, _, word = line.partition(b"\0")
             path = path_text(where.partition(b":")[2])
             if path in shown:
@@ -116,11 +114,44 @@ class TreeSource:
 
     def containing(self, text: str) -> set[str]:
         """Which of the paths hold a text as it is; one git process, text files only."""
-        found = self.private.git.run(
-            *["grep", "-I", "-F", "-l", "-z", "--no-textconv", "--no-color", "--full-name", "-e", text],
-            self.private.tree_of(self.treeish),
-            check=False,
-            max_output=_MAX_HITS,
+        names = self._grep("-l", "-e", text).split(b"\0")
+        return set(self.paths()) & {path_text(name.partition(b":")[2]) for name in names}
+
+    def _grep(self, *words: str) -> bytes:
+        plain = ("grep", "-I", "-F", "-z", "--no-textconv", "--no-color", "--full-name")
+        tree = self.private.tree_of(self.treeish)
+        return self.private.git.run(*plain, *words, tree, check=False, max_output=_MAX_HITS).stdout
+
+
+# The values of the files that no model is shown, so that they can be redacted where tests or models repeat them
+
+log = logging.getLogger(__name__)
+
+_LARGEST = 256 * 1024
+"""Bytes of a file whose values are learnt; keys and settings are far smaller."""
+
+
+def learn_withheld(redact: Redactor, project: Project, private: PrivateRepo, tree: str) -> None:
+    """Have `redact` know the values of the withheld files of a tree, and of those at the top of the checkout.
+
+    The latter need not be tracked: tests reach them through mounts, or without a sandbox. Blocks: call it in a thread.
+    """
+    before = redact.left_out
+    for path, entry in private.tree_entries(tree).items():
+        if is_secret(path) and entry.size <= _LARGEST and entry.mode.startswith("100"):
+            redact.learn(values_in(private.read_blob(entry.sha)))
+    try:
+        for name in [item.name for item in os.scandir(project.path) if is_secret(item.name)]:
+            with contextlib.suppress(NotPlain):
+                redact.learn(values_in(read_file(Path(project.path), name, _LARGEST)))
+    except OSError as error:
+        log.warning(
+            "%s: files with secrets cannot be read, so their values are not redacted: %s", project.name, error
         )
-        names = (path_text(line.partition(b":")[2]) for line in found.stdout.split(b"\0") if line)
-        return set(self.paths()) & set(names)
+    if left := redact.left_out - before:
+        log.warning(
+            "%s: files with secrets hold too many values: %d are not redacted beyond the first %d in all",
+            project.name,
+            left,
+            MOST_VALUES,
+        )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from navigator.checks.grammar import GrammarGate
 from navigator.checks.policy import check_policy
-from navigator.checks.syntax import syntax_check
+from navigator.checks.syntax import GrammarGate, syntax_check
 from navigator.git.diffs import ABSENT
 from navigator.git.private import PrivateRepo
 from navigator.journey import change
@@ -95,19 +94,19 @@ def gates(private: PrivateRepo, proposal: Proposal) -> list[CheckResult]:
     raw = private.raw_diff(proposal.base_commit, proposal.tree)
     problems: list[str] = []
     before: list[bool] = []
-    with GrammarGate() as grammars:
-        for change in raw:
-            if change.new_mode == ABSENT:
-                continue
-            now = private.read_blob(change.new_sha)
-            was = private.read_blob(change.old_sha) if change.old_mode.startswith("100") else None
-            if problem := syntax_check(change.path, now):
-                before.append(was is not None and syntax_check(change.path, was) is not None)
-            elif problem := grammars.new_fault(change.path, was, now):
-                before.append(False)
-            else:
-                continue
-            problems.append(f"{safe_line(change.path)}:{problem}")
+    grammars = GrammarGate()
+    for touched in raw:
+        if touched.new_mode == ABSENT:
+            continue
+        now = private.read_blob(touched.new_sha)
+        was = private.read_blob(touched.old_sha) if touched.old_mode.startswith("100") else None
+        if problem := syntax_check(touched.path, now):
+            before.append(was is not None and syntax_check(touched.path, was) is not None)
+        elif problem := grammars.new_fault(touched.path, was, now):
+            before.append(False)
+        else:
+            continue
+        problems.append(f"{safe_line(touched.path)}:{problem}")
     parsed = CheckOutcome.PASSED
     if problems:
         parsed = CheckOutcome.FAILED_BEFORE if all(before) else CheckOutcome.FAILED

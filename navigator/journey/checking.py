@@ -13,16 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from navigator.context.withheld import learn_withheld
 from navigator.git.private import PrivateRepo
+from navigator.git.source import learn_withheld
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Baseline, CheckResult, Project, Task
 from navigator.model.states import CheckOutcome
-from navigator.sandbox.compare import NAME, compared
-from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import Sandbox, probe
 from navigator.sandbox.spec import SandboxSpec
-from navigator.sandbox.suite import SuiteRun, environment_digest, prepare, run_suite
+from navigator.sandbox.suite import NAME, SuiteRun, compared, environment_digest, prepare, run_suite
+from navigator.sandbox.supervise import Limits
 
 _T = TypeVar("_T")
 

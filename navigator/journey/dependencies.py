@@ -27,7 +27,7 @@ from navigator.model.states import Role
 if TYPE_CHECKING:
     from navigator.client.client import ModelClient
     from navigator.client.tokens import TokenCounter
-    from navigator.context.repomap.index import RepoMap
+    from navigator.context.repomap import RepoMap
     from navigator.git.private import PrivateRepo
     from navigator.git.source import TreeSource
     from navigator.store.reads.reader import Reader
@@ -84,7 +84,7 @@ class MapShelf:
 
     def get(self, source: TreeSource) -> RepoMap:
         """The map of a tree as its project sees it; made, but read only when it is asked something."""
-        from navigator.context.repomap.index import RepoMap
+        from navigator.context.repomap import RepoMap
 
         project = source.project
         key = (source.private.git_dir, source.treeish, project.include, project.exclude)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.checks.grammar import GrammarGate
 from navigator.checks.policy import check_policy
+from navigator.checks.syntax import GrammarGate
 from navigator.edits.apply import apply_answer
 from navigator.edits.parser import parse_answer
 from navigator.edits.paths import EditProblem
@@ -92,12 +92,12 @@ def draft(
 def syntax_problems(changes: Mapping[str, FileChange], source: TreeSource) -> NotApplied | None:
     """The changed files that parsed and do not any more; None where there is none. Files of blocks are judged one by one."""
     found: dict[str, str] = {}
-    with GrammarGate() as grammars:
-        for path, change in changes.items():
-            plain = change.content is not None and (change.mode or "").startswith("100")
-            said = grammars.syntax_fault(path, source.read(path), change.content or b"") if plain else None
-            if said is not None:
-                found[path] = f"SYNTAX {path}: {said}"
+    grammars = GrammarGate()
+    for path, change in changes.items():
+        plain = change.content is not None and (change.mode or "").startswith("100")
+        said = grammars.syntax_fault(path, source.read(path), change.content or b"") if plain else None
+        if said is not None:
+            found[path] = f"SYNTAX {path}: {said}"
     if not found:
         return None
     return NotApplied(tuple(found.values()), tuple((EditCode.SYNTAX.value, path) for path in found))

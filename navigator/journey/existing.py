@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from navigator.context.withheld import learn_withheld
 from navigator.git.existing import Existing, Listed
 from navigator.git.facts import RepoFacts, read_facts
 from navigator.git.private import LineCounts, PrivateRepo
+from navigator.git.source import learn_withheld
 from navigator.journey.change import begin_with_checks
 from navigator.journey.dependencies import Dependencies, at_home
 from navigator.model import patterns

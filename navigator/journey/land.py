@@ -27,7 +27,7 @@ from navigator.landing.undo import prepare_undo, undo_result
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Proposal, Task, utc_now
 from navigator.model.states import CheckOutcome, DecisionKind, LandingState
-from navigator.sandbox.compare import NAME
+from navigator.sandbox.suite import NAME
 from navigator.sheet.parts import landing_batch, note_after_part, waits_for, why_part_is_lost
 from navigator.sheet.writing import repair_prompts
 from navigator.store.reads.reader import Reader

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from navigator.context.withheld import learn_withheld
 from navigator.git.diffs import decode_lines
-from navigator.git.source import TreeSource
+from navigator.git.source import TreeSource, learn_withheld
 from navigator.journey.change import follow_verdict
 from navigator.journey.checking import CheckSetup, cancellable, check_setup
 from navigator.journey.dependencies import Dependencies
@@ -23,19 +22,20 @@ from navigator.journey.reviewing.grounding import derive_verdict
 from navigator.model.models import CheckResult, Proposal, Reproduction, Task
 from navigator.model.states import REPRODUCED, CheckOutcome, ReproductionOutcome, RevisedOutcome
 from navigator.model.text import safe_line
-from navigator.process.bounded.run import WorkerLost, run_bounded
-from navigator.sandbox.one_command import NoRunner, one_command
+from navigator.process.bounded import WorkerLost, run_bounded
+from navigator.sandbox.facts import Source, names_around, read_test, whole_statements
+from navigator.sandbox.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.one_test import (
     AGAIN,
     FIRST,
+    NoRunner,
     TestFile,
     TestRun,
     Variant,
+    one_command,
     run_test,
     watched_files,
 )
-from navigator.sandbox.reproducing.facts import Source, names_around, read_test, whole_statements
-from navigator.sandbox.reproducing.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.spec import SandboxSpec
 from navigator.sandbox.suite import prepare
 from navigator.store.reads.verdicts import HeldTest
@@ -177,7 +177,7 @@ async def _judgement(
         for spec, tree in reversed(trees) if base_first else trees:
             found[tree] = await _run(deps, bench.setup, spec, tree, test, variant)
             runs.append(found[tree])
-            if tree == proposal.tree and (settled := alone(facts, found[tree])) is not None:
+            if tree == proposal.tree and (settled := alone(found[tree])) is not None:
                 return settled
         return judged(
             facts, bench.change, finding, task.text, row.path, found[bench.base], found[proposal.tree]

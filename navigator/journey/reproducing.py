@@ -30,10 +30,10 @@ from navigator.journey.reviewing.test_answer import (
 )
 from navigator.model.models import Finding, Project, Proposal, Reproduction, Review, Task
 from navigator.model.states import ReproductionOutcome, Role, Verdict
-from navigator.process.bounded.run import WorkerLost, run_bounded
-from navigator.sandbox.one_command import FileReading, NoRunner, OneCommand, one_command
+from navigator.process.bounded import WorkerLost, run_bounded
+from navigator.sandbox.facts import read_test
+from navigator.sandbox.one_test import FileReading, NoRunner, OneCommand, one_command
 from navigator.sandbox.probe import probe
-from navigator.sandbox.reproducing.facts import read_test
 from navigator.store.reads.verdicts import HeldTest
 
 log = logging.getLogger(__name__)

@@ -33,7 +33,7 @@ from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPr
 from navigator.journey.subject import Change, gather_subject, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
 from navigator.model.states import Escalation, Role, Verdict
-from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.process.bounded import WorkerLost, run_bounded
 
 if TYPE_CHECKING:
     pass

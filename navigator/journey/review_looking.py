@@ -103,7 +103,7 @@ def _talk(deps: Dependencies, subject: Change, room: int) -> LookTalk:
     project = deps.project(subject.task.project_id)
     source = TreeSource(deps.private(project), subject.proposal.tree, project)
     count, rules = deps.counter_for(Role.REVIEWER).count, deps.settings.reviewer
-    nothing = Context(None, "", (), (), 0)
+    nothing = Context()
     touched = tuple(file.new_path for file in subject.files)
     looker = Looker(deps.maps.get(source), subject.task.text, touched, nothing, rules.look_tokens, count)
     return LookTalk(

@@ -22,7 +22,7 @@ from navigator.journey.proving import run_again
 from navigator.model.models import CheckResult, Proposal, Task
 from navigator.model.states import CheckOutcome
 from navigator.model.text import safe_line
-from navigator.sandbox.compare import NAME
+from navigator.sandbox.suite import NAME
 
 if TYPE_CHECKING:
     from navigator.journey.prompts.material import Ground, Material

@@ -83,14 +83,10 @@ def require_clean(facts: RepoFacts, moves: Sequence[PathMove], read_blobs: ReadB
 
 def _require_unconverted(facts: RepoFacts, git: Git, moves: Sequence[PathMove]) -> None:
     """Refuse paths whose content git changes between repository and checkout (filters, LFS, encodings)."""
-    names = b"".join(path_bytes(move.path) + b"\0" for move in moves)
-    out = git.run("check-attr", "-z", "--stdin", *_CONVERTING, input=names).stdout
-    parts = out.split(b"\0")
-    for path, name, value in zip(parts[0::3], parts[1::3], parts[2::3], strict=False):
-        harmless = value in {b"unspecified", b"unset"} or (name == b"eol" and value == b"lf")
-        if not harmless:
+    for path, name, value in git.attributes((move.path for move in moves), *_CONVERTING):
+        if (name, value) != ("eol", "lf"):
             raise LandingRefused(
-                f"{safe_line(path_text(path))} is under the git attribute {name.decode()}={value.decode('utf-8', 'replace')}.",
+                f"{safe_line(path)} is under the git attribute {name}={safe_line(value)}.",
                 hint="Such paths land on a branch only.",
             )
     converts = (

@@ -8,12 +8,13 @@ got.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal
 
 from navigator.checks.policy import check_paths, check_policy
-from navigator.git.diffs import ABSENT, RawChange
+from navigator.git.diffs import ABSENT, RawChange, parse_raw
 from navigator.git.facts import (
     RepoFacts,
     RepositoryError,
@@ -59,7 +60,7 @@ def prepare_landing(
     *,
     mode: Mode | None = None,
     trailers: Mapping[str, str] | None = None,
-    landed: Collection[str] | None = None,
+    landed: Collection[str] = (),
 ) -> LandingPlan:
     """Decide how an approved proposal lands, and make its commit. Writes into the private repository only.
 
@@ -69,7 +70,7 @@ def prepare_landing(
         message: the commit message without trailers.
         mode: how to land; the project's setting by default.
         trailers: further trailers, such as models and prompt versions.
-        landed: commits of this batch's earlier landings, to find its branches; None finds them by the batch's trailer.
+        landed: commits of earlier landings: a branch of the batch that holds one of them is Navigator's, and goes on.
 
     Raises:
         StaleBase, LandingRefused: touched paths differ at the target, or something else prevents it.
@@ -192,7 +193,7 @@ def free_branch(facts: RepoFacts, name: str) -> str:
 
 
 def _target(
-    project: Project, facts: RepoFacts, mode: Mode, batch: str, landed: Collection[str] | None
+    project: Project, facts: RepoFacts, mode: Mode, batch: str, landed: Collection[str]
 ) -> tuple[str, str, str]:
     """The branch to land on: (reference, its commit or "" for a new branch, the new commit's parent)."""
     if mode == "current":
@@ -206,7 +207,7 @@ def _target(
     base, last = resolve_base(facts, project.base)[1], ""
     for _, branch in sorted(candidates):
         tip = read_ref(git, f"refs/heads/{branch}")
-        if not tip or not _is_ours(git, tip, batch, landed):
+        if not tip or set(landed).isdisjoint(git.commits("--max-count=500", given=[tip])):
             continue
         # What was merged since goes on from where it was merged to.
         last = base if contains(git, base, tip) else tip
@@ -214,14 +215,6 @@ def _target(
             return f"refs/heads/{branch}", tip, last
         # It is checked out and must not move. The next branch continues from there.
     return f"refs/heads/{free_branch(facts, name)}", "", last or base
-
-
-def _is_ours(git: Git, tip: str, batch: str, landed: Collection[str] | None) -> bool:
-    if landed is not None:
-        recent = git.run("rev-list", "--max-count=500", tip).text.split()
-        return not set(landed).isdisjoint(recent)
-    wanted = f"--grep={_BATCH_TRAILER}: {safe_line(batch).strip()}"
-    return bool(git.run("rev-list", "--max-count=1", "--fixed-strings", wanted, tip).text)
 
 
 def read_ref(git: Git, ref: str) -> str:
@@ -290,11 +283,8 @@ def _copy_objects(plan: LandingPlan, git: Git) -> None:
     listed = private.run(
         "diff-tree", "-r", "-t", "-z", "--raw", "--no-renames", plan.parent, plan.commit
     ).stdout
-    wanted = {plan.commit, plan.tree}
-    for meta in listed.split(b"\0")[0::2]:
-        words = meta.decode("ascii").lstrip(":").split(" ")
-        if len(words) == 5 and words[1] != ABSENT:
-            wanted.add(words[3])
+    made = {change.new_sha for _, change in parse_raw(listed)[0] if change.new_mode != ABSENT}
+    wanted = made | {plan.commit, plan.tree}
     pack = private.run(
         "pack-objects", "--stdout", "--quiet", input="".join(f"{o}\n" for o in sorted(wanted)).encode()
     )
@@ -330,3 +320,58 @@ def inspect_landing(plan: LandingPlan) -> Progress:
         # An undo's target is an ancestor of what it undoes: being contained says nothing then.
         return "diverged" if plan.old and contains(git, plan.old, plan.commit) else "done"
     return "diverged"
+
+
+# Merging what landed on Navigator's branches, by git itself, where that leaves nothing half done
+
+
+def unmerged(facts: RepoFacts, landed: Collection[str]) -> list[str]:
+    """Navigator's branches that hold a landed commit which HEAD does not have, in the order of their names."""
+    git = Git(facts.git_dir)
+    tips = {
+        name: read_ref(git, f"refs/heads/{name}") for name in facts.branches if name.startswith("navigator/")
+    }
+    return sorted(
+        name for name, tip in tips.items() if tip in landed and not contains(git, facts.head_commit, tip)
+    )
+
+
+def subjects(facts: RepoFacts, branch: str) -> list[str]:
+    """Short id and subject of each commit that a merge of the branch brings, the newest first."""
+    return Git(facts.git_dir).run("log", "--format=%h %s", f"HEAD..refs/heads/{branch}").text.splitlines()
+
+
+def merge_command(facts: RepoFacts, branch: str) -> str:
+    """What a person types to merge a branch by hand."""
+    return f"git -C {shlex.quote(str(facts.path))} merge {branch}"
+
+
+def merge(facts: RepoFacts, branch: str) -> str:
+    """Merge one of Navigator's branches into the branch that is checked out: by moving it, or by a merge commit.
+
+    Returns:
+        The commit that HEAD is on then.
+
+    Raises:
+        LandingRefused: no branch is checked out, files have changes that are not committed, or the two conflict; all is as
+            it was, and the hint has the command.
+    """
+    own = checkout.require_branch(facts)
+    git = Git(facts.git_dir, work_tree=facts.work_tree, user_config=True)
+    by_hand = f"By hand: {merge_command(facts, branch)}"
+    if git.run("status", "--porcelain", "--untracked-files=no").text:
+        raise LandingRefused(f"{facts.path} has changes that are not committed.", hint=by_hand)
+    try:
+        git.run(
+            "merge",
+            "--quiet",
+            "--no-edit",
+            "-m",
+            f"Merge {branch} into {own}",
+            branch,
+            env={"GIT_OPTIONAL_LOCKS": "1"},
+        )
+    except GitError as error:
+        git.run("merge", "--abort", check=False)
+        raise LandingRefused(f"{branch} was not merged into {own}: {error.message}", hint=by_hand) from error
+    return read_ref(git, "HEAD")

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from navigator.git.facts import RepoFacts
-from navigator.git.private import PrivateRepo, clear
+from navigator.git.private import PrivateRepo
+from navigator.git.private_layout import clear
 from navigator.git.runner import Git, GitError, GitTimeout, Person, person_environment, signing_environment
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
@@ -24,7 +25,6 @@ SIGNING_TIMEOUT = 120.0
 """Seconds in which the user may answer a passphrase dialog."""
 
 _IDENT = patterns.compile(r"(?P<name>.*) <(?P<email>.*)> \d+ [+-]\d{4}")
-_TRAILER_KEY = patterns.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _TRUE = frozenset({"true", "yes", "on", "1"})
 # Programs are only taken from configuration that no repository brings along.
 _OWN_SCOPES = frozenset({"system", "global"})
@@ -103,16 +103,10 @@ def compose_message(message: str, trailers: Mapping[str, str]) -> str:
     """A commit message: a subject, the text, and one block of trailers.
 
     Control and direction characters are made visible; comment signs stay, because nothing strips the message.
-
-    Raises:
-        ValueError: a trailer's key is not made of letters, digits and `-`.
     """
     lines = [line.rstrip() for line in safe_text(message).strip().splitlines()]
     subject = lines[0] if lines else "Change"
     body = "\n".join(lines[1:]).strip("\n")
-    for key in trailers:
-        if _TRAILER_KEY.fullmatch(key) is None:
-            raise ValueError(f"not a trailer key: {key!r}")
     block = "\n".join(
         f"{key}: {safe_line(value).strip()}" for key, value in trailers.items() if value.strip()
     )

@@ -88,8 +88,7 @@ def _unittest(lines: list[str]) -> Iterator[str]:
         if match := _part("unittest").fullmatch(line.rstrip()):
             method, where, rest = match.groups()
             # Python 3.11 and later name the method in both places.
-            name = where if where.endswith(f".{method}") else f"{where}.{method}"
-            yield f"{name}{rest}" if rest.strip() else name
+            yield f"{where if where.endswith(f'.{method}') else f'{where}.{method}'}{rest}"
 
 
 def _go(lines: list[str]) -> Iterator[str]:
@@ -105,38 +104,6 @@ def _go(lines: list[str]) -> Iterator[str]:
                     yield match[2]
             waiting = []
     yield from waiting
-
-
-def _tap(lines: list[str]) -> Iterator[str]:
-    """TAP, nested as node writes it: a failing group repeats what failed in it, and is named only if nothing did."""
-    above: dict[int, str] = {}
-    named: list[tuple[int, str]] = []
-    for line in lines:
-        if match := _part("tap_open").fullmatch(line.rstrip()):
-            above = {depth: name for depth, name in above.items() if depth < len(match[1])}
-            above[len(match[1])] = match[2]
-        elif match := _part("tap").fullmatch(line.rstrip()):
-            depth, said = len(match[1]), match[2]
-            if patterns.search(r"#\s*(?:todo|skip)\b", said, patterns.IGNORECASE):
-                continue
-            path = [name for at, name in sorted(above.items()) if at < depth]
-            if any(at > depth and said in name for at, name in named):
-                continue
-            named.append((depth, " > ".join([*path, said.partition(" # ")[0]])))
-            if len(named) >= MOST_NAMES:
-                break
-    yield from (name for _, name in named)
-
-
-def _node_spec(lines: list[str]) -> Iterator[str]:
-    """Node's own reporter says every failure twice, the second time in a list at the end."""
-    start = next((at for at, line in enumerate(lines) if line.strip() == "✖ failing tests:"), None)
-    if start is None:
-        return
-    for line in lines[start + 1 :]:
-        match = _part("node").fullmatch(line.rstrip())
-        if match is not None and not match[1]:
-            yield match[2]
 
 
 def _jest(lines: list[str]) -> Iterator[str]:
@@ -157,25 +124,7 @@ def _jest(lines: list[str]) -> Iterator[str]:
         yield file
 
 
-def _mocha(lines: list[str]) -> Iterator[str]:
-    """The list at the end: a number, then the suites and the test, each deeper than the one before."""
-    start = next((at for at, line in enumerate(lines) if _part("mocha_start").fullmatch(line)), None)
-    if start is None:
-        return
-    at = start + 1
-    while at < len(lines):
-        match = _part("mocha").fullmatch(lines[at].rstrip())
-        at += 1
-        if match is None:
-            continue
-        parts = [match[2]]
-        while at < len(lines) and lines[at].strip() and not parts[-1].endswith(":"):
-            parts.append(lines[at].strip())
-            at += 1
-        yield " ".join(parts).rstrip(":")
-
-
-_READERS = (_single_lines, _unittest, _go, _tap, _node_spec, _jest, _mocha)
+_READERS = (_single_lines, _unittest, _go, _jest)
 
 
 def passed_count(text: str) -> int | None:

@@ -1,8 +1,7 @@
-"""Which test command a project seems to have, and which of its dependencies are not there: read from its files, nothing run."""
+"""Which test command a project seems to have: read from its files, nothing run."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from navigator.git.facts import RepoFacts
 from navigator.model import patterns
 from navigator.model.json_text import read_json, read_toml, table
-from navigator.process.bounded.run import WorkerLost, run_bounded
+from navigator.process.bounded import WorkerLost, run_bounded
 
 Read = Callable[[str], bytes | None]
 """Content of a file of the tree by path; None where there is none."""
@@ -38,14 +37,13 @@ def proposed_command(paths: Collection[str], read: Read, checkout: Path | None =
 def proposed_for(facts: RepoFacts) -> str:
     """The same for a repository's HEAD."""
     git = facts.git()
-    listed = git.run("ls-tree", "-r", "-z", "--name-only", facts.head_commit).stdout
-    paths = {os.fsdecode(path) for path in listed.split(b"\0") if path}
+    entries = git.entries(facts.head_commit)
 
     def read(path: str) -> bytes | None:
-        found = git.run("cat-file", "blob", f"{facts.head_commit}:{path}", check=False)
-        return found.stdout if path in paths and found.status == 0 else None
+        entry = entries.get(path)
+        return git.contents([entry.sha])[entry.sha] if entry and entry.mode.startswith("100") else None
 
-    return proposed_command(paths, read, facts.work_tree)
+    return proposed_command(entries.keys(), read, facts.work_tree)
 
 
 def _make(paths: Collection[str], read: Read) -> str:
@@ -106,35 +104,6 @@ def _others(paths: Collection[str], read: Read) -> str:
     if "Gemfile" in paths and any(path.startswith("spec/") for path in paths):
         return "bundle exec rspec"
     return ""
-
-
-def absent_dependencies(checkout: Path, paths: Collection[str], read: Read) -> list[str]:
-    """What the manifests ask for and the checkout does not have, each with what to do about it."""
-    said: list[str] = []
-    package = _json(read("package.json"))
-    if (package.get("dependencies") or package.get("devDependencies")) and not (
-        checkout / "node_modules"
-    ).is_dir():
-        said.append(
-            "node_modules is not there: run `npm ci` (or your package manager's install) in the checkout."
-        )
-    project = _object(_toml(read("pyproject.toml")).get("project"))
-    asked = project.get("dependencies") or project.get("optional-dependencies") or "requirements.txt" in paths
-    if asked and not any((folder / "pyvenv.cfg").is_file() for folder in _children(checkout)):
-        said.append(
-            "There is no Python environment in the checkout: create one there (`uv sync`, or `python3 -m venv .venv` and install "
-            "into it), or add another one to `check_mounts` and use its path in the command."
-        )
-    crates = "Cargo.lock" in paths and b"registry+" in (read("Cargo.lock") or b"")
-    if crates and not (Path.home() / ".cargo" / "registry").is_dir():
-        said.append("No crates are on this machine: run `cargo fetch` in the checkout.")
-    if (
-        "go.sum" in paths
-        and "vendor/modules.txt" not in paths
-        and not (Path.home() / "go" / "pkg" / "mod").is_dir()
-    ):
-        said.append("No Go modules are on this machine: run `go mod download` in the checkout.")
-    return said
 
 
 def _children(folder: Path) -> list[Path]:

@@ -1,7 +1,7 @@
 """Runs in the sandbox, in the project's own Python: which tests ran, how they failed, which lines of some files they reached.
 
 The file is copied there twice: as `sitecustomize`, which every Python process of the run imports first and which records
-lines and shifts the clock, and as `navigator_reporter`, a pytest plugin and, with `-m`, a runner for unittest. It imports
+lines, and as `navigator_reporter`, a pytest plugin and, with `-m`, a runner for unittest. It imports
 nothing of Navigator and works from Python 3.8 on. What it writes is read as data: the tests run in the same process.
 """
 
@@ -22,7 +22,7 @@ _OPTIMIZED = 0x1
 
 
 def config() -> dict[str, Any]:
-    """What the run was asked for: root, out, files, shift, reverse."""
+    """What the run was asked for: root, out, files, reverse."""
     with open(os.path.join(HERE, "config.json"), encoding="utf-8") as file:  # noqa: PTH118,PTH123
         told: dict[str, Any] = json.load(file)
     return told
@@ -101,57 +101,6 @@ class Lines:
 
     def save(self) -> None:
         write(f"lines-{os.getpid()}.json", {"lines": sorted(self.lines), "functions": sorted(self.functions)})
-
-
-# The clock
-
-
-def shift_clock(seconds: int) -> None:
-    """Have Python's clocks show another time; what reads the system's own clock is not reached."""
-    import datetime as module
-    import time
-
-    real_time, real_ns = time.time, time.time_ns
-    local, utc, text = time.localtime, time.gmtime, time.strftime
-    time.time = lambda: real_time() + seconds
-    time.time_ns = lambda: real_ns() + seconds * 10**9
-    time.localtime = lambda at=None: local(time.time() if at is None else at)
-    time.gmtime = lambda at=None: utc(time.time() if at is None else at)
-
-    def shown(form: str, at: Any = None) -> str:
-        return text(form, time.localtime() if at is None else at)
-
-    time.strftime = shown
-
-    delta = module.timedelta(seconds=seconds)
-    real_date, real_datetime = module.date, module.datetime
-
-    def shifted(real: Any, names: tuple[str, ...]) -> Any:
-        class Meta(type):
-            def __instancecheck__(cls, value: object) -> bool:
-                return isinstance(value, real)
-
-            def __subclasscheck__(cls, other: type) -> bool:
-                return issubclass(other, real)
-
-        def new(cls: type, *args: Any, **named: Any) -> Any:
-            return real(*args, **named) if cls is made else real.__new__(cls, *args, **named)
-
-        body: dict[str, Any] = {"__new__": new, "__module__": "datetime", "__qualname__": real.__name__}
-        for name in names:
-            body[name] = _later(real, name, delta)
-        made = Meta(real.__name__, (real,), body)
-        return made
-
-    module.date = shifted(real_date, ("today",))  # type: ignore[misc]
-    module.datetime = shifted(real_datetime, ("now", "today", "utcnow"))  # type: ignore[misc]
-
-
-def _later(real: Any, name: str, delta: Any) -> Any:
-    def read(cls: type, *args: Any, **named: Any) -> Any:
-        return getattr(real, name)(*args, **named) + delta
-
-    return classmethod(read)
 
 
 # What the tests say
@@ -292,7 +241,5 @@ def run_unittest(path: str) -> int:
 if __name__ == "sitecustomize":
     _told = config()
     Lines(_told["root"], _told["files"]).start()
-    if _told["shift"]:
-        shift_clock(_told["shift"])
 elif __name__ == "__main__":
     sys.exit(run_unittest(sys.argv[1]))

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from navigator.model.json_text import table
 from navigator.model.models import Project
-from navigator.sandbox.binds import Bind, asked_mounts, dependency_folders
-from navigator.sandbox.limits import Limits
+from navigator.sandbox.binds import Bind, Toolchains, asked_mounts, dependency_folders, toolchains_for
 from navigator.sandbox.probe import (
     Sandbox,
     isolation,
@@ -20,7 +19,7 @@ from navigator.sandbox.probe import (
     scope_environment,
     system_files,
 )
-from navigator.sandbox.toolchains import Toolchains, toolchains_for
+from navigator.sandbox.supervise import Limits
 
 HOME = "/home/sandbox"
 _FILTER = 9

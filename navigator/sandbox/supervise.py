@@ -15,7 +15,47 @@ from pathlib import Path
 from navigator.process.keeper import descendants
 from navigator.process.runner import OUTPUT, run
 from navigator.sandbox.folders import used_bytes
-from navigator.sandbox.limits import MIB, Limits, Ran
+
+MIB = 1024 * 1024
+
+KEPT_OUTPUT = 8 * MIB
+"""Bytes of output after which a command is ended: nobody reads more, and names of failing tests fit many times over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may take.
+
+    Attributes:
+        seconds: wall clock; then everything in the sandbox is killed.
+        memory_mb: the setting `[checks] memory_mb`; of all its processes together, and of each one.
+        processes: processes and threads at once.
+        disk_mb: what it may add to the files it was given, and the size of one file.
+        tmpfs_mb: of `/tmp`, which is memory; the home folder gets a quarter of it.
+        output: bytes.
+    """
+
+    seconds: float = 300.0
+    memory_mb: int = 4096
+    processes: int = 1024
+    disk_mb: int = 2048
+    tmpfs_mb: int = 512
+    output: int = KEPT_OUTPUT
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that ended.
+
+    `status` is its exit status, negative for a signal; `cut` says in words which limit ended it ("" when it ended by
+    itself); `output` is what it wrote to both streams, in order.
+    """
+
+    status: int
+    output: str
+    seconds: float
+    cut: str = ""
+
 
 _LOOK_AT_PROCESSES = 0.2
 _LOOK_AT_DISK = 0.5
@@ -78,7 +118,7 @@ class UsageWatch:
         self._next_disk = began + _LOOK_AT_DISK
         self._before = used_bytes(scratch)
         self._device = scratch.stat().st_dev
-        self._held = UnlinkedFiles()
+        self._unlinked = 0
 
     def look(self) -> str:
         """The limit that is passed, in words; "" while none is."""
@@ -102,8 +142,8 @@ class UsageWatch:
         pids = descendants(self.pid, most=self._limits.processes)
         if len(pids) >= self._limits.processes:
             return f"it ran {self._limits.processes} processes at once"
-        self._held = held_open(pids, self._device)
-        if used_memory(pids, self._held.memory) > self._limits.memory_mb * MIB:
+        in_memory, self._unlinked = held_open(pids, self._device)
+        if used_memory(pids, in_memory) > self._limits.memory_mb * MIB:
             return f"it took more than {self._limits.memory_mb} MiB of memory"
         return ""
 
@@ -112,22 +152,14 @@ class UsageWatch:
             free = os.statvfs(self._scratch)
             if free.f_bavail * free.f_frsize < _LEAST_FREE:
                 return "the disk is nearly full"
-        used = used_bytes(self._scratch) - self._before + self._held.disk
+        used = used_bytes(self._scratch) - self._before + self._unlinked
         if used > self._limits.disk_mb * MIB:
             return f"it wrote more than {self._limits.disk_mb} MiB of files"
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnlinkedFiles:
-    """Bytes of files that have no name any more and are open in some process."""
-
-    memory: int = 0
-    disk: int = 0
-
-
-def held_open(pids: Sequence[int], device: int) -> UnlinkedFiles:
-    """What processes keep in files without a name: on the disk `device`, or in memory (`memfd_create`, a tmpfs)."""
+def held_open(pids: Sequence[int], device: int) -> tuple[int, int]:
+    """Bytes that processes keep in files without a name: in memory (`memfd_create`, a tmpfs), and on the disk `device`."""
     seen: dict[tuple[int, int], int] = {}
     for pid in pids:
         with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
@@ -137,7 +169,7 @@ def held_open(pids: Sequence[int], device: int) -> UnlinkedFiles:
                     if found.st_nlink == 0 and stat.S_ISREG(found.st_mode):
                         seen[found.st_dev, found.st_ino] = found.st_blocks * 512
     disk = sum(size for (on, _), size in seen.items() if on == device)
-    return UnlinkedFiles(sum(seen.values()) - disk, disk)
+    return sum(seen.values()) - disk, disk
 
 
 def used_memory(pids: Sequence[int], held: int) -> int:

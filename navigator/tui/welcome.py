@@ -157,7 +157,7 @@ class AddProjectsScreen(NavScreen):
 
     @work(exclusive=True)
     async def _look(self, folder: Path) -> None:
-        from navigator.git.discover import find_repositories
+        from navigator.git.facts import find_repositories
 
         if not folder.is_dir():
             self._say(f"{folder} is not a folder.")

@@ -93,11 +93,9 @@ def test_failing_tests_of_the_base_are_listed(command: Command, repository: Path
 @pytest.mark.sandbox
 @needs_sandbox
 def test_a_command_that_is_not_there_is_explained(command: Command, repository: Path) -> None:
-    (repository / "package.json").write_text('{"devDependencies": {"vitest": "1"}}')
     add(command, repository, check="vitest run")
     done = command.run("project", "check", "thing", code=3)
     assert "vitest was not found in the sandbox" in done.stdout
-    assert "node_modules is not there" in done.stdout
 
 
 @pytest.mark.sandbox

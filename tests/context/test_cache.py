@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from navigator.context.repomap import files as caches
-from navigator.context.repomap.files import TagCache
+from navigator.context import files as caches
+from navigator.context.files import TagCache
 
 TAGS = {"lines": 1, "defs": [["f", 1, 1, "def f():"]]}
 
@@ -99,7 +99,7 @@ def test_a_process_that_holds_it_is_not_waited_for_long(
 
 def test_two_processes_killed_in_the_middle_leave_it_sound(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from navigator.context.repomap.files import TagCache\n"
+        "import sys; from pathlib import Path; from navigator.context.files import TagCache\n"
         "c = TagCache(Path(sys.argv[1])); n = 0\n"
         "print('ready', flush=True)\n"
         "while True:\n"
@@ -107,7 +107,7 @@ def test_two_processes_killed_in_the_middle_leave_it_sound(tmp_path: Path) -> No
         "    c.put((f'{sys.argv[2]}{n + k}', {'lines': n + k}) for k in range(20)); n = (n + 20) % 40\n"
     )
     place = tmp_path / "map.sqlite"
-    for _ in range(3):
+    for _ in range(2):
         writers = [
             subprocess.Popen([sys.executable, "-c", code, str(place), name], stdout=subprocess.PIPE)
             for name in "ab"

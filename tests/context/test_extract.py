@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.context.repomap.extract import LANGUAGES, PARSE_LIMIT, extract, language_of
-from navigator.context.repomap.words import parts, stem
+from navigator.context.tags import LANGUAGES, PARSE_LIMIT, extract, language_of, parts, stem
 
 SAMPLES = {
     "python": (
@@ -90,7 +89,7 @@ def test_no_bytes_break_extraction(language: str, data: bytes) -> None:
 
 def test_one_grammar_is_loaded_at_a_time() -> None:
     code = (
-        "import sys; from navigator.context.repomap import index, relevance, files, extract as e\n"
+        "import sys; from navigator.context import repomap, relevance, files, tags as e\n"
         "assert not [m for m in sys.modules if m.startswith('tree_sitter')]\n"
         "e.extract('go', b'package x')\n"
         "print(sorted(m for m in sys.modules if m.startswith('tree_sitter') and '.' not in m))"
@@ -109,9 +108,3 @@ def test_words_meet_across_their_endings_and_their_writing() -> None:
     assert stem("queries") == "query" and stem("running") == "run" and stem("class") == "class"
     assert parts("getUserNames") == parts("get_user_names") == ("get", "user", "nam", "getusernames")
     assert parts("HTTPServer")[:2] == ("http", "server")
-
-
-@given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{2,20}", fullmatch=True))
-def test_parts_are_stems_of_the_word(word: str) -> None:
-    assert all(part == part.lower() and len(part) >= 2 for part in parts(word))
-    assert parts(word) == parts(word)

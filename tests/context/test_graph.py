@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from navigator.context.repomap.extract import extract, language_of
-from navigator.context.repomap.files import Definition, MapFile
-from navigator.context.repomap.graph import Graph
+from navigator.context.files import Definition, MapFile
+from navigator.context.repomap import Graph
+from navigator.context.tags import extract, language_of
 
 
 def file(path: str, text: str) -> MapFile:

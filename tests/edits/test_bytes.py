@@ -7,8 +7,8 @@ import codecs
 import pytest
 
 from navigator.edits.apply import apply_answer
+from navigator.edits.overlay import BinaryContent, TextFile
 from navigator.edits.parser import parse_answer
-from navigator.edits.textfile import BinaryContent, TextFile
 from navigator.git.private import FileChange
 from tests.edits.support import Case, check, edit, rename, tree, whole
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from navigator.checks.syntax import omission_in, syntax_check
 from navigator.edits.apply import apply_answer
+from navigator.edits.overlay import TextFile
 from navigator.edits.parser import marker_length, parse_answer
 from navigator.edits.paths import MAX_MESSAGE, unsafe_path
-from navigator.edits.textfile import TextFile
 from navigator.model.states import Rung
 from tests.edits.support import apply, edit, tree, whole
 
@@ -68,7 +68,7 @@ FILES = {"a.py": b"one\ntwo\nx = 1\n", "b.txt": b"one\r\ntwo\n\xe9", "empty": b"
 
 
 @given(ANSWERS, st.sampled_from([7, 9]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_any_text_is_read_and_applied_without_an_exception(text: str, marker: int) -> None:
     answer = parse_answer(text, marker=marker)
     assert len(answer.blocks) <= answer.count
@@ -94,7 +94,7 @@ def test_any_text_is_read_and_applied_without_an_exception(text: str, marker: in
 def test_checks_take_any_text(old: str, new: str) -> None:
     found = omission_in(old, new)
     assert found is None or found in new
-    for path in ("a.py", "a.json", "a.toml", "a.xml", "setup.cfg"):
+    for path in ("a.py", "a.json", "a.toml", "a.xml"):
         said = syntax_check(path, new.encode("utf-8", "surrogatepass"))
         assert said is None or said.split(":")[0].isdigit()
 
@@ -174,7 +174,7 @@ def block_of(search: list[str], replace: list[str]) -> str:
 
 
 @given(edited_files())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_edits_turned_into_blocks_make_the_same_file(sample: Sample) -> None:
     applied = apply(sample.answer, {"f.md": sample.data})
     if sample.before == sample.after and not applied.changes:
@@ -206,7 +206,7 @@ def test_edits_turned_into_blocks_make_the_same_file(sample: Sample) -> None:
 
 
 @given(LINES, st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_nothing_applies_at_a_wrong_place(lines: list[str], data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(lines) - 1))
     search = lines[start : data.draw(st.integers(start + 1, len(lines)))]

@@ -7,7 +7,6 @@ A text is a beginning, a piece over and over, and an end, made of the strings an
 from __future__ import annotations
 
 import asyncio
-import configparser
 import itertools
 import json
 import os
@@ -189,10 +188,7 @@ PARSERS: dict[str, Callable[[str], None]] = {
     "secrets": lambda text: find_secret(text.encode("utf-8", "replace")) and None,
     "added secrets": lambda text: added_secret("", text) and None,
     "manifests": _manifest,
-    **{
-        f"syntax of {name}": _parsed(getattr(syntax, name))
-        for name in ("_json", "_toml", "_xml", "_ini", "_python")
-    },
+    **{f"syntax of {name}": _parsed(getattr(syntax, name)) for name in ("_json", "_toml", "_xml", "_python")},
     **{
         f"tests of {name}": _tests_of(name)
         for name in (
@@ -235,7 +231,6 @@ SOURCES: dict[str, tuple[ModuleType, ...]] = {
     "syntax of _json": (json.decoder,),
     "syntax of _toml": (tomllib._parser,),  # type: ignore[attr-defined]
     "syntax of _xml": (sax,),
-    "syntax of _ini": (configparser,),
     "syntax of _python": (token,),
     "tests": (removed_tests_module,),
 }
@@ -280,7 +275,6 @@ def test_time_grows_with_the_text_and_no_faster(name: str) -> None:
         ("quotes", "", "a", ""),
         ("quotes", "abcd ", "...abcd ", ""),
         ("syntax of _toml", "", "a.", "a = 1"),
-        ("syntax of _ini", "[a]\nkey", " ", "x"),
         ("syntax of _python", 'f"', "{", "\n"),
         ("omissions", "# a", " ", "b"),
         ("tests of tests/test_a.py", "", "\n", "x"),

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
@@ -199,23 +194,6 @@ def test_the_same_between_plan_and_execution(world: World, spoil: object) -> Non
     assert inspect_landing(plan) == "not_done"
 
 
-def test_sparse_checkout_inside_the_cone(world: World) -> None:
-    git(world.repo, "sparse-checkout", "set", "--cone", "src")
-    plan = plan_for(world, {"src/util.py": b"LIMIT = 11\n"})
-    execute_landing(plan)
-    assert git(world.repo, "status", "--porcelain") == ""
-    assert not (world.repo / "docs").exists()
-
-
-def test_linked_worktree(world: World, tmp_path: Path) -> None:
-    git(world.repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
-    side = World(tmp_path / "linked", tmp_path / "state2")
-    plan = plan_for(side)
-    execute_landing(plan)
-    assert _is_new(side) and _is_old(world)
-    assert git(side.repo, "status", "--porcelain") == "" == git(world.repo, "status", "--porcelain")
-
-
 def test_a_race_for_the_branch_puts_the_files_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_for(world)
     files = {n: (world.repo / n).read_bytes() for n in FILES}
@@ -237,60 +215,53 @@ def test_a_race_for_the_branch_puts_the_files_back(world: World, monkeypatch: py
     assert inspect_landing(plan) == "diverged"
 
 
-_KILL = """
-import json, os, sys
-from navigator.landing import checkout
-from navigator.landing import land as landing
-from navigator.landing import land as landing
-plan = landing.LandingPlan.from_dict(json.loads(sys.argv[1]))
-point, after = sys.argv[2], int(sys.argv[3])
-module, name = point.split(".")
-owner = {"checkout": checkout, "landing": landing, "os": os}[module]
-original = getattr(owner, name)
-seen = 0
-def dying(*args, **more):
-    global seen
-    if seen == after:
-        os._exit(9)
-    seen += 1
-    return original(*args, **more)
-setattr(owner, name, dying)
-landing.execute_landing(plan)
-"""
+def killed(plan: LandingPlan, owner: object, name: str, after: int) -> None:
+    """Execute a plan in a process that dies when it calls a function once more than `after` times."""
+    pid = os.fork()
+    if pid:
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+        return
+    try:
+        original, calls = getattr(owner, name), iter(range(after))
+        setattr(
+            owner,
+            name,
+            lambda *args, **more: original(*args, **more) if next(calls, None) is not None else os._exit(9),
+        )
+        execute_landing(plan)
+    finally:
+        os._exit(1)
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["lock-kept", "lock-removed"])
 @pytest.mark.parametrize(
-    ("point", "after", "progress"),
+    ("owner", "name", "after", "progress"),
     [
-        ("landing._copy_objects", 0, "not_done"),
-        ("checkout._lock", 0, "not_done"),
-        ("checkout._mark", 0, "not_done"),  # about to write whose lock it is
-        ("os.link", 0, "not_done"),
-        ("os.link", 1, "partial"),
-        *(("os.unlink", after, "partial") for after in range(6)),
-        ("checkout._require_either", 0, "partial"),
-        ("checkout._write_path", 0, "partial"),
-        ("checkout._write_path", 1, "partial"),
-        ("checkout._write_path", 2, "partial"),
-        ("checkout._write_path", 3, "partial"),
-        ("landing.move_ref", 0, "partial"),
-        ("checkout._write_index", 0, "partial"),
+        (landing, "_copy_objects", 0, "not_done"),
+        (checkout, "_lock", 0, "not_done"),
+        (checkout, "_mark", 0, "not_done"),  # about to write whose lock it is
+        (os, "link", 0, "not_done"),
+        (os, "link", 1, "partial"),
+        (os, "unlink", 0, "partial"),
+        (os, "unlink", 2, "partial"),
+        (os, "unlink", 5, "partial"),
+        (checkout, "_require_either", 0, "partial"),
+        (checkout, "_write_path", 0, "partial"),
+        (checkout, "_write_path", 1, "without its lock"),
+        (checkout, "_write_path", 3, "partial"),
+        (landing, "move_ref", 0, "partial"),
+        (landing, "move_ref", 0, "without its lock"),
+        (checkout, "_write_index", 0, "partial"),
+        (checkout, "_write_index", 0, "without its lock"),
     ],
 )
 def test_killed_at_every_step_and_finished_later(
-    world: World, point: str, after: int, progress: str, kept: bool
+    world: World, owner: object, name: str, after: int, progress: str
 ) -> None:
     plan = plan_for(world)
-    died = subprocess.run(
-        [sys.executable, "-c", _KILL, json.dumps(asdict(plan)), point, str(after)],
-        check=False,
-        capture_output=True,
-    )
-    assert died.returncode == 9, died.stderr
+    killed(plan, owner, name, after)
     lock = world.repo / ".git" / "index.lock"
-    assert lock.exists() == (progress == "partial")
-    if not kept and lock.exists():
+    assert lock.exists() == (progress != "not_done")
+    if progress == "without its lock":
         # As git's own advice has the developer do. Execution goes on all the same.
         lock.unlink()
     else:
@@ -321,9 +292,7 @@ def test_a_git_that_outlived_its_navigator_and_moves_the_branch_is_no_race(
 
 def test_cut_off_and_the_branch_moved_meanwhile_goes_back(world: World) -> None:
     plan = plan_for(world)
-    subprocess.run(
-        [sys.executable, "-c", _KILL, json.dumps(asdict(plan)), "landing.move_ref", "0"], check=False
-    )
+    killed(plan, landing, "move_ref", 0)
     other = git(world.repo, "commit-tree", "-p", "HEAD", "-m", "other", "HEAD^{tree}")
     git(world.repo, "update-ref", "refs/heads/main", other)
     assert inspect_landing(plan) == "partial"
@@ -338,9 +307,7 @@ def test_an_undo_that_was_cut_off_is_finished(world: World) -> None:
     execute_landing(plan)
     back = prepare_undo(plan, world.facts, world.private)
     assert back.mode == "current"
-    subprocess.run(
-        [sys.executable, "-c", _KILL, json.dumps(asdict(back)), "checkout._write_path", "2"], check=False
-    )
+    killed(back, checkout, "_write_path", 2)
     assert inspect_landing(back) == "partial"
     execute_landing(back)
     assert _is_old(world) and inspect_landing(back) == "done"

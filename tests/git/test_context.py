@@ -10,7 +10,7 @@ from navigator.context.build import Context, build_context
 from navigator.git.scope import fits, is_secret
 from navigator.git.snapshot import uncommitted_paths
 from navigator.git.source import TreeSource
-from tests.git.world import World, commit, git
+from tests.git.world import World, commit, git, make_repo
 
 FILES = {
     "AGENTS.md": b"Use tabs.\n",
@@ -32,19 +32,25 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def context(world: World, text: str, files: tuple[str, ...] = (), budget: int = 500) -> Context:
-    base = commit(world.repo, FILES)
-    if not (world.repo / "link.py").is_symlink():
-        (world.repo / "link.py").symlink_to("shop/cart.py")
-    base = commit(world.repo, {})
-    world.private.pin_base(base)
-    return build_context(
-        TreeSource(world.private, base, world.project), world.project, text, files, budget, words
-    )
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("shop")
+    repo = make_repo(folder / "repo", {"README.md": b"# thing\n", **FILES})
+    (repo / "link.py").symlink_to("shop/cart.py")
+    commit(repo, {})
+    return World(repo, folder / "state")
 
 
-def test_named_files_come_whole_with_conventions_and_tree(world: World) -> None:
-    found = context(world, "Fix it", ("shop/mail.py", "legacy/old.py", "shop/mail.py"))
+def context(
+    world: World, text: str, files: tuple[str, ...] = (), budget: int = 500, **settings: object
+) -> Context:
+    project = world.project.model_copy(update=settings)
+    source = TreeSource(world.private, git(world.repo, "rev-parse", "HEAD"), project)
+    return build_context(source, project, text, files, budget, words)
+
+
+def test_named_files_come_whole_with_conventions_and_tree(shop: World) -> None:
+    found = context(shop, "Fix it", ("shop/mail.py", "legacy/old.py", "shop/mail.py"))
     assert found.conventions is not None and found.conventions.text == "Use tabs.\n"
     assert [(f.path, f.why) for f in found.files] == [("shop/mail.py", "named"), ("legacy/old.py", "named")]
     assert found.files[1].text == "ä = 1\n"
@@ -55,7 +61,7 @@ def test_named_files_come_whole_with_conventions_and_tree(world: World) -> None:
     assert found.left_out == ()
 
 
-def test_secrets_are_neither_listed_nor_sent(world: World) -> None:
+def test_secrets_are_neither_listed_nor_sent(shop: World) -> None:
     named = (
         ".env",
         "deploy/id_rsa",
@@ -65,7 +71,7 @@ def test_secrets_are_neither_listed_nor_sent(world: World) -> None:
         "link.py",
         "no/such.py",
     )
-    found = context(world, "Rotate KEY in .env and deploy/key.txt", named)
+    found = context(shop, "Rotate KEY in .env and deploy/key.txt", named)
     assert [f.path for f in found.files] == [".env.example"]
     assert {left.path: left.why for left in found.left_out} == {
         ".env": "may hold secrets",
@@ -81,77 +87,77 @@ def test_secrets_are_neither_listed_nor_sent(world: World) -> None:
     assert not {".env", "deploy/id_rsa", "deploy/server.pem", "link.py"} & set(listed)
 
 
-def test_without_named_files_the_tasks_words_choose(world: World) -> None:
-    found = context(world, "The total_price of a Cart is always zero")
+def test_without_named_files_the_tasks_words_choose(shop: World) -> None:
+    found = context(shop, "The total_price of a Cart is always zero")
     paths = [f.path for f in found.files]
     assert paths[0] == "shop/cart.py" and "shop/checkout.py" in paths
     assert "shop/mail.py" not in paths and "vendor/lib.py" not in paths
     assert "total_price" in found.files[0].why
 
 
-def test_a_path_or_a_file_name_in_the_task_chooses_it(world: World) -> None:
-    assert [f.path for f in context(world, "Rewrite shop/mail.py").files] == ["shop/mail.py"]
-    assert [f.path for f in context(world, "Rewrite mail.py.").files] == ["shop/mail.py"]
+def test_a_path_or_a_file_name_in_the_task_chooses_it(shop: World) -> None:
+    assert [f.path for f in context(shop, "Rewrite shop/mail.py").files] == ["shop/mail.py"]
+    assert [f.path for f in context(shop, "Rewrite mail.py.").files] == ["shop/mail.py"]
 
 
-def test_a_task_that_says_nothing_of_where_shows_what_others_lean_on(world: World) -> None:
-    found = context(world, "Do something")
+def test_a_task_that_says_nothing_of_where_shows_what_others_lean_on(shop: World) -> None:
+    found = context(shop, "Do something")
     paths = [f.path for f in found.files]
     assert paths == ["shop/cart.py"]
     assert found.files[0].why == "many files use it"
-    assert context(world, "Do something", budget=3).files == ()
+    assert context(shop, "Do something", budget=3).files == ()
 
 
-def test_words_of_a_task_are_no_options_and_no_patterns(world: World) -> None:
-    found = context(world, "Use `--open-files-in-pager=evil` and `-O` and `.*` and `$(x)` for total_price")
+def test_words_of_a_task_are_no_options_and_no_patterns(shop: World) -> None:
+    found = context(shop, "Use `--open-files-in-pager=evil` and `-O` and `.*` and `$(x)` for total_price")
     assert found.files[0].path == "shop/cart.py"
 
 
-def test_the_budget_holds_and_says_what_is_missing(world: World) -> None:
+def test_the_budget_holds_and_says_what_is_missing(shop: World) -> None:
     for budget in (0, 1, 5, 12, 20, 40):
-        found = context(world, "x", ("shop/cart.py", "shop/mail.py"), budget)
+        found = context(shop, "x", ("shop/cart.py", "shop/mail.py"), budget)
         assert found.tokens <= budget
         shown = {f.path for f in found.files}
         assert {left.path for left in found.left_out} >= {"shop/cart.py", "shop/mail.py"} - shown
 
 
-def test_long_conventions_are_cut_at_a_line(world: World) -> None:
-    commit(world.repo, {"RULES.md": b"".join(b"rule number %d\n" % n for n in range(100))})
-    world.project = world.project.model_copy(update={"conventions": "RULES.md"})
-    found = context(world, "x", ("shop/mail.py",), 100)
-    assert found.conventions is not None
-    assert found.conventions.text.splitlines() == [f"rule number {n}" for n in range(6)]
-    assert found.left_out[0].why == "only its first 6 of 100 lines fit"
-
-
-def test_a_long_tree_is_summed_up(world: World) -> None:
-    commit(world.repo, {f"many/part{n % 3}/f{n}.py": b"x\n" for n in range(90)})
-    found = context(world, "x", (), 250)
-    assert "many/part0/ (30 files)" in found.tree.split("\n")
-    assert "shop/cart.py" in found.tree.split("\n")
-
-
-def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(world: World) -> None:
-    world.project = world.project.model_copy(
-        update={"include": ("shop", "*.md"), "exclude": ("shop/mail.py",)}
+def test_long_conventions_are_cut_at_a_line_and_a_long_tree_is_summed_up(shop: World) -> None:
+    commit(
+        shop.repo,
+        {
+            "RULES.md": b"".join(b"rule number %d\n" % n for n in range(100)),
+            **{f"many/part{n % 3}/f{n}.py": b"x\n" for n in range(90)},
+        },
     )
-    found = context(world, "x", ("shop/mail.py", "vendor/lib.py", "shop/cart.py"))
+    try:
+        found = context(shop, "x", ("shop/mail.py",), 100, conventions="RULES.md")
+        assert found.conventions is not None
+        assert found.conventions.text.splitlines() == [f"rule number {n}" for n in range(6)]
+        assert found.left_out[0].why == "only its first 6 of 100 lines fit"
+        tree = context(shop, "x", (), 250).tree.split("\n")
+        assert "many/part0/ (30 files)" in tree and "shop/cart.py" in tree
+    finally:
+        git(shop.repo, "reset", "-q", "--hard", "HEAD~1")
+
+
+def test_include_and_exclude_bound_what_is_shown_but_not_what_is_there(shop: World) -> None:
+    settings = {"include": ("shop", "*.md"), "exclude": ("shop/mail.py",)}
+    found = context(shop, "x", ("shop/mail.py", "vendor/lib.py", "shop/cart.py"), **settings)
     assert [(f.path, f.why) for f in found.files] == [
         ("shop/cart.py", "named"),
         ("shop/checkout.py", "near a named file"),
     ]
     assert found.tree.split("\n") == ["AGENTS.md", "README.md", "shop/cart.py", "shop/checkout.py"]
-    source = TreeSource(world.private, world.facts.head_commit, world.project)
+    source = TreeSource(shop.private, shop.facts.head_commit, shop.project.model_copy(update=settings))
     assert source.read("vendor/lib.py") == FILES["vendor/lib.py"]
 
 
-def test_source_answers_for_everything_in_the_tree(world: World) -> None:
-    base = commit(world.repo, {"d/e/f.txt": b"f\n"})
-    world.private.pin_base(base)
-    source: TreeSource = TreeSource(world.private, base, world.project)
-    assert source.read("d/e/f.txt") == b"f\n" and source.read("d") is None and source.read("nothing") is None
-    assert (source.mode("d/e/f.txt"), source.mode("d/e"), source.mode("x")) == ("100644", "040000", None)
-    assert "d/e/f.txt" in source.paths()
+def test_source_answers_for_everything_in_the_tree(shop: World) -> None:
+    source = TreeSource(shop.private, shop.facts.head_commit, shop.project)
+    assert source.read("shop/mail.py") == FILES["shop/mail.py"]
+    assert source.read("shop") is None and source.read("nothing") is None
+    assert (source.mode("shop/mail.py"), source.mode("shop"), source.mode("x")) == ("100644", "040000", None)
+    assert "shop/mail.py" in source.paths()
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ _TEXT = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(_TEXT, _TEXT), min_size=1, max_size=4), st.integers(0, 4))
 def test_a_diff_of_any_text_gives_back_both_sides(pairs: list[tuple[bytes, bytes]], context: int) -> None:
     private = _shared()

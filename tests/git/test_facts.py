@@ -106,13 +106,6 @@ def test_the_root_commit_names_the_history(world: World, tmp_path: Path) -> None
     )
 
 
-def test_a_bisect_is_an_operation(world: World) -> None:
-    commit(world.repo, {"x": b"x\n"})
-    commit(world.repo, {"y": b"y\n"})
-    git(world.repo, "bisect", "start", "HEAD", "HEAD~2")
-    assert world.facts.operation == "bisect" and "main" in world.facts.checked_out
-
-
 def test_replaced_objects_are_read_as_they_are(world: World) -> None:
     evil = git(world.repo, "hash-object", "-w", "--stdin", input=b"evil\n")
     git(world.repo, "replace", git(world.repo, "rev-parse", "HEAD:README.md"), evil)

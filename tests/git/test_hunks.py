@@ -157,7 +157,7 @@ def _pair(draw: st.DrawFn) -> tuple[bytes, bytes, bool]:
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(_pair(), min_size=1, max_size=3),
     st.sets(st.sampled_from(["made", "gone", "empty", "emptied", "moved"])),

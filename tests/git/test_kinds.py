@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,7 @@ class Kind:
     make: Make
     refused: type[NavigatorError] | None = None
     current: str | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 def _linked(repo: Path, room: Path) -> Path:
@@ -176,26 +177,41 @@ def _hooks(repo: Path, room: Path) -> Path:
 
 
 KINDS = (
-    Kind("ordinary", lambda repo, room: repo),
-    Kind("linked worktree", _linked),
-    Kind("shallow", _shallow),
-    Kind("SHA-256", _sha256),
+    Kind("ordinary", lambda repo, room: repo, facts={"branch": "main", "operation": "", "hooks": ()}),
+    Kind("linked worktree", _linked, facts={"branch": "side", "checked_out": {"main", "side"}}),
+    Kind("shallow", _shallow, facts={"root_commit": ""}),
+    Kind("SHA-256", _sha256, facts={"object_format": "sha256", "branch": "main"}),
     Kind("reftable", _reftable),
-    Kind("detached HEAD", _detached, current="not on a branch"),
-    Kind("bare", _bare, current="bare repository"),
+    Kind("detached HEAD", _detached, current="not on a branch", facts={"branch": None}),
+    Kind("bare", _bare, current="bare repository", facts={"bare": True, "checked_out": frozenset()}),
     Kind("own alternates", _alternates),
     Kind("sparse, inside the cone", _sparse),
     Kind("sparse, outside the cone", _sparse_elsewhere, current="outside of the sparse checkout"),
-    Kind("partial clone with its files", _partial),
+    Kind("partial clone with its files", _partial, facts={"partial": True}),
     Kind("partial clone without its files", _partial_without, refused=AbsentBlobs),
     Kind("no commit", _no_commit, refused=NoCommit),
     Kind("not a repository", _no_repository, refused=NotARepository),
     Kind("filters and LFS", _lfs, current="git attribute filter=lfs"),
     Kind("line endings converted", _crlf, current="git attribute eol=crlf"),
-    Kind("merge in progress", _merging, current="A merge is in progress"),
-    Kind("rebase in progress", _rebasing, current="A rebase is in progress"),
-    Kind("cherry-pick in progress", _picking, current="A cherry-pick is in progress"),
-    Kind("bisect in progress", _bisecting, current="A bisect is in progress"),
+    Kind("merge in progress", _merging, current="A merge is in progress", facts={"operation": "merge"}),
+    Kind(
+        "rebase in progress",
+        _rebasing,
+        current="A rebase is in progress",
+        facts={"operation": "rebase", "branch": None, "checked_out": {"main"}},
+    ),
+    Kind(
+        "cherry-pick in progress",
+        _picking,
+        current="A cherry-pick is in progress",
+        facts={"operation": "cherry-pick"},
+    ),
+    Kind(
+        "bisect in progress",
+        _bisecting,
+        current="A bisect is in progress",
+        facts={"operation": "bisect", "checked_out": {"main"}},
+    ),
     Kind("submodules", _submodule),
     Kind("hooks", _hooks),
 )
@@ -205,16 +221,6 @@ KINDS = (
 def room(tmp_path: Path) -> Path:
     (tmp_path / "room").mkdir()
     return tmp_path / "room"
-
-
-def _propose(kind: Kind, repo: Path, room: Path) -> tuple[World, Proposal]:
-    """The repository of a kind with one proposal on it; nothing of it changed by that."""
-    path = kind.make(repo, room)
-    before = fingerprint(path)
-    world = World(path, room / "state")
-    proposal = world.propose(dict(CHANGE))
-    assert fingerprint(path) == before
-    return world, proposal
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.refused], ids=lambda kind: kind.name)
@@ -229,25 +235,38 @@ def test_refused_with_the_reason(kind: Kind, repo: Path, room: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.refused], ids=lambda kind: kind.name)
-def test_landing_on_a_branch(kind: Kind, repo: Path, room: Path) -> None:
-    world, proposal = _propose(kind, repo, room)
-    head = world.facts.head_commit
-    files = {n: v for n, v in fingerprint(world.repo).items() if world.facts.bare or not n.startswith(".git")}
-    plan = prepare_landing(world.project, world.facts, world.private, proposal, "B1", "Raise the limit")
+def test_a_proposal_lands_on_a_branch_and_on_the_current_one(kind: Kind, repo: Path, room: Path) -> None:
+    path = kind.make(repo, room)
+    before = fingerprint(path)
+    world = World(path, room / "state")
+    proposal = world.propose(
+        {**CHANGE, "new/file.py": b"x = 1\n", "docs/guide.txt": None} if _whole(kind) else dict(CHANGE)
+    )
+    facts, files = world.facts, _checked_out(world)
+    assert {name: getattr(facts, name) for name in kind.facts} == kind.facts
+    plan = prepare_landing(world.project, facts, world.private, proposal, "B1", "Raise the limit")
+    assert fingerprint(path) == before
     execute_landing(plan)
     assert inspect_landing(plan) == "done"
-    assert git(world.repo, "show", "navigator/B1:src/util.py") == "LIMIT = 11"
-    assert world.facts.head_commit == head
-    if not world.facts.bare:
-        now = {n: v for n, v in fingerprint(world.repo).items() if not n.startswith(".git")}
-        assert now == files
+    assert git(path, "show", "navigator/B1:src/util.py") == "LIMIT = 11"
+    git(path, "-c", "core.hooksPath=/dev/null", "fsck", "--strict")
+    assert world.facts.head_commit == facts.head_commit and _checked_out(world) == files
     assert undo_landing(plan, world.facts, world.private).kind == "branch_deleted"
+    _land_on_the_current_branch(kind, world, proposal)
     assert not (room / "it-ran").exists()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.refused], ids=lambda kind: kind.name)
-def test_landing_on_the_current_branch(kind: Kind, repo: Path, room: Path) -> None:
-    world, proposal = _propose(kind, repo, room)
+def _whole(kind: Kind) -> bool:
+    return "sparse" not in kind.name
+
+
+def _checked_out(world: World) -> dict[str, str]:
+    return {
+        n: v for n, v in fingerprint(world.repo).items() if not (world.facts.bare or n.startswith(".git"))
+    }
+
+
+def _land_on_the_current_branch(kind: Kind, world: World, proposal: Proposal) -> None:
     before = fingerprint(world.repo)
     if kind.current is not None:
         with pytest.raises(LandingRefused, match=kind.current) as refusal:
@@ -259,14 +278,12 @@ def test_landing_on_the_current_branch(kind: Kind, repo: Path, room: Path) -> No
     assert fingerprint(world.repo) == before
     execute_landing(plan)
     assert (world.repo / "src/util.py").read_bytes() == b"LIMIT = 11\n"
-    assert not (room / "it-ran").exists()
     # No hook of this git's own calls either: only Navigator's are told apart below.
     assert git(world.repo, "-c", "core.hooksPath=/dev/null", "status", "--porcelain") == ""
     assert git(world.repo, "rev-parse", "HEAD") == plan.commit
     assert plan.hooks == world.facts.hooks and bool(plan.hooks) == (kind.name == "hooks")
     assert undo_landing(plan, world.facts, world.private).kind == "moved_back"
     assert (world.repo / "src/util.py").read_bytes() == b"LIMIT = 10\n"
-    assert not (room / "it-ran").exists()
 
 
 def _said() -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from navigator.context.looks import (
     ShownSoFar,
     read_requests,
 )
-from navigator.context.repomap.index import RepoMap
+from navigator.context.repomap import RepoMap
 from navigator.edits.parser import parse_answer
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
@@ -72,7 +72,7 @@ def map_of(tmp_path_factory: pytest.TempPathFactory) -> RepoMap:
 
 
 def looker(map_of: RepoMap, tokens: int = 4000, first: int = 0) -> Looker:
-    nothing = Context(None, "", (), (), 0)
+    nothing = Context()
     shown = (
         build_context(map_of.source, map_of.source.project, "Sum", (), first, count, repo=map_of)
         if first
@@ -283,7 +283,7 @@ def test_what_was_shown_of_a_file_that_does_not_fit_is_not_chosen_again(map_of: 
     looks = looker(map_of, tokens=4000)
     looks.answer(["read use/long.py:1-120"])
     one(looks.answer(["read use/long.py"]))
-    seen = dict(looks.shown.items())["use/long.py"]
+    seen = looks.shown.lines["use/long.py"]
     assert sum(last - first + 1 for first, last in seen) > 120
 
 

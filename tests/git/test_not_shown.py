@@ -126,7 +126,7 @@ def test_the_base_worktree_brings_nothing_that_git_ignores_nor_secrets(world: Wo
     assert not [word for word in ("marker_built", "marker_log", "marker_env", "marker_draft") if word in text]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(budget=st.integers(0, 4000), text=st.text(max_size=60))
 def test_the_budget_holds_for_every_task(shop: World, budget: int, text: str) -> None:
     found = shown(shop, shop.facts.head_commit, text, ("src/app.py",), budget)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.git.facts import AbsentBlobs, NoCommit, NotARepository, read_facts
+from navigator.git.facts import NotARepository, read_facts
 from navigator.git.private import FileChange, PathRefused, PrivateRepo
 from navigator.git.runner import Git, GitError, GitOutputTooLarge, GitTimeout, find_git
 from navigator.git.snapshot import uncommitted_paths
@@ -18,140 +18,16 @@ from navigator.landing.plan import SignatureFailed
 from tests.git.world import FILES, World, commit, fingerprint, git, make_repo
 
 
-def _prove(world: World) -> None:
-    """A whole proposal on whatever kind of repository this is, without a byte of it changing."""
-    before = fingerprint(world.repo)
-    proposal = world.propose({"src/util.py": b"LIMIT = 11\n", "new/file.py": b"x = 1\n", "README.md": None})
-    raw = {c.path: c.status for c in world.private.raw_diff(proposal.base_commit, proposal.tree)}
-    assert raw == {"src/util.py": "M", "new/file.py": "A", "README.md": "D"}
-    entries = world.private.tree_entries(proposal.tree)
-    assert world.private.read_blob(entries["src/util.py"].sha) == b"LIMIT = 11\n"
-    assert entries["src/app.py"].size == len(FILES["src/app.py"])
-    assert fingerprint(world.repo) == before
-
-
-def test_ordinary(world: World) -> None:
-    _prove(world)
-    assert world.facts.branch == "main"
-    assert world.facts.root_commit == world.facts.head_commit
-
-
-def test_linked_worktree(repo: Path, tmp_path: Path) -> None:
-    git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
-    world = World(tmp_path / "linked", tmp_path / "state")
-    assert world.facts.git_dir != world.facts.common_dir and world.facts.branch == "side"
-    assert world.facts.checked_out == {"main", "side"}
-    before = fingerprint(repo)
-    _prove(world)
-    assert fingerprint(repo) == before
-
-
-def test_detached_head(repo: Path, tmp_path: Path) -> None:
-    git(repo, "checkout", "-q", "--detach")
-    world = World(repo, tmp_path / "state")
-    assert world.facts.branch is None
-    _prove(world)
-
-
-def test_shallow(repo: Path, tmp_path: Path) -> None:
-    commit(repo, {"b.txt": b"b\n"})
-    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", "shallow")
-    world = World(tmp_path / "shallow", tmp_path / "state")
-    assert world.facts.root_commit == ""
-    _prove(world)
-    world.private.collect()
-
-
-def test_bare(repo: Path, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
-    world = World(tmp_path / "bare.git", tmp_path / "state")
-    assert world.facts.bare and world.facts.checked_out == frozenset()
-    _prove(world)
-
-
-def test_sha256(tmp_path: Path) -> None:
-    world = World(make_repo(tmp_path / "long", None, "--object-format=sha256"), tmp_path / "state")
-    assert world.facts.object_format == "sha256" and len(world.facts.head_commit) == 64
-    assert world.facts.branch == "main"
-    _prove(world)
-    git(world.repo, "checkout", "-q", "--detach")
-    assert world.facts.branch is None
-
-
-def test_own_alternates(repo: Path, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "-q", "--shared", str(repo), "borrower")
-    git(tmp_path, "clone", "-q", "--shared", str(tmp_path / "borrower"), "second")
-    _prove(World(tmp_path / "second", tmp_path / "state"))
-
-
-def test_sparse(repo: Path, tmp_path: Path) -> None:
-    git(repo, "sparse-checkout", "set", "--cone", "src")
-    world = World(repo, tmp_path / "state")
-    assert not (repo / "docs").exists()
-    _prove(world)
-
-
-def test_packed_references(world: World) -> None:
-    git(world.repo, "gc", "-q")
-    _prove(world)
-
-
-def test_partial_clone_without_its_files_is_refused_and_fetches_nothing(repo: Path, tmp_path: Path) -> None:
-    git(repo, "config", "uploadpack.allowFilter", "true")
-    git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{repo}", "partial")
-    world = World(tmp_path / "partial", tmp_path / "state")
-    assert world.facts.partial
-    before = fingerprint(world.repo)
-    with pytest.raises(AbsentBlobs) as refusal:
-        world.propose({"a": b"a"})
-    assert "partial clone" in str(refusal.value) and refusal.value.hint
-    assert fingerprint(world.repo) == before
-
-
-def test_partial_clone_with_its_files_is_supported(repo: Path, tmp_path: Path) -> None:
-    git(repo, "config", "uploadpack.allowFilter", "true")
-    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{repo}", "partial")
-    _prove(World(tmp_path / "partial", tmp_path / "state"))
-
-
-def test_no_repository_and_no_commit_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotARepository):
-        read_facts(tmp_path / "nowhere")
-    (tmp_path / "plain").mkdir()
-    with pytest.raises(NotARepository):
-        read_facts(tmp_path / "plain")
-    (tmp_path / "empty").mkdir()
-    git(tmp_path / "empty", "init", "-q")
-    with pytest.raises(NoCommit):
-        read_facts(tmp_path / "empty")
+def test_what_is_no_repository_is_refused(tmp_path: Path) -> None:
     (tmp_path / "broken" / ".git").mkdir(parents=True)
-    with pytest.raises(NotARepository):
-        read_facts(tmp_path / "broken")
+    for name in ("nowhere", "broken"):
+        with pytest.raises(NotARepository):
+            read_facts(tmp_path / name)
 
 
 def test_dollar_signs_in_a_path_are_not_expanded(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "$HOME")
     assert read_facts(repo).work_tree == repo
-
-
-def test_operations_and_hooks_are_named(world: World) -> None:
-    hook = world.repo / ".git" / "hooks" / "pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\nexit 1\n")
-    hook.chmod(0o755)
-    assert world.facts.hooks == ("pre-commit",)
-    git(world.repo, "checkout", "-q", "-b", "other")
-    hook.chmod(0o644)
-    commit(world.repo, {"README.md": b"other\n"})
-    git(world.repo, "checkout", "-q", "main")
-    commit(world.repo, {"README.md": b"mine\n"})
-    assert world.facts.operation == ""
-    git(world.repo, "merge", "other", ok=False)
-    assert world.facts.operation == "merge"
-    git(world.repo, "merge", "--abort")
-    git(world.repo, "rebase", "other", ok=False)
-    facts = world.facts
-    assert facts.operation == "rebase" and facts.branch is None and "main" in facts.checked_out
 
 
 def test_the_users_gc_cannot_take_a_proposals_ground(world: World) -> None:

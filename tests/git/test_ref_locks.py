@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from navigator.git import private as ref_locks
-from navigator.git.private import clear_private_locks
+from navigator.git import private_layout as ref_locks
+from navigator.git.private_layout import clear_private_locks
 from navigator.landing.plan import LandingPlan, clear_plan_locks
 
 OURS = "a" * 40

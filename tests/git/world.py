@@ -91,6 +91,7 @@ class World:
         self.state = state
         self.project = Project.model_validate({"id": 1, "name": "thing", "path": str(repo), **settings})
         self.private = PrivateRepo.open(state / "private", self.project)
+        self.landed: set[str] = set()
 
     @property
     def facts(self) -> RepoFacts:

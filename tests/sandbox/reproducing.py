@@ -11,21 +11,21 @@ import pytest
 from navigator.git.source import TreeSource
 from navigator.model.models import Finding
 from navigator.model.states import Criterion, FindingKind, ReproductionOutcome, Severity
-from navigator.sandbox.limits import Limits
-from navigator.sandbox.one_command import one_command
+from navigator.sandbox.facts import names_around, read_test, whole_statements
+from navigator.sandbox.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.one_test import (
     AGAIN,
     FIRST,
     TestFile,
     TestRun,
     Variant,
+    one_command,
     run_test,
     watched_files,
 )
 from navigator.sandbox.probe import probe
-from navigator.sandbox.reproducing.facts import names_around, read_test, whole_statements
-from navigator.sandbox.reproducing.judge import Ruling, Traced, agreed, alone, change_of, judged
 from navigator.sandbox.suite import prepare
+from navigator.sandbox.supervise import Limits
 from tests.sandbox.support import Bench
 
 PYTEST = f"{sys.executable} -m pytest -q"
@@ -109,7 +109,7 @@ class Proof:
 
         def pair(variant: Variant) -> Ruling:
             proposal = self.run(text, self.tree, variant, path)
-            if (settled := alone(facts, proposal)) is not None:
+            if (settled := alone(proposal)) is not None:
                 return settled
             base = self.run(text, self.bench.tree(), variant, path)
             return judged(facts, self.change, about or finding(), task, path, base, proposal)

@@ -11,9 +11,9 @@ import pytest
 
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.model.models import Project
-from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import SuiteRun, prepare, run_suite
+from navigator.sandbox.supervise import Limits
 from tests.journey.support import git, make_repository
 
 

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from navigator.model.models import Baseline, Project
 from navigator.model.states import CheckOutcome
-from navigator.sandbox.compare import compared
-from navigator.sandbox.limits import Ran
+from navigator.sandbox.binds import programs_of
 from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.sandbox.propose import proposed_command
 from navigator.sandbox.spec import furnish
-from navigator.sandbox.suite import NO_TEST_RAN, SHOWN, SuiteRun, excerpt, read_run
-from navigator.sandbox.toolchains import programs_of
+from navigator.sandbox.suite import NO_TEST_RAN, SHOWN, SuiteRun, compared, excerpt, read_run
+from navigator.sandbox.supervise import Ran
 
 PASSED, FAILED, UNTESTED = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.UNTESTED
 FAILED_BEFORE = CheckOutcome.FAILED_BEFORE
@@ -56,13 +55,13 @@ PRINTED: dict[str, tuple[str, tuple[str, ...], int | None]] = {
     "node, TAP": (
         "TAP version 13\n# Subtest: sums\n    # Subtest: adds\n    not ok 1 - adds\n    1..1\nnot ok 1 - sums\n"
         "# Subtest: other\nok 2 - other\nnot ok 3 - later # TODO\n# pass 1\n# fail 1\n",
-        ("sums > adds",),
+        ("adds", "sums"),
         1,
     ),
     "node, spec": (
-        "▶ sums\n  ✖ adds (1.2ms)\n▶ sums (2ms)\nℹ pass 4\n\n"
+        "▶ sums\n  ✖ adds (1.2ms)\n✖ sums (2ms)\nℹ pass 4\n\n"
         "✖ failing tests:\n\ntest at a.test.js:3:1\n✖ adds (0.9ms)\n  Error\n",
-        ("adds",),
+        ("adds", "sums"),
         4,
     ),
     "jest": (
@@ -77,8 +76,8 @@ PRINTED: dict[str, tuple[str, tuple[str, ...], int | None]] = {
         7,
     ),
     "mocha": (
-        "  3 passing (5ms)\n  1 failing\n\n  1) sums\n       adds:\n\n      AssertionError\n",
-        ("sums adds",),
+        "  sums\n    1) adds\n\n  3 passing (5ms)\n  1 failing\n\n  1) sums\n       adds:\n\n      AssertionError\n",
+        ("adds", "sums"),
         3,
     ),
     "rspec": ("rspec ./spec/a_spec.rb:12 # sums adds\n", ("sums adds",), None),

@@ -20,9 +20,9 @@ NOT, COULD_NOT = ReproductionOutcome.NOT_REPRODUCED, ReproductionOutcome.COULD_N
 HONEST = "import calc\n\n\ndef test_above():\n    assert calc.clamp(9, 0, 5) == 5\n"
 
 
-@pytest.fixture
-def proof(tmp_path: Path) -> Proof:
-    return Proof(tmp_path, {"calc.py": FAULTY})
+@pytest.fixture(scope="module")
+def proof(tmp_path_factory: pytest.TempPathFactory) -> Proof:
+    return Proof(tmp_path_factory.mktemp("proof"), {"calc.py": FAULTY})
 
 
 # What counts
@@ -107,21 +107,24 @@ def test_a_finding_that_is_not_true_passes_on_the_proposal(proof: Proof) -> None
     assert (made.outcome, made.reason) == (NOT, "the test passes on the proposal")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "    assert False\n",
-        "    calc.clamp(9, 0, 5)\n    assert 1 == 2\n",
-        "    calc.clamp(9, 0, 5)\n    wanted = 3\n    assert wanted == 4, calc.clamp\n",
-        "    calc.clamp(9, 0, 5)\n    raise AssertionError(calc.clamp(9, 0, 5))\n",
-        "    calc.clamp(9, 0, 5)\n    pytest.fail('clamp is wrong')\n",
-        "    with pytest.raises(ValueError):\n        int('3')\n",
-        "    calc.clamp(9, 0, 5)\n    int('x')\n",
-    ],
-)
-def test_failing_without_a_condition_proves_nothing(proof: Proof, body: str) -> None:
-    made = proof.judge(f"import calc\nimport pytest\n\n\ndef test_it():\n{body}")
-    assert made.outcome is NOT, made.reason
+def tests_of(*bodies: str) -> str:
+    return "import calc\nimport pytest\n" + "".join(
+        f"\n\ndef test_{n}():\n{body}" for n, body in enumerate(bodies)
+    )
+
+
+def test_failing_without_a_condition_proves_nothing(proof: Proof) -> None:
+    made = proof.judge(
+        tests_of(
+            "    assert False\n",
+            "    calc.clamp(9, 0, 5)\n    wanted = 3\n    assert wanted == 4, calc.clamp\n",
+            "    calc.clamp(9, 0, 5)\n    raise AssertionError(calc.clamp(9, 0, 5))\n",
+            "    calc.clamp(9, 0, 5)\n    pytest.fail('clamp is wrong')\n",
+            "    with pytest.raises(ValueError):\n        int('3')\n",
+            "    calc.clamp(9, 0, 5)\n    int('x')\n",
+        )
+    )
+    assert made.outcome is NOT, "one of them would be enough"
 
 
 def test_a_test_that_reads_the_source_proves_nothing(proof: Proof) -> None:
@@ -161,25 +164,13 @@ def test_a_test_that_replaces_what_it_tests_proves_nothing(proof: Proof) -> None
     assert "replaces the code" in proof.judge(patched).reason
 
 
-def test_a_test_that_depends_on_the_clock_proves_nothing(proof: Proof) -> None:
-    year = (
-        "import datetime\nimport calc\n\n\ndef test_it():\n"
-        "    wrong = datetime.date.today().year == {year}\n"
-        "    assert calc.clamp(3, 0, 5) == (4 if wrong else 3)\n"
-    )
-    import datetime
-
-    made = proof.judge(year.format(year=datetime.datetime.now(datetime.UTC).year))
-    assert made.outcome is NOT and "depends on time, order or chance" in made.reason
-
-
 def test_a_test_that_depends_on_the_order_proves_nothing(proof: Proof) -> None:
     text = (
         "import calc\n\nseen = []\n\n\ndef test_one():\n    seen.append(calc.clamp(1, 0, 5))\n\n\n"
         "def test_two():\n    assert calc.clamp(2, 0, 5) == 2 + len(seen)\n"
     )
     made = proof.judge(text)
-    assert made.outcome is NOT and "depends on time, order or chance" in made.reason
+    assert made.outcome is NOT and "depends on order or chance" in made.reason
 
 
 def test_a_test_that_depends_on_the_hash_seed_proves_nothing(proof: Proof) -> None:
@@ -195,16 +186,14 @@ def test_a_test_that_depends_on_the_hash_seed_proves_nothing(proof: Proof) -> No
     assert proof.judge(text).outcome is NOT
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "    assert calc.clamp(9, 0, five) == 5\n",
-        "    assert calc.clam(9, 0, 5) == 5\n",
-        "    from calc import clamped\n    assert clamped(9, 0, 5) == 5\n",
-    ],
-)
-def test_an_error_of_the_test_itself_proves_nothing(proof: Proof, body: str) -> None:
-    made = proof.judge(f"import calc\n\n\ndef test_it():\n{body}")
+def test_an_error_of_the_test_itself_proves_nothing(proof: Proof) -> None:
+    made = proof.judge(
+        tests_of(
+            "    assert calc.clamp(9, 0, five) == 5\n",
+            "    assert calc.clam(9, 0, 5) == 5\n",
+            "    from calc import clamped\n    assert clamped(9, 0, 5) == 5\n",
+        )
+    )
     assert made.outcome is NOT and "the test itself is wrong" in made.reason
 
 

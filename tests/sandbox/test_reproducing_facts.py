@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.sandbox.one_command import NoRunner, one_command
-from navigator.sandbox.reproducing.facts import names_around, read_test, whole_statements
+from navigator.sandbox.facts import names_around, read_test, whole_statements
+from navigator.sandbox.one_test import NoRunner, one_command
 
 TEXT = st.text(max_size=300)
 PYTHONISH = st.lists(

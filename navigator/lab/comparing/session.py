@@ -29,9 +29,9 @@ from navigator.lab.runs import Recorder
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.states import CheckOutcome, Role
 from navigator.model.text import plural
-from navigator.sandbox.limits import Limits
 from navigator.sandbox.probe import probe
 from navigator.sandbox.suite import prepare
+from navigator.sandbox.supervise import Limits
 
 MOST_SWAPS = 4
 """Of a whole comparison."""

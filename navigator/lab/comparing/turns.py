@@ -29,7 +29,7 @@ from navigator.lab.comparing.journal import Actor, Journal, LabTask, Turn, TurnA
 from navigator.model.errors import NavigatorError
 from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
 from navigator.model.states import Verdict
-from navigator.process.bounded.run import WorkerLost
+from navigator.process.bounded import WorkerLost
 
 REPAIRS = 2
 """Questions about edits that do not apply, in one turn."""

@@ -12,21 +12,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from navigator.context.repomap.extract import READ_LIMIT, VERSION, language_of, tags
-from navigator.git.private import PrivateRepo, TreeEntry
-from navigator.git.runner import GitError
+from navigator.context.tags import READ_LIMIT, VERSION, call_grammar, language_of, tags
+from navigator.git.private import PrivateRepo
+from navigator.git.runner import GitError, TreeEntry
 from navigator.git.source import TreeSource
 from navigator.model.json_text import read_json
-from navigator.process.bounded.run import Worker, WorkerLost
+from navigator.process.bounded import WorkerLost
 
 MOST_READ = 20_000
 """Files whose content is looked at; in a larger project the rest take part by their paths. `include` narrows a project."""
 
-_AT_ONCE = 8 << 20
-_FEW = 12
+_BATCH_BYTES = 8 << 20
+_MOST_AT_ONCE, _FEW = 4, 12
+"""Files that are parsed at once, and up to how many one after the other is quick enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,36 +93,47 @@ def _worth_reading(paths: Sequence[str], entries: Mapping[str, TreeEntry]) -> li
 def _parse(
     private: PrivateRepo, missing: Mapping[str, str], entries: Mapping[str, TreeEntry]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read blobs in batches and have them parsed; memory is bounded by the batch."""
-    with Pool(1 if len(missing) <= _FEW else None) as pool:
-        batch: list[tuple[str, str]] = []
+    """Read blobs in batches and have them parsed side by side; memory is bounded by the batch."""
+    with ThreadPoolExecutor(
+        1 if len(missing) <= _FEW else min(os.cpu_count() or 1, _MOST_AT_ONCE)
+    ) as threads:
+        batch: dict[str, str] = {}
         size = 0
         for key, path in missing.items():
-            batch.append((key, path))
+            batch[key] = path
             size += entries[path].size
-            if size >= _AT_ONCE:
-                yield from _parse_batch(private, pool, batch, entries)
-                batch, size = [], 0
-        yield from _parse_batch(private, pool, batch, entries)
+            if size >= _BATCH_BYTES:
+                yield from threads.map(_parse_file, *_batch_contents(private, batch, entries))
+                batch, size = {}, 0
+        yield from threads.map(_parse_file, *_batch_contents(private, batch, entries))
 
 
-def _parse_batch(
-    private: PrivateRepo, pool: Pool, batch: Sequence[tuple[str, str]], entries: Mapping[str, TreeEntry]
-) -> list[tuple[str, dict[str, Any]]]:
+def _batch_contents(
+    private: PrivateRepo, batch: Mapping[str, str], entries: Mapping[str, TreeEntry]
+) -> tuple[list[str], list[str], list[bytes]]:
+    """Keys, languages and contents of those files of a batch that are there."""
     try:
-        blobs = private.read_blobs(entries[path].sha for _, path in batch)
+        blobs = private.read_blobs(entries[path].sha for path in batch.values())
     except GitError:
         # One of them is not there (a partial clone, a damaged repository): the others are, and are shown.
         blobs = {}
-        for _, path in batch:
+        for path in batch.values():
             with contextlib.suppress(GitError):
                 blobs |= private.read_blobs([entries[path].sha])
-    jobs = [
-        ParseJob(key, language_of(path), blobs[entries[path].sha])
-        for key, path in batch
-        if entries[path].sha in blobs
-    ]
-    return pool.read(jobs)
+    there = {key: path for key, path in batch.items() if entries[path].sha in blobs}
+    contents = [blobs[entries[path].sha] for path in there.values()]
+    return list(there), [language_of(path) for path in there.values()], contents
+
+
+def _parse_file(key: str, language: str, data: bytes) -> tuple[str, dict[str, Any]]:
+    """A key with the tags of its file.
+
+    A file over which the process dies is read again without its grammar; should that fail too, it takes part by its path alone.
+    """
+    for grammar in dict.fromkeys((language, "")):
+        with contextlib.suppress(WorkerLost):
+            return key, call_grammar(tags, grammar, data)
+    return key, {"out": "it could not be read"}
 
 
 def _file(path: str, size: int, tags: Mapping[str, Any] | None) -> MapFile:
@@ -228,90 +239,3 @@ def _unpacked(packed: object) -> dict[str, Any] | None:
     except (zlib.error, ValueError):
         return None
     return tags if isinstance(tags, dict) else None
-
-
-# Files parsed side by side in worker processes, and what happens when one of them dies over a file.
-
-_MOST_WORKERS = 4
-_MEMORY = 3 << 30
-_SECONDS = 2.0
-_BYTES_A_SECOND = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class ParseJob:
-    """One file to be read: its key in the cache, the grammar's name or "", its content."""
-
-    key: str
-    language: str
-    data: bytes
-
-
-def ask(worker: Worker, function: Any, language: str, data: bytes) -> Any:
-    """Call a grammar on one file, for as long as its size allows.
-
-    Raises:
-        WorkerLost: the process did not survive it.
-    """
-    seconds = _SECONDS + len(data) / _BYTES_A_SECOND
-    try:
-        return worker.call(function, language, data, seconds=seconds, memory=_MEMORY)
-    except WorkerLost:
-        raise
-    except Exception as error:
-        raise WorkerLost from error  # a grammar that cannot be loaded is as good as none
-
-
-class Pool:
-    """Workers side by side; use it in `with`.
-
-    Args:
-        workers: how many; as many as there are processors, at most 4, where not given.
-    """
-
-    def __init__(self, workers: int | None = None) -> None:
-        count = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
-        self._workers = [Worker() for _ in range(count)]
-        self._threads = ThreadPoolExecutor(count)
-
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._threads.shutdown()
-        for worker in self._workers:
-            worker.close()
-
-    def read(self, jobs: Iterable[ParseJob]) -> list[tuple[str, dict[str, Any]]]:
-        """Each job's key with its tags, in no particular order.
-
-        A file over which the process dies is read again without its grammar; should that fail too, it takes part by its
-        path alone.
-        """
-        lanes: list[list[ParseJob]] = [[] for _ in self._workers]
-        loads = [0] * len(lanes)
-        # The largest first, each to whoever has least to do.
-        for job in sorted(jobs, key=lambda job: -len(job.data)):
-            lane = loads.index(min(loads))
-            lanes[lane].append(job)
-            loads[lane] += len(job.data) + 500
-        runs = [
-            self._threads.submit(lambda *args: list(_answers(*args)), worker, lane)
-            for worker, lane in zip(self._workers, lanes, strict=True)
-            if lane
-        ]
-        return [entry for run in runs for entry in run.result()]
-
-
-def _answers(worker: Worker, jobs: list[ParseJob]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for job in jobs:
-        for language in dict.fromkeys((job.language, "")):
-            try:
-                yield job.key, ask(worker, tags, language, job.data)
-                break
-            except WorkerLost:
-                continue
-        else:
-            yield job.key, {"out": "it could not be read"}

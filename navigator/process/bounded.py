@@ -1,26 +1,32 @@
 """Call a function on untrusted text in a process that can be ended: limits on processor time, memory and wall clock.
 
 A parser that holds Python's interpreter lock (`re`, `ast`, a grammar in C) stops every other thread of its process, whatever
-thread it runs in. A process of its own does not.
+thread it runs in. A process of its own does not: a crash, a hang or a flood of memory ends it alone.
+
+Its standard input carries requests, its standard output answers, both pickled behind their length. A call that takes more
+processor time than it was given is ended by the kernel: the alarm has no handler, since none would run while C code loops.
 """
 
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import pickle
+import resource
 import selectors
+import signal
 import struct
 import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import ClassVar, ParamSpec, TypeVar
+from functools import reduce
+from typing import Any, ClassVar, TypeVar
 
 from navigator.model.errors import NavigatorError
 from navigator.process.runner import PIPE, Process, start
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 SECONDS = 5.0
@@ -32,12 +38,12 @@ MEMORY = 2 << 30
 SMALL = 16_384
 """Characters that are read in this process: every parser takes milliseconds for them, and handing them over costs more."""
 
-HEAD = struct.Struct(">dQQ")
-"""Before a request: seconds, memory, bytes that follow. An answer has its length alone (`LENGTH`)."""
+_HEAD = struct.Struct(">dQQ")
+"""Before a request: seconds, memory, bytes that follow. An answer has its length alone."""
 
-LENGTH = struct.Struct(">Q")
+_LENGTH = struct.Struct(">Q")
 
-_PROCESS = "navigator.process.bounded.process"
+_PROGRAM = "from navigator.process.bounded import serve; serve()"
 _KEPT = ("PATH", "LANG", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")
 _PATIENCE = 120.0
 """Seconds of wall clock after which a process counts as lost: one that was stopped uses no processor time."""
@@ -82,7 +88,7 @@ class Worker:
         """
         body = pickle.dumps((function.__module__, function.__qualname__, args), pickle.HIGHEST_PROTOCOL)
         try:
-            answer = _exchange(self._running(), HEAD.pack(seconds, memory, len(body)) + body, _PATIENCE)
+            answer = _exchange(self._running(), _HEAD.pack(seconds, memory, len(body)) + body)
             ended, value = pickle.loads(answer)
         except Exception as error:
             self.close()
@@ -97,7 +103,7 @@ class Worker:
             self.close()
             # -P: nothing is imported from the current folder. No key of the caller's environment reaches it.
             self._process = start(
-                [sys.executable, "-P", "-m", _PROCESS],
+                [sys.executable, "-P", "-c", _PROGRAM],
                 stdin=PIPE,
                 stdout=PIPE,
                 env={name: os.environ[name] for name in _KEPT if name in os.environ},
@@ -112,14 +118,14 @@ class Worker:
             process.end()
 
 
-def _exchange(process: Process, request: bytes, patience: float) -> bytes:
-    """Write a request and read its answer, neither for longer than `patience` seconds in all."""
+def _exchange(process: Process, request: bytes) -> bytes:
+    """Write a request and read its answer, for at most `_PATIENCE` seconds in all."""
     assert process.stdin is not None and process.stdout is not None
     out, into = process.stdin.fileno(), process.stdout.fileno()
     os.set_blocking(out, False)
     pending, answer = memoryview(request), bytearray()
-    wanted = LENGTH.size
-    deadline = time.monotonic() + patience
+    wanted = _LENGTH.size
+    deadline = time.monotonic() + _PATIENCE
     with selectors.DefaultSelector() as selector:
         selector.register(into, selectors.EVENT_READ)
         selector.register(out, selectors.EVENT_WRITE)
@@ -137,9 +143,9 @@ def _exchange(process: Process, request: bytes, patience: float) -> bytes:
                 if not chunk:
                     raise EOFError
                 answer += chunk
-                if wanted == LENGTH.size and len(answer) >= wanted:
-                    wanted += LENGTH.unpack_from(answer)[0]
-    return bytes(answer[LENGTH.size :])
+                if wanted == _LENGTH.size and len(answer) >= wanted:
+                    wanted += _LENGTH.unpack_from(answer)[0]
+    return bytes(answer[_LENGTH.size :])
 
 
 def run_bounded(
@@ -184,3 +190,39 @@ def close_idle() -> None:
     """End the processes that wait for work; the next call starts another."""
     while _idle:
         _idle.pop().close()
+
+
+# In the process
+
+
+def _answer(body: bytes) -> bytes:
+    """Call what a request names; whether it returned, and its value or the error it raised, pickled."""
+    module, name, args = pickle.loads(body)
+    function: Any = reduce(getattr, name.split("."), importlib.import_module(module))
+    try:
+        told = (True, function(*args))
+    except (RecursionError, MemoryError):
+        told = (False, WorkerLost())
+    except Exception as error:  # noqa: BLE001 it is raised where the call came from
+        told = (False, error)
+    return pickle.dumps(told, pickle.HIGHEST_PROTOCOL)
+
+
+def serve() -> None:
+    """In the process: answer until standard input ends."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(5)
+    ask, tell = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    while head := ask.read(_HEAD.size):
+        seconds, memory, length = _HEAD.unpack(head)
+        resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        found = _answer(ask.read(length))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        tell.write(_LENGTH.pack(len(found)))
+        tell.write(found)
+        tell.flush()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from navigator.context.repomap.extract import PARSE_LIMIT, parser_of
+from navigator.context.tags import PARSE_LIMIT, parser_of
 from navigator.model import patterns
 
 if TYPE_CHECKING:

@@ -1,22 +1,93 @@
 """One file's part of the map: what it defines, whom it speaks of, which words it contains. Runs in a process of its own.
 
-Nothing here reads a file: `pool` hands the bytes to a worker process.
+Nothing here reads a file: `files` hands the bytes to a worker process. Words of code and of tasks are cut into parts and brought
+to a stem, so that `getUserNames` meets "user name".
 """
 
 from __future__ import annotations
 
 import importlib
 from collections import Counter
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from navigator.context.repomap.words import SYNTAX, WORD, count_parts
 from navigator.model import patterns
 from navigator.model.json_text import table
 from navigator.model.secrets import secret_in
+from navigator.process.bounded import WorkerLost, run_bounded
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
+
+
+WORD = patterns.compile(r"[A-Za-z_][A-Za-z0-9_]{2,63}")
+"""A word that could be a name in code."""
+
+_RUNS = patterns.compile(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+")
+_SHORTEST = 3
+
+_WORDS = table(__package__, "words.toml")
+
+STOP = frozenset(_WORDS["plain"].split())
+"""Words of a task that tell nothing of where."""
+
+SYNTAX = frozenset(_WORDS["syntax"].split())
+"""Words that are part of some language; as references they lead nowhere."""
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """A lower-case word without its English ending: `caching`, `cached`, `caches` and `cache` are one."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST and not word.endswith("ss"):
+            word = word[: -len(ending)]
+            # stopped, running: one letter of the pair goes.
+            if (
+                ending in ("ing", "ed")
+                and len(word) > _SHORTEST
+                and word[-1] == word[-2]
+                and word[-1] not in "ls"
+            ):
+                word = word[:-1]
+            break
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+
+
+@lru_cache(maxsize=200_000)
+def parts(word: str) -> tuple[str, ...]:
+    """The stems in a name, and the name itself where it is made of several: `HTTPServer` → http, server, httpserver."""
+    found = [part.lower() for part in _cased(word)]
+    stems = [stem(part) for part in found if len(part) >= _SHORTEST and not part.isdigit()]
+    whole = "".join(found)
+    if len(found) > 1 and whole not in stems and len(whole) >= _SHORTEST:
+        stems.append(whole)
+    return tuple(stems)
+
+
+def _cased(word: str) -> Iterator[str]:
+    """Runs of letters and of digits; the last capital before small letters begins their word: `HTTPServer` is HTTP, Server."""
+    capitals = ""
+    for part in [*_RUNS.findall(word), ""]:
+        run = part if part.isascii() else ""
+        if run.islower():
+            yield from filter(None, (capitals[:-1], capitals[-1:] + run))
+        elif capitals:
+            yield capitals
+        capitals = run if run.isupper() else ""
+        if run.isdigit():
+            yield run
+
+
+def count_parts(words: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Stems with how often they occur in a text, given its words with their counts."""
+    counts: dict[str, int] = {}
+    for word, times in words:
+        for part in parts(word):
+            counts[part] = counts.get(part, 0) + times
+    return counts
 
 
 VERSION = 2
@@ -34,6 +105,9 @@ _SIGNATURE = 160
 _WORD = patterns.compile(WORD.pattern.encode())
 _LFS = b"version https://git-lfs.github.com/spec/"
 _LOOKED_AT = 8_000
+_MEMORY = 3 << 30
+_SECONDS = 2.0
+_BYTES_A_SECOND = 100_000
 
 Tags = dict[str, Any]
 """As JSON: `lines`, `defs` [[name, first line, last line, signature]…] (1-based, inclusive), `refs` {name: times},
@@ -48,6 +122,23 @@ def tags(language: str, data: bytes) -> Tags:
         return {"out": "a pointer to a file in LFS"}
     reason = secret_in(data)
     return {"out": reason} if reason else extract(language, data)
+
+
+def call_grammar(
+    function: Callable[[str, bytes], dict[str, Any]], language: str, data: bytes
+) -> dict[str, Any]:
+    """`function(language, data)` in a limited process, for as long as the size allows.
+
+    Raises:
+        WorkerLost: the process did not survive it, or the grammar cannot be loaded.
+    """
+    seconds = _SECONDS + len(data) / _BYTES_A_SECOND
+    try:
+        return run_bounded(function, language, data, seconds=seconds, memory=_MEMORY)
+    except WorkerLost:
+        raise
+    except Exception as error:
+        raise WorkerLost from error
 
 
 def extract(language: str, data: bytes) -> Tags:

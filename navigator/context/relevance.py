@@ -10,8 +10,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from navigator.context.repomap.index import RepoMap
-from navigator.context.repomap.words import STOP, WORD, parts
+from navigator.context.repomap import RepoMap
+from navigator.context.tags import STOP, WORD, parts
 from navigator.model import patterns
 
 _QUOTED = patterns.compile(r"`([^`\n]{2,120})`|\"([^\"\n]{2,80})\"|'([^'\n]{2,80})'")

@@ -14,8 +14,8 @@ from navigator.model.json_text import table
 from navigator.model.models import Finding
 from navigator.model.states import FindingKind, ReproductionOutcome
 from navigator.model.text import safe_line
+from navigator.sandbox.facts import Source
 from navigator.sandbox.one_test import Failure, TestRun
-from navigator.sandbox.reproducing.facts import Source
 
 _REGRESSION, _UNMET = ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET
 _NOT, _COULD_NOT = ReproductionOutcome.NOT_REPRODUCED, ReproductionOutcome.COULD_NOT_RUN
@@ -66,7 +66,7 @@ def change_of(files: Sequence[FileDiff]) -> Traced:
     return Traced(added, removed)
 
 
-def alone(facts: Source, run: TestRun) -> Ruling | None:
+def alone(run: TestRun) -> Ruling | None:
     """What the run on the proposal settles by itself; None where the base has to be asked."""
     if run.problem:
         return Ruling(_COULD_NOT, run.problem, run.shown)
@@ -119,7 +119,7 @@ def agreed(first: Ruling, again: Ruling) -> Ruling:
         return Ruling(_COULD_NOT, f"the second run could not be made: {again.reason}", first.failure)
     return Ruling(
         _NOT,
-        "a second run does not agree: the test depends on time, order or chance"
+        "a second run does not agree: the test depends on order or chance"
         f" (at first: {first.reason}; then: {again.reason})",
         first.failure,
     )

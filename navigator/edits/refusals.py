@@ -1,17 +1,22 @@
-"""The longer texts of edit problems."""
+"""What new text must pass (no marker left in it, nothing left out, writable, not in the file already), and how refusals read."""
 
 from __future__ import annotations
 
 import heapq
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
+from pathlib import PurePosixPath
 
-from navigator.edits.ladder import SearchMatch
-from navigator.edits.overlay import Entry
+from navigator.checks.syntax import omission_in
+from navigator.edits.ladder import SearchMatch, occurrences, repeats
+from navigator.edits.overlay import Entry, TextFile
+from navigator.edits.parser import Block, BlockKind, is_conflict, is_divider, is_fence
 from navigator.edits.paths import BlockRefused, did_you_mean, listed, numbered_lines, quote
-from navigator.edits.textfile import TextFile
+from navigator.model import patterns
 from navigator.model.states import Rung
 from navigator.model.text import plural
 
@@ -131,46 +136,35 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
     """The window of the file most like SEARCH; None where nothing reaches half."""
     if not lines or not any(line.strip() for line in search):
         return None
-    rate = _Rating(search)
-    best: tuple[float, int] | None = None
-    for start in _candidates(lines, search):
-        ratio = rate(lines[start : start + len(search)])
-        if best is None or ratio > best[0]:
-            best = (ratio, start)
-    if best is None or best[0] < _MIN_RATIO:
+    rated = ((_likeness(lines[at : at + len(search)], search), -at) for at in _candidates(lines, search))
+    ratio, start = max(rated, default=(0.0, 0))
+    start = -start
+    if ratio < _MIN_RATIO:
         return None
-    ratio, start = best
     count = min(len(search), len(lines) - start)
     differs = next((i for i in range(count) if lines[start + i] != search[i]), count)
     return Closest(start, count, min(99, int(ratio * 100)), differs)
 
 
-class _Rating:
+def _likeness(window: Sequence[str], search: Sequence[str]) -> float:
     """How like SEARCH some lines are, from 0 to 1: whole lines first, then characters where lines replace lines."""
+    there, wanted = (
+        [line[:_MAX_RATED_WIDTH] for line in lines[:_MAX_RATED_LINES]] for lines in (window, search)
+    )
+    stripped = [line.strip() for line in there], [line.strip() for line in wanted]
+    alike = 0.0
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
+        if tag in {"equal", "replace"}:
+            for a, b in zip(there[i1:i2], wanted[j1:j2], strict=False):
+                alike += _line_likeness(a, b) * (len(a) + len(b) + 2)
+    return alike / sum(len(line) + 1 for line in (*there, *wanted))
 
-    def __init__(self, search: Sequence[str]) -> None:
-        self._search = [line[:_MAX_RATED_WIDTH] for line in search[:_MAX_RATED_LINES]]
-        self._known: dict[tuple[str, str], float] = {}
 
-    def __call__(self, window: Sequence[str]) -> float:
-        there = [line[:_MAX_RATED_WIDTH] for line in window[:_MAX_RATED_LINES]]
-        stripped = [line.strip() for line in there], [line.strip() for line in self._search]
-        alike = 0.0
-        for tag, i1, i2, j1, j2 in SequenceMatcher(None, *stripped, autojunk=False).get_opcodes():
-            if tag not in {"equal", "replace"}:
-                continue
-            for a, b in zip(there[i1:i2], self._search[j1:j2], strict=False):
-                alike += self._of_lines(a, b) * (len(a) + len(b) + 2)
-        return alike / sum(len(line) + 1 for line in (*there, *self._search))
-
-    def _of_lines(self, a: str, b: str) -> float:
-        if a == b:
-            return 1.0
-        if a.strip() == b.strip():
-            return _OTHER_INDENT
-        if (a, b) not in self._known:
-            self._known[a, b] = SequenceMatcher(None, a, b, autojunk=False).ratio()
-        return self._known[a, b]
+@lru_cache(maxsize=10_000)
+def _line_likeness(a: str, b: str) -> float:
+    if a.strip() == b.strip():
+        return 1.0 if a == b else _OTHER_INDENT
+    return SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
 def _candidates(lines: Sequence[str], search: Sequence[str]) -> list[int]:
@@ -226,4 +220,132 @@ def describe(lines: Sequence[str], search: Sequence[str], near: Closest) -> str:
     return (
         f"{text}First difference at line {near.start + near.differs + 1}, column {column + 1}: "
         f"expected {lead}{quote(there[cut:])} (the file), got {lead}{quote(wanted[cut:])} (SEARCH)."
+    )
+
+
+# What new text must pass
+
+_PROSE = frozenset(
+    {".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".textile", ".org", ".qmd", ".rmd", ""}
+)
+_WORD = patterns.compile(r"[^\W_]{3}")
+_SURE_PERCENT = 80
+"""From this likeness on, a place elsewhere in the file is what SEARCH meant."""
+
+
+def check_new_text(block: Block, file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:
+    """Refuse new text that no file should get.
+
+    Args:
+        block: where the text comes from.
+        file: the file as it is, for its encoding; an empty one for a new file.
+        old: the lines that are replaced.
+        new: the lines that replace them.
+
+    Raises:
+        BlockRefused: MARKER, OMISSION or ENCODING.
+    """
+    _refuse_markers(block, old, new)
+    omitted = omission_in("\n".join(old), "\n".join(new))
+    if omitted is not None:
+        raise BlockRefused("omission", line=quote(omitted))
+    _refuse_unwritable(block, file, old, new)
+
+
+def refuse_fenced(path: str, content: Sequence[str]) -> None:
+    """Refuse a whole file inside a code fence, unless it is a text that may begin and end with one."""
+    filled = [line for line in content if line.strip()]
+    if len(filled) < 2 or PurePosixPath(path).suffix.lower() in _PROSE:
+        return
+    if is_fence(filled[0]) and filled[-1].strip() in {"```", "~~~", "````"}:
+        raise BlockRefused("fenced", first=quote(filled[0]), last=quote(filled[-1]))
+
+
+def refuse_standing(
+    entry: Entry, lines: Sequence[str], match: SearchMatch, search: Sequence[str], replace: Sequence[str]
+) -> None:
+    """Refuse to add lines around SEARCH that are there already, exactly so.
+
+    Lines without a word (braces, blank lines) are added whatever is there.
+    """
+    start, count = match.starts[0], len(search)
+    for at in repeats(replace, search):
+        before, after = tuple(replace[:at]), tuple(replace[at + count :])
+        if not any(_WORD.search(line) for line in before + after):
+            return
+        end = start + count
+        if (
+            start < at
+            or tuple(lines[start - at : start]) != before
+            or tuple(lines[end : end + len(after)]) != after
+        ):
+            continue
+        raise BlockRefused("standing", line=start - at + 1, counting=counting(entry))
+
+
+def refuse_applied(
+    entry: Entry, lines: Sequence[str], parts: Sequence[tuple[Sequence[str], Sequence[str]]]
+) -> None:
+    """Refuse, as done already, a block whose SEARCH is not in the file while its REPLACE is.
+
+    Not where REPLACE only takes lines away, since what is left is there anyway; nor where another place of the file is
+    nearly what SEARCH says.
+
+    Args:
+        entry: the file.
+        lines: its lines now.
+        parts: SEARCH and REPLACE, once for each divider the block may have.
+    """
+    for search, replace in parts:
+        known = {line.strip() for line in search}
+        if not any(line.strip() not in known and any(map(str.isalnum, line)) for line in replace):
+            continue
+        starts = occurrences(lines, replace)
+        if not starts:
+            continue
+        near = find_closest(lines, search)
+        meets = near is not None and any(
+            start < near.start + near.count and near.start < start + len(replace) for start in starts
+        )
+        if near is not None and near.percent >= _SURE_PERCENT and not meets:
+            continue
+        raise BlockRefused("applied", line=starts[0] + 1, counting=counting(entry))
+
+
+def _refuse_markers(block: Block, old: Sequence[str], new: Sequence[str]) -> None:
+    known = set(old)
+    # Nine-character markers say that seven-character lines are content.
+    seven = block.marker == 7
+    found = next((line for line in new if seven and is_conflict(line) and line not in known), None)
+    if found is None and block.kind is BlockKind.SEARCH:
+        found = _stray_divider(block, known, new)
+    if found is not None:
+        raise BlockRefused("conflict_left" if seven else "marker_left", line=quote(found))
+
+
+def _stray_divider(block: Block, known: set[str], new: Sequence[str]) -> str | None:
+    """A divider at either end of the new text is one too many, unless it underlines a heading."""
+    if not new:
+        return None
+    if is_divider(new[0], block.marker) and new[0] not in known:
+        return new[0]
+    if not is_divider(new[-1], block.marker) or new[-1] in known:
+        return None
+    prose = PurePosixPath(block.path).suffix.lower() in _PROSE
+    title = new[-2].strip() if len(new) > 1 else ""
+    return None if prose and 0 < len(title) <= block.marker + 2 else new[-1]
+
+
+def _refuse_unwritable(block: Block, file: TextFile, old: Sequence[str], new: Sequence[str]) -> None:
+    if any("\0" in line for line in new):
+        raise BlockRefused("nul")
+    known = set(old)
+    bad = file.unwritable([line for line in new if line not in known])
+    if bad is None:
+        return
+    character = bad[1]
+    name = unicodedata.name(character, "no character of its own")
+    encoding = "Latin-1" if file.codec == "latin-1" else "UTF-8"
+    raise BlockRefused(
+        "unwritable", encoding=encoding, character=quote(character), code=ord(character), name=name
     )

@@ -1,1 +1,0 @@
-"""Whether a test proves a finding: read before it is run, judged from what its runs did."""
