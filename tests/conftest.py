@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import workers
-
 # No test asserts a duration, and Hypothesis is not to do so either: a busy machine is no fault.
 settings.register_profile(
     "untimed",
@@ -77,14 +75,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Whether this test shares processes with others."""
-    workers.keep(item.path)
-
-
 def pytest_unconfigure() -> None:
-    """End what was kept, and remove the home folder."""
-    workers.end()
+    """Remove the home folder."""
     HOME.cleanup()
 
 
