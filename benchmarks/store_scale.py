@@ -47,20 +47,6 @@ _FINDING = (
 _USAGE = '{"prompt_tokens":9000,"completion_tokens":800,"cached_tokens":7000,"seconds":9.5}'
 
 
-def _sums() -> tuple[str, str]:
-    """Statements that fill the sums of the calls, which triggers keep otherwise."""
-    from navigator.store.call_sums import _COUNTED, _END, _KEY, _SUMS, _TIMED, UNION
-
-    keys, ends = ", ".join(_KEY), _END.format("calls")
-    sums = ", ".join(f"sum({name})" for name in _SUMS)
-    spans = f"SELECT {ends} AS e, {ends} - seconds AS b FROM calls WHERE {_TIMED.format('calls')}"
-    union = UNION.format(f"{spans} AND role = held.role AND model = held.model")
-    return (
-        f"INSERT INTO call_sums SELECT {keys}, count(*), {sums} FROM calls WHERE {_COUNTED.format('calls')} GROUP BY {keys}",
-        f"INSERT INTO call_busy SELECT role, model, ({union}) FROM (SELECT DISTINCT role, model FROM calls) AS held",
-    )
-
-
 def fill(database: Path, proposals: int) -> None:
     """Write the rows straight into the tables; the triggers come back when the store is opened next."""
     from navigator.store.database import open_writer
@@ -80,8 +66,6 @@ def fill(database: Path, proposals: int) -> None:
             statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"
             connection.execute(statement, tuple(first.values()))
             connection.executemany(statement, (tuple(row.values()) for row in rows))
-        for statement in _sums():
-            connection.execute(statement)
         connection.commit()
     open_writer(database).close()
 

@@ -9,8 +9,8 @@ from pydantic import Field
 from navigator.actions.base import Question, Told, Verb, controls, plural
 from navigator.actions.conducting import swap_words
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.exam import PreparedProject
 from navigator.model.models import Model
+from navigator.model.records import PreparedProject
 from navigator.model.states import ExamSource, Role
 
 if TYPE_CHECKING:

@@ -20,11 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from navigator.agents.acp import AgentFailed
-from navigator.client.assemble import Assembly, load_json
+from navigator.client.assemble import Assembly, SSEOverflow, SSEParser, load_json
 from navigator.client.body import same_model
 from navigator.client.client import ModelClient
 from navigator.client.errors import ServingError, Unauthorized, Unreachable, WrongModel
-from navigator.client.sse import SSEOverflow, SSEParser
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Usage
 from navigator.model.text import safe_line

@@ -17,7 +17,7 @@ from navigator.model.text import plural
 
 if TYPE_CHECKING:
     from navigator.figures.exam import Backtest
-    from navigator.model.exam import PreparedProject
+    from navigator.model.records import PreparedProject
 
 
 @click.command()

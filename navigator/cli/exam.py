@@ -32,7 +32,7 @@ from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
     from navigator.config.paths import StatePaths
-    from navigator.model.exam import PreparedProject
+    from navigator.model.records import PreparedProject
 
 
 @click.group(cls=Commands)

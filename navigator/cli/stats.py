@@ -23,7 +23,7 @@ from navigator.sheet.statistics.page import (
     utc_text,
 )
 from navigator.sheet.statistics.pages import PAGES
-from navigator.store.reads.verdicts import ALIASES, GROUPINGS
+from navigator.store.reads.statistics import ALIASES, GROUPINGS
 
 _WIDTH = 80
 """Cells of a sentence."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -239,7 +238,7 @@ def show(identifier: str, as_json: bool) -> None:
     if as_json:
         document = {
             "task": held.model_dump(mode="json"),
-            "after": [asdict(one) for one in before],
+            "after": [one.model_dump(mode="json") for one in before],
             "before": behind,
             "variants": [
                 {"task": one.task.id, "proposal": one.proposal.id if one.proposal else "", "words": one.words}

@@ -14,8 +14,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from navigator.client import probe
-from navigator.client.assemble import BACKPRESSURE, DONE, Assembly, RetryPolicy, load_json
+from navigator.client.assemble import (
+    BACKPRESSURE,
+    DONE,
+    Assembly,
+    RetryPolicy,
+    SSEOverflow,
+    SSEParser,
+)
 from navigator.client.body import (
     ChatAnswer,
     ChatRequest,
@@ -30,6 +36,9 @@ from navigator.client.body import (
     build_body,
     keys_by_list,
     keys_by_number,
+    kind_by_owner,
+    listed_models,
+    read_load,
     require_mergeable,
     same_model,
 )
@@ -46,8 +55,7 @@ from navigator.client.errors import (
     Unreachable,
     WrongModel,
 )
-from navigator.client.sse import SSEOverflow, SSEParser
-from navigator.client.transport import Transport, read_bounded
+from navigator.client.transport import Transport
 from navigator.model.errors import NavigatorError
 from navigator.model.text import safe_line
 
@@ -61,7 +69,6 @@ if TYPE_CHECKING:
 __all__ = ["ChatAnswer", "ChatRequest", "Load", "ModelClient", "ModelInfo", "Timeouts"]
 
 _MAX_STREAM_BYTES = 64 << 20
-_MAX_PLAIN_BYTES = 16 << 20
 _MAX_ANSWER_CHARS = 4 << 20
 _ABORT_SECONDS = 2.0
 
@@ -149,7 +156,7 @@ class ModelClient:
                     self.limiter.succeeded()
                     return answer
             except ServingError as error:
-                error.retries, error.request_id = retries, rid
+                error.retries = retries
                 again = _repeats(error, retries) and not self._transport.closed
                 delay = self._retry.delay(retries, error.retry_after) if again else None
                 if delay is None or clock() + delay >= deadline:
@@ -246,7 +253,7 @@ class ModelClient:
     async def load(self) -> Load | None:
         """How busy the server is; None where it does not say or cannot be asked."""
         try:
-            return await probe.read_load(await self.kind(), self._ask, self.settings.model)
+            return await read_load(await self.kind(), self._ask, self.settings.model)
         except ServingError:
             return None
 
@@ -317,11 +324,9 @@ class ModelClient:
         return ChatAnswer(
             text=text,
             reasoning=reasoning,
-            finish_reason=assembly.finish_reason,
             usage=assembly.usage(loop.time() - started),
             model=(not self._numbered and assembly.model) or self.settings.model,
             retries=retries,
-            request_id=rid,
             uncertainty=assembly.entropy.result(),
         )
 
@@ -362,12 +367,6 @@ class ModelClient:
         on_progress: Progress | None,
     ) -> None:
         kind = response.headers.get("content-type", "").lower()
-        if "html" in kind:
-            raise BadAnswer(f"{self._transport.address} answered with a web page.")
-        if "json" in kind:
-            reschedule(deadline)
-            await self._read_plain(response, assembly, on_progress)
-            return
         clock = asyncio.get_running_loop().time
         parser = SSEParser()
         received = 0
@@ -386,7 +385,7 @@ class ModelClient:
                 raise BadAnswer(f"The server sent {error}.") from None
             events += fresh
             if on_progress is not None and assembly.chars > before:
-                on_progress(assembly.chars, assembly.tail)
+                on_progress(assembly.chars)
             if assembly.done:
                 return
             # Comments keep a connection alive but are no sign that the model writes.
@@ -397,26 +396,13 @@ class ModelClient:
             self._take(assembly, last)
             return
         if not events and "event-stream" not in kind:
-            raise BadAnswer(f"{self._transport.address} answered with neither an event stream nor JSON.")
+            said = safe_line(kind[:60]) or "something else"
+            raise BadAnswer(f"{self._transport.address} answered with {said}, not with an event stream.")
 
-    async def _read_plain(
-        self, response: httpx.Response, assembly: Assembly, on_progress: Progress | None
-    ) -> None:
-        """A server that does not stream although it was asked to: the whole answer in one JSON body."""
-        raw = await read_bounded(response, _MAX_PLAIN_BYTES)
-        try:
-            payload = load_json(self._transport.clean(raw.decode("utf-8", "replace")))
-        except ValueError:
-            raise BadAnswer("The server's answer says it is JSON and is not.") from None
-        self._take(assembly, payload)
-        assembly.done = True
-        if on_progress is not None and assembly.chars:
-            on_progress(assembly.chars, assembly.tail)
-
-    def _take(self, assembly: Assembly, data: Any) -> None:
+    def _take(self, assembly: Assembly, data: str) -> None:
         known = assembly.model
         # Some servers repeat the key that they were sent. It goes before anything is cut or kept.
-        assembly.event(self._transport.clean(data)) if isinstance(data, str) else assembly.chunk(data)
+        assembly.event(self._transport.clean(data))
         if (
             assembly.model != known
             and not self._numbered
@@ -472,16 +458,16 @@ class ModelClient:
         status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
         if status >= 500:
             raise NotReady(f"{self._transport.address} is not ready (HTTP {status}).", status=status)
-        listed = probe.listed_models(payload)
+        listed = listed_models(payload)
         self._adapter = keys_by_list(listed, self.settings.model)
-        by_owner = probe.kind_by_owner(listed)
+        by_owner = kind_by_owner(listed)
         if by_owner is not None:
             return by_owner
         return "sglang" if await self._weights_path() else "openai"
 
     async def _listed(self) -> list[dict[str, Any]]:
         status, payload = await self._transport.get(f"{self._transport.api}/models", self.timeouts.probe)
-        listed = probe.listed_models(payload)
+        listed = listed_models(payload)
         if status in (401, 403) or status >= 500:  # the key, or a server that loads: the address is right
             raise self._transport.failure(status, "")
         if status != 200 or not listed:

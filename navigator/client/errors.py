@@ -22,7 +22,6 @@ class ServingError(NavigatorError):
         retry_after: seconds the server asked to wait; None if it named none.
         said: the server's own words, "" without any. Untrusted, already made safe for a terminal.
         usage: tokens as reported by the server.
-        request_id: the id that the server knows the call by; "" if none was sent.
     """
 
     code: ClassVar[str] = "serving"
@@ -47,7 +46,6 @@ class ServingError(NavigatorError):
         self.usage = usage or Usage()
         self.begun = False
         self.retries = 0
-        self.request_id = ""
 
     @property
     def needs_settings(self) -> bool:

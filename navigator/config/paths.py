@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from navigator.config import guarded
 from navigator.model.errors import ConfigError, MissingPart
 
 CONFIG_VARIABLE = "NAVIGATOR_CONFIG"
@@ -87,17 +87,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 def write_whole(path: Path, data: bytes, mode: int) -> None:
     """Put `data` at `path`, whole or not at all (written beside it, then renamed), with its mode from the start."""
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            os.fchmod(stream.fileno(), mode)
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    guarded.write_file(path.parent, path.name, data, mode, sync=True)
 
 
 def write_new(path: Path, data: bytes) -> None:

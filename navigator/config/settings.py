@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -120,13 +119,7 @@ class ServerSettings(Section):
 _COMPLEX = "complex"
 
 
-def _kinds_of(value: Any) -> Any:
-    if not isinstance(value, list | tuple):
-        return value
-    return tuple(word if word == _COMPLEX else TaskKind(word) for word in value)
-
-
-_Words = BeforeValidator(_kinds_of)
+_Kind = Annotated[TaskKind, Field(strict=False)]
 
 
 class AgentSettings(Section):
@@ -135,7 +128,7 @@ class AgentSettings(Section):
 
     command: tuple[str, ...] = ()
     """Program and arguments, such as `["qwen", "--acp"]`; empty: no agent. `{model}` and `{base_url}` are filled in."""
-    kinds: Annotated[tuple[TaskKind, ...], _Words] = ()
+    kinds: tuple[_Kind, ...] = ()
     """Kinds of tasks that it writes; empty: every change that the generator is to write."""
     env: dict[_Variable, str] = Field(default_factory=dict)
     """Further variables for it; `{model}` and `{base_url}` are filled in. No keys: it can send what it is given to the model."""
@@ -223,7 +216,7 @@ class FinalSettings(ServerSettings):
 class RoutingSettings(Section):
     """Which model writes a task. What the reviewer's model writes waits for its residency and is self-reviewed."""
 
-    reviewer: Annotated[tuple[TaskKind | Literal["complex"], ...], _Words] = ()
+    reviewer: tuple[_Kind | Literal["complex"], ...] = ()
     """Kinds of tasks that the reviewer's model writes, such as `["security"]`; "complex": complex tasks of every kind."""
 
     def writer(self, kind: TaskKind, complexity: Complexity) -> Role:
@@ -560,7 +553,7 @@ def load_settings(path: Path | None = None) -> Settings:
 
     Raises:
         ConfigError: `NAVIGATOR_CONFIG` names a file that does not exist; or the file cannot be read, is no TOML, holds an
-            unknown key or a value that does not fit. The message names the file, the line if known, and the key.
+            unknown key or a value that does not fit. The message names the file and the key.
     """
     file = path if path is not None else config_path()
     try:

@@ -12,7 +12,7 @@ from navigator.engine.acting import open_reading
 from navigator.engine.client import request
 from navigator.store.database import is_low, open_reader
 from navigator.store.lock import StateLock
-from navigator.store.reads.glance import GlanceReads
+from navigator.store.reads.cards import GlanceReads
 
 _PATIENCE = 2.0
 """Seconds that a conductor has for its answer."""

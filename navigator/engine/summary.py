@@ -104,7 +104,11 @@ class SessionSummary:
         Modelled figures come with the ends of their band and with the assumptions in words.
         """
         done = [swap for swap in self.swaps if swap.outcome == "done"]
-        rows = self._deps.reader.call_costs(self._before_calls)
+        rows = [
+            call
+            for call in self._deps.reader.calls()
+            if call.id > self._before_calls and call.outcome not in ("started", "lost")
+        ]
         if not self._assumptions:
             serial = sum(row.usage.seconds for row in rows) + sum(swap.seconds for swap in done)
             return {"model_seconds": round(wall, 3), "serial_seconds": round(serial, 3)}

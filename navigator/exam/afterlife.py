@@ -13,7 +13,7 @@ from navigator.git.reverts import Line, became_of
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Finding, Project, utc_now
-from navigator.model.outcomes import Afterlife, LandedFinding
+from navigator.model.records import Afterlife, LandedFinding
 
 log = logging.getLogger(__name__)
 

@@ -26,8 +26,8 @@ from navigator.git.runner import GitError
 from navigator.journey.dependencies import Dependencies
 from navigator.model import patterns
 from navigator.model.errors import NavigatorError
-from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.models import Project, utc_now
+from navigator.model.records import ExamItem, PreparedProject, SourceCount
 from navigator.model.states import PAST, Complexity, ExamSource
 from navigator.sheet.exam_worth import backtest_words
 

@@ -15,9 +15,9 @@ from navigator.git.hunks import commit_part
 from navigator.git.private import FileChange, PrivateRepo
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
-from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.json_text import read_toml
 from navigator.model.models import Project, utc_now
+from navigator.model.records import ExamItem, PreparedProject, SourceCount
 from navigator.model.states import Complexity, ExamSource, TaskKind
 
 

@@ -24,8 +24,8 @@ from navigator.git.private import FileChange, PrivateRepo
 from navigator.journey.dependencies import Dependencies
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
-from navigator.model.exam import ExamItem, ExamTrial
 from navigator.model.models import Project, utc_now
+from navigator.model.records import ExamItem, ExamTrial
 from navigator.model.states import Complexity, ExamSource, TaskKind
 
 _FAULTS_TRIED = 4

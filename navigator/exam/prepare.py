@@ -28,8 +28,8 @@ from navigator.journey.checking import CheckSetup, baseline_of, check_setup
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.storage_faults import Storage
 from navigator.model.errors import NavigatorError
-from navigator.model.exam import ExamItem, PreparedProject, SourceCount
 from navigator.model.models import Baseline, Project
+from navigator.model.records import ExamItem, PreparedProject, SourceCount
 from navigator.model.states import PAST, CheckOutcome, ExamSource
 from navigator.sandbox.suite import passed_before
 from navigator.store.database import is_low

@@ -27,8 +27,8 @@ from navigator.journey.reviewing.prompt import shown_precedents
 from navigator.journey.subject import Change, read_subject
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
-from navigator.model.exam import ExamAnswer, ExamItem
 from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
+from navigator.model.records import ExamAnswer, ExamItem
 from navigator.model.snapshot import ExamView
 from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
 from navigator.schedule.swap_rule import items_with_room

@@ -27,9 +27,7 @@ from functools import lru_cache
 
 from navigator.figures.compare import paired_difference
 from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, percentile, share
-from navigator.model.exam import ExamAnswer, ExamCount, ExamItem
-from navigator.model.outcomes import ExamPair
-from navigator.model.records import VerdictCount
+from navigator.model.records import ExamAnswer, ExamCount, ExamItem, ExamPair, VerdictCount
 from navigator.model.states import PAST, ExamSource, Verdict
 from navigator.model.text import plural
 

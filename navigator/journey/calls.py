@@ -76,7 +76,7 @@ async def call_model(
     request = chat_request(server, messages, max_tokens, schema, thinking, temperature)
     live = {"task": task.id, "role": role.value, "purpose": purpose}
 
-    def tell(chars: int, _: object) -> None:
+    def tell(chars: int) -> None:
         if task.id:
             deps.on_live({**live, "chars": chars})
 

@@ -38,7 +38,7 @@ from navigator.sandbox.one_test import (
 )
 from navigator.sandbox.spec import SandboxSpec
 from navigator.sandbox.suite import prepare
-from navigator.store.reads.verdicts import HeldTest
+from navigator.store.reads.statistics import HeldTest
 
 log = logging.getLogger(__name__)
 

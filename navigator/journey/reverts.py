@@ -1,7 +1,7 @@
 """Finds out which landed commits were reverted later, and keeps it in the store for the statistics.
 
 The user's repositories are only read, each within limits on time, output and length of history. What a look cannot tell is
-kept as unknown, with the reason.
+kept as unknown.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Literal
 
 from navigator.git.facts import (
     NoCommit,
@@ -23,7 +24,7 @@ from navigator.git.reverts import LandedAs, Seen, look_for_reverts
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Project, utc_now
-from navigator.model.outcomes import Fate, LandedCommit
+from navigator.model.records import Fate, LandedCommit
 
 log = logging.getLogger(__name__)
 
@@ -53,10 +54,10 @@ def look_in(project: Project, landed: Sequence[LandedCommit]) -> list[Fate]:
         require_same(facts, project)
         fates = _look(project, facts, landed)
     except NotARepository:
-        return _unknown_fates(landed, "the repository is not at its path")
+        return [_fate(one, None) for one in landed]
     except NavigatorError as error:
         log.warning("%s: landed commits could not be looked for: %s", project.name, error)
-        return _unknown_fates(landed, "the repository could not be read")
+        return [_fate(one, None) for one in landed]
     return fates
 
 
@@ -65,8 +66,8 @@ def _look(project: Project, facts: RepoFacts, landed: Sequence[LandedCommit]) ->
     try:
         base, tip = resolve_base(facts, project.base)
     except NoCommit:
-        return _unknown_fates(landed, "the project's base branch is gone")
-    fates = _on(facts, base, tip, landed)
+        return [_fate(one, None) for one in landed]
+    fates = _on(facts, tip, landed)
     left = [one for one, fate in zip(landed, fates, strict=True) if fate.fate == "unknown"]
     own = {one.ref for one in left if not one.ref.startswith(OWN_BRANCHES)} - {base}
     better: dict[str, Fate] = {}
@@ -75,31 +76,24 @@ def _look(project: Project, facts: RepoFacts, landed: Sequence[LandedCommit]) ->
         if branch in facts.branches:
             there = [one for one in left if one.ref == ref]
             tip = resolve_base(facts, ref)[1]
-            better |= {
-                fate.proposal_id: fate for fate in _on(facts, ref, tip, there) if fate.fate != "unknown"
-            }
+            better |= {fate.proposal_id: fate for fate in _on(facts, tip, there) if fate.fate != "unknown"}
     return [better.get(fate.proposal_id, fate) for fate in fates]
 
 
-def _on(facts: RepoFacts, ref: str, tip: str, landed: Sequence[LandedCommit]) -> list[Fate]:
+def _on(facts: RepoFacts, tip: str, landed: Sequence[LandedCommit]) -> list[Fate]:
     """What one branch says of the commits."""
     wanted = [LandedAs(one.commit, one.found_as) for one in landed]
     seen, whole = look_for_reverts(facts.git(), tip, wanted, since=_since(landed))
-    branch, at = ref.removeprefix("refs/heads/"), utc_now()
-    return [_fate(one, seen.get(one.commit), branch, at, whole=whole) for one in landed]
+    return [_fate(one, seen.get(one.commit), whole=whole) for one in landed]
 
 
-def _fate(one: LandedCommit, seen: Seen | None, branch: str, at: str, *, whole: bool) -> Fate:
-    known = {"proposal_id": one.proposal_id, "commit": one.commit, "branch": branch, "at": at}
-    if seen is None:
-        return Fate(**known, fate="unknown", found_as=one.found_as, reason="not on the base branch")
-    if seen.reverted_by:
-        return Fate(
-            **known, fate="reverted", found_as=seen.found_as, reverted_by=seen.reverted_by, how="named"
-        )
-    if not whole:
-        return Fate(**known, fate="unknown", found_as=seen.found_as, reason="too much history since to read")
-    return Fate(**known, fate="kept", found_as=seen.found_as)
+def _fate(one: LandedCommit, seen: Seen | None, *, whole: bool = True) -> Fate:
+    """`whole`: all of the history since was read."""
+    word: Literal["kept", "reverted", "unknown"] = "kept" if seen is not None and whole else "unknown"
+    if seen is not None and seen.reverted_by:
+        word = "reverted"
+    found_as = one.found_as if seen is None else seen.found_as
+    return Fate(proposal_id=one.proposal_id, commit=one.commit, fate=word, found_as=found_as, at=utc_now())
 
 
 def _since(landed: Sequence[LandedCommit]) -> str:
@@ -107,18 +101,3 @@ def _since(landed: Sequence[LandedCommit]) -> str:
     moments = [one.at if one.fate == "kept" else one.landed for one in landed]
     oldest = datetime.fromisoformat(min(moments).replace("Z", "+00:00"))
     return (oldest - _MARGIN).isoformat(timespec="seconds")
-
-
-def _unknown_fates(landed: Sequence[LandedCommit], reason: str) -> list[Fate]:
-    at = utc_now()
-    return [
-        Fate(
-            proposal_id=one.proposal_id,
-            commit=one.commit,
-            fate="unknown",
-            found_as=one.found_as,
-            reason=reason,
-            at=at,
-        )
-        for one in landed
-    ]

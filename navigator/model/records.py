@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, computed_field
 
 from navigator.model.ids import ProposalId, TaskId
-from navigator.model.models import Model, Usage
+from navigator.model.models import Finding, Model, Usage
 from navigator.model.states import (
+    Complexity,
     Criterion,
     EditCode,
+    ExamSource,
     Judgement,
     LookOutcome,
     Role,
     Severity,
+    TaskKind,
     Verdict,
 )
 
@@ -253,3 +256,268 @@ class JudgementCount(Model):
     prompt_version: str
     judgement: Judgement
     n: int = 1
+
+
+# What became of work, as the database counts it: exams, landed commits, findings; and what it took.
+
+
+class ExamPair(Model):
+    """Pairs of answers to one item of the exam under one version of the prompt, the second by `model`: both by it, asked again
+    or with precedents where the first had none; or the first by another model."""
+
+    model: str
+    prompt_version: str
+    faulty: bool
+    first: Verdict
+    second: Verdict
+    n: int = 1
+
+
+class Fate(Model):
+    """What became of a landed commit, as the project's repository said when it was last looked at.
+
+    `fate`: "kept" (on the branch, and no revert of it was found), "reverted", or "unknown". `found_as` is the commit of the same
+    change on that branch, where it is another one (a rebase, a cherry-pick).
+    """
+
+    proposal_id: ProposalId
+    commit: str
+    fate: Literal["kept", "reverted", "unknown"]
+    found_as: str = ""
+    at: str = ""
+
+
+class LandedCommit(Model):
+    """A commit that landed and was not undone, with what is known of its fate.
+
+    `ref` is what it landed on and `landed` when; the rest as in `Fate`, "" before the first look.
+    """
+
+    proposal_id: ProposalId
+    commit: str
+    ref: str
+    landed: str
+    fate: str = ""
+    found_as: str = ""
+    at: str = ""
+
+
+class LandedFinding(Model):
+    """A finding that asked for a change and is in a commit: number `place` of a review; `landed` is when its proposal landed,
+    or the existing commit was reviewed."""
+
+    review_id: int
+    place: int
+    commit: str
+    landed: str
+    finding: Finding
+
+
+class Afterlife(Model):
+    """What became of the line of a finding that landed unrepaired.
+
+    `fate`: "fixed" (a commit that says it mends a bug changed the line), "changed" (another one did), "kept", or "unknown".
+    """
+
+    review_id: int
+    finding: int
+    severity: Severity
+    criterion: Criterion
+    fate: Literal["fixed", "changed", "kept", "unknown"]
+    changed_by: str = ""
+    at: str
+
+
+# What work took, as the database sums it up: calls by kind of work, swaps.
+
+Work = Literal["write", "review", "final", "exam"]
+
+
+class WorkTotals(Model):
+    """Calls of one role for one kind of work.
+
+    Attributes:
+        seconds: durations of the calls added up: calls at the same time count each.
+        lost: calls that a crash cut off; their tokens are unknown and not in the sums.
+    """
+
+    role: Role
+    work: Work
+    calls: int = 0
+    lost: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+
+
+class SwapTotals(Model):
+    """Swaps and loads: `n` measured ones, `failed` of them, and the seconds of all of these; `unmeasured` were made by others."""
+
+    n: int = 0
+    seconds: float = 0.0
+    failed: int = 0
+    unmeasured: int = 0
+
+
+class Yield(Model):
+    """What came out of the work: changes you approved (and did not undo), proposals, and reviews by the reviewer.
+
+    `final_reviews` are the readings by the final model that have a price, and `final_price` their sum.
+    """
+
+    accepted: int = 0
+    proposals: int = 0
+    reviews: int = 0
+    final_reviews: int = 0
+    final_price: float = 0.0
+
+
+# The reviewer's exam: changes whose right verdict is known, and what the reviewer said of them.
+
+
+class ExamItem(Model):
+    """One change to be reviewed blindly. Everything that the prompt of a normal review needs, and the known answer.
+
+    Attributes:
+        id: of the row; 0 before it is stored.
+        project_id: the project whose private repository holds `base_commit` and `tree`.
+        source: how it was made.
+        faulty: whether REVISE is the right verdict.
+        origin: what it was made from, the same text for the same item: an item is made once.
+        text: the instruction, as a task would give it; kind and complexity likewise.
+        title: of the change, as a writer would give it; summary likewise.
+        path: the file of the seeded fault; "" for a clean item and where the place is unknown.
+        line: 1-based first line of the fault in the tree's file; `end_line` the last one. 0 where there is none.
+        changed_lines: added and removed lines of the diff from base to tree.
+        control_of: the faulty item that this clean one is the control of.
+        evidence: why the answer is known, e.g. {"command": "pytest -q", "failing": ["t::a"], "seconds": 4.1}. Never in a prompt.
+        retired: why it is asked no more; "" while it is.
+    """
+
+    id: int = 0
+    project_id: int
+    source: ExamSource
+    faulty: bool
+    origin: str
+    text: str
+    kind: TaskKind
+    complexity: Complexity
+    base_commit: str
+    tree: str
+    title: str = ""
+    summary: str = ""
+    path: str = ""
+    line: int = 0
+    end_line: int = 0
+    changed_lines: int = 0
+    control_of: int | None = None
+    evidence: dict[str, Any] = Field(default_factory=dict)
+    created: str
+    retired: str = ""
+
+
+class ExamTrial(Model):
+    """One attempt to make an item from one change, so that it is not made again for nothing.
+
+    Attributes:
+        source: what was to be made of the change.
+        change: a commit of the project, or a proposal's id.
+        against: digest of what the result depends on: test command, sandbox, and today's tree where the item is made on it.
+        kept: whether an item came of it; `reason` says why not.
+        runs: of the project's tests, those for its control included; `seconds` is what they took.
+    """
+
+    id: int = 0
+    project_id: int
+    source: ExamSource
+    change: str
+    against: str
+    kept: bool
+    reason: str = ""
+    runs: int = 0
+    seconds: float = 0.0
+    at: str
+
+
+class SourceCount(Model):
+    """Candidates of one source.
+
+    Of those `found`, `known` are items or were tried before with a result that still holds, `tried` were tried in this run;
+    `kept` of these became items. `rejected` counts the others by the reason in words.
+    """
+
+    found: int = 0
+    known: int = 0
+    tried: int = 0
+    kept: int = 0
+    rejected: dict[str, int] = Field(default_factory=dict)
+
+
+class PreparedProject(Model):
+    """What preparing one project's items came to.
+
+    Attributes:
+        problem: why nothing could be prepared, "" where it could; `hint` says what to do about it.
+        sources: counts by `ExamSource` value.
+        faulty: items of the project that are asked, after this run; `clean` likewise.
+        runs: of the project's tests; `seconds` is the time of the whole run.
+        ended: why it ended, in words.
+    """
+
+    project: str
+    problem: str = ""
+    hint: str = ""
+    sources: dict[str, SourceCount] = Field(default_factory=dict)
+    faulty: int = 0
+    clean: int = 0
+    runs: int = 0
+    seconds: float = 0.0
+    ended: str = ""
+
+
+class ExamAnswer(Model):
+    """One review of an item, by one model under one prompt version.
+
+    `named` says that an anchored finding is at the place of the fault. `precedents` are the numbers of those that its prompt
+    showed. `role` is the generator's where the writer's model was asked, to compare.
+    """
+
+    id: int = 0
+    item_id: int
+    verdict: Verdict
+    stated_verdict: Verdict | None = None
+    findings: tuple[Finding, ...] = ()
+    named: bool = False
+    precedents: tuple[int, ...] = ()
+    role: Role = Role.REVIEWER
+    parts: int = 1
+    prompt_version: str = ""
+    model: str = ""
+    usage: Usage = Field(default_factory=Usage)
+    at: str
+
+
+class ExamCount(Model):
+    """How many answers are alike, and what they cost together.
+
+    Attributes:
+        size: changed lines of the items, as the lower end of a bucket: 0, 10, 50 or 150.
+        placed: whether it is known where the fault is.
+        named: whether an anchored finding is there.
+        tokens: prompt and completion of these answers; `seconds` is how long the model took.
+        newest: when the last of them was stored.
+    """
+
+    model: str
+    prompt_version: str
+    source: ExamSource
+    faulty: bool
+    size: int = 0
+    placed: bool = False
+    verdict: Verdict
+    named: bool = False
+    n: int
+    tokens: int = 0
+    seconds: float = 0.0
+    newest: str = ""

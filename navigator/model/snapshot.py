@@ -133,31 +133,36 @@ class SchedulerSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Generate:
+class _OfTask:
+    task_id: str
+
+
+class Generate(_OfTask):
     """Write: round 0, or the revision of a task in `revising`."""
 
-    task_id: str
 
-
-@dataclass(frozen=True, slots=True)
-class RunChecks:
+class RunChecks(_OfTask):
     """Run the deterministic gates on what the task's newest answer made."""
 
-    task_id: str
 
-
-@dataclass(frozen=True, slots=True)
-class ReviewTask:
+class ReviewTask(_OfTask):
     """Have the reviewer read the task's open proposal."""
 
-    task_id: str
 
-
-@dataclass(frozen=True, slots=True)
-class ReadOwn:
+class ReadOwn(_OfTask):
     """Have the model that wrote read its own proposal; nothing changes its state by that."""
 
-    task_id: str
+
+class FinalReview(_OfTask):
+    """Have the cloud model read it last."""
+
+
+class Renew(_OfTask):
+    """Start a new attempt of a stale task."""
+
+
+class Land(_OfTask):
+    """Bring an approved tree to its branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,27 +170,6 @@ class AskExam:
     """Ask the reviewer about an item of its exam."""
 
     item_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class FinalReview:
-    """Have the cloud model read it last."""
-
-    task_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Renew:
-    """Start a new attempt of a stale task."""
-
-    task_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Land:
-    """Bring an approved tree to its branch."""
-
-    task_id: str
 
 
 @dataclass(frozen=True, slots=True)

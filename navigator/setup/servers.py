@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from navigator.client import probe
-from navigator.client.body import Timeouts, same_model
+from navigator.client.body import Ask, Timeouts, kind_by_owner, listed_models, same_model
 from navigator.client.transport import Transport
 from navigator.config.settings import ServerSettings
 from navigator.model import patterns
@@ -123,8 +122,8 @@ async def _describe(url: str, name: str, model: str) -> FoundServer:
             return FoundServer(name, url, problem=hint)
         if status != 200:
             return FoundServer(NOBODY, url, problem=f"is no model server (HTTP {status} for /v1/models)")
-        listed = probe.listed_models(payload)
-        name = _NAMES.get(probe.kind_by_owner(listed) or "", name)
+        listed = listed_models(payload)
+        name = _NAMES.get(kind_by_owner(listed) or "", name)
         own = await ask("/api/v0/models") if name in ("LM Studio", "a server") else None
         if rows := _dict_rows(own, "data"):
             name = "LM Studio"
@@ -145,9 +144,7 @@ async def _describe(url: str, name: str, model: str) -> FoundServer:
         await transport.aclose()
 
 
-async def _context(
-    ask: probe.Ask | Any, name: str, model: str, listed: list[dict[str, Any]], router: bool
-) -> Any:
+async def _context(ask: Ask | Any, name: str, model: str, listed: list[dict[str, Any]], router: bool) -> Any:
     """What a server says of the context that a model is loaded with."""
     if name == "Ollama":
         listed = [{**row, "id": str(row.get("model"))} for row in _dict_rows(await ask("/api/ps"), "models")]

@@ -11,7 +11,8 @@ import os
 import shutil
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -64,7 +65,7 @@ def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connect
         )
     _make_private(path)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
+    with _opening(connection, path):
         _check(connection, path)
         _configure_writer(connection, path)
         if not _create(connection):
@@ -72,17 +73,36 @@ def open_writer(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connect
             _copy_daily(connection, path)
         _settle_world(connection, rehearsal)
         _renew_triggers(connection)
-    except sqlite3.Error as error:
+    return connection
+
+
+@contextmanager
+def _opening(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Close the connection where the block fails, with a typed error; its rows have names from then on."""
+    try:
+        yield
+    except BaseException as error:
         connection.close()
-        raise translated(error, path) from error
-    except OSError as error:
-        connection.close()
-        raise _unwritable(path, error) from error
-    except BaseException:
-        connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise translated(error, path) from error
+        if isinstance(error, OSError):
+            raise _unwritable(path, error) from error
         raise
     connection.row_factory = sqlite3.Row
-    return connection
+
+
+@contextmanager
+def immediately(connection: sqlite3.Connection) -> Iterator[None]:
+    """A transaction that holds the write lock from its beginning; rolled back where the block raises."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk may have made SQLite roll back already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def open_reader(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connection:
@@ -117,17 +137,10 @@ def open_reader(path: Path, *, rehearsal: bool | None = None) -> sqlite3.Connect
             connection, present = _read_only(path, "mode=ro&immutable=1")
         except sqlite3.Error as again:
             raise translated(again, path) from again
-    try:
+    with _opening(connection, path):
         if present != SCHEMA_VERSION:
             raise _other_schema(path, present)
         _require_world(connection, path, rehearsal)
-    except sqlite3.Error as error:
-        connection.close()
-        raise translated(error, path) from error
-    except BaseException:
-        connection.close()
-        raise
-    connection.row_factory = sqlite3.Row
     return connection
 
 
@@ -242,19 +255,13 @@ def _create(connection: sqlite3.Connection) -> bool:
     """Make the tables of an empty database, all or none; whether it was empty."""
     if schema_version(connection) == SCHEMA_VERSION:
         return False
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with immediately(connection):
         # Another writer may have made them since.
         if schema_version(connection) != SCHEMA_VERSION:
             for statement in schema():
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
     return True
 
 
@@ -305,17 +312,11 @@ def _renew_triggers(connection: sqlite3.Connection) -> None:
     present = {str(row[0]): str(row[1]) for row in rows}
     if present == wanted:
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with immediately(connection):
         for name in present:
             connection.execute(f'DROP TRIGGER "{name}"')
         for statement in wanted.values():
             connection.execute(statement)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def translated(error: sqlite3.Error, database: Path) -> NavigatorError:

@@ -1,6 +1,6 @@
 """Between rows and the domain's models: a column holds the field of the same name.
 
-The field's type says how it is stored: tuples, dicts and models as JSON, an id (`TaskId`, `ProposalId`) as its number,
+The field's type says how it is stored: tuples, sets, dicts and models as JSON, an id (`TaskId`, `ProposalId`) as its number,
 a bool as 0 or 1, everything else as it is. A column that no field names is left to whoever writes it.
 """
 
@@ -34,7 +34,7 @@ def _kinds(model: type[BaseModel]) -> dict[str, str]:
     kinds = {}
     for name, field in model.model_fields.items():
         base = get_origin(field.annotation) or field.annotation
-        nested = isclass(base) and issubclass(base, (tuple, dict, BaseModel))
+        nested = isclass(base) and issubclass(base, (tuple, frozenset, dict, BaseModel))
         letters = [mark.letter for mark in field.metadata if isinstance(mark, Lettered)]
         kinds[name] = (
             letters[0] if letters else _JSON if nested else _FLAG if field.annotation is bool else ""

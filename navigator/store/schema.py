@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from navigator.model import states
 from navigator.model.states import PROPOSAL_TRANSITIONS, TASK_TRANSITIONS, ProposalState, TaskState
-from navigator.store import call_sums
 
 APPLICATION_ID = 0x4E415631
 """`PRAGMA application_id` of Navigator's databases: "NAV1"."""
@@ -22,7 +21,7 @@ APPLICATION_ID = 0x4E415631
 WORLD = "rehearsal"
 """The key in `meta` that says whether everything in the database is simulated; written when it is made, and never again."""
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 """`PRAGMA user_version` of a database with these tables."""
 
 _S = TypeVar("_S", bound=StrEnum)
@@ -53,11 +52,10 @@ def tables() -> tuple[str, ...]:
 
 
 def triggers() -> dict[str, str]:
-    """Every trigger by name: legal transitions, first states, proposals that nothing alters once reviewed, and sums."""
+    """Every trigger by name: legal transitions, first states, proposals that nothing alters once reviewed."""
     made = {
         **_transition_triggers("tasks", TASK_TRANSITIONS, TaskState.QUEUED),
         **_transition_triggers("proposals", PROPOSAL_TRANSITIONS, ProposalState.OPEN),
-        **call_sums.call_triggers(),
     }
     made["proposals_immutable"] = (
         "CREATE TRIGGER proposals_immutable"

@@ -305,27 +305,6 @@ CREATE INDEX reviews_proposal ON reviews (proposal_id, role);
 -- Statistics of calls are read from the index alone: the rows hold whole answers.
 CREATE INDEX calls_figures ON calls (role, model, ended DESC, seconds, outcome, purpose, prompt_tokens, completion_tokens, cached_tokens);
 
--- Sums of the model calls, kept by triggers (`call_sums.py`).
-CREATE TABLE call_sums (
-    role TEXT NOT NULL,
-    model TEXT NOT NULL,
-    purpose TEXT NOT NULL,
-    outcome TEXT NOT NULL,
-    calls INTEGER NOT NULL,
-    prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL,
-    cached_tokens INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    PRIMARY KEY (role, model, purpose, outcome)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE call_busy (
-    role TEXT NOT NULL,
-    model TEXT NOT NULL,
-    seconds REAL NOT NULL,
-    PRIMARY KEY (role, model)
-) STRICT, WITHOUT ROWID;
-
 -- The reviewer's exam: blinded items with a known answer, and what the reviewer said of each.
 CREATE TABLE exam_items (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -372,11 +351,7 @@ CREATE TABLE fates (
     proposal_id INTEGER PRIMARY KEY REFERENCES proposals (id),
     "commit" TEXT NOT NULL,
     fate TEXT NOT NULL CHECK (fate IN ('kept', 'reverted', 'unknown')),
-    branch TEXT NOT NULL DEFAULT '',
     found_as TEXT NOT NULL DEFAULT '',
-    reverted_by TEXT NOT NULL DEFAULT '',
-    how TEXT NOT NULL DEFAULT '',
-    reason TEXT NOT NULL DEFAULT '',
     at TEXT NOT NULL
 ) STRICT;
 -- One answer an item, model, version of the prompt and precedents: whatever a crash repeats, nothing counts twice.

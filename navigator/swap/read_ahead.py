@@ -33,12 +33,10 @@ class ReadLimits:
     """What a reading may take.
 
     Attributes:
-        total_bytes: most bytes to read; 0 for as many as memory has room for.
         bytes_per_second: the rate; 0 for none.
         floor_bytes: of available memory (the page cache included) that are always left.
     """
 
-    total_bytes: int = 0
     bytes_per_second: int = 500 * MIB
     floor_bytes: int = 8192 * MIB
 
@@ -130,12 +128,11 @@ class ReadAhead:
         room = page_cache.available_bytes() - self._limits.floor_bytes - before.resident
         if room <= 0:
             return "no room"
-        limits = self._limits
         order = {
             "files": [str(path) for path in files],
-            "limit": min(room, limits.total_bytes) if limits.total_bytes else room,
-            "rate": limits.bytes_per_second,
-            "floor": limits.floor_bytes,
+            "limit": room,
+            "rate": self._limits.bytes_per_second,
+            "floor": self._limits.floor_bytes,
             "parent": os.getpid(),
         }
         ended: Ended = "failed"

@@ -12,6 +12,7 @@ import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from tests.client.scripted import DONE, Request, Wire, _read, delta, usage
@@ -385,3 +386,15 @@ async def running(*machines: Machine) -> AsyncIterator[None]:
     finally:
         for machine in machines:
             await machine.stop()
+
+
+def stand_ins(folder: Path, command: tuple[str, ...], role: str = "") -> dict[int, tuple[str, ...]]:
+    """The living servers of a rehearsal in a folder, or those of one role: their command lines by process."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            words = tuple((entry / "cmdline").read_text().split("\0")) if entry.name.isdecimal() else ()
+            ours = words[: len(command)] == command and (not role or role in words)
+            if ours and (entry / "cwd").readlink() == folder.resolve():
+                found[int(entry.name)] = words
+    return found

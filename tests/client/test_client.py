@@ -30,6 +30,7 @@ from tests.client.conftest import question
 from tests.client.scripted import (
     DONE,
     Request,
+    Script,
     Wire,
     answer,
     data,
@@ -49,15 +50,14 @@ async def hang(request: Request, wire: Wire) -> None:
 
 
 async def test_a_whole_answer_with_usage_and_progress(connect) -> None:
-    seen: list[tuple[int, str]] = []
+    seen: list[int] = []
     async with serving(routes(answer("Hel", "lo"))) as server, connect(server.url) as client:
-        got = await client.chat(question(), lambda chars, tail: seen.append((chars, tail)))
+        got = await client.chat(question(), seen.append)
     assert got.text == "Hello"
-    assert got.finish_reason == "stop"
     assert got.model == "org/model"
     assert got.retries == 0
     assert (got.usage.prompt_tokens, got.usage.completion_tokens, got.usage.cached_tokens) == (7, 3, 5)
-    assert seen[-1] == (5, "Hello")
+    assert seen[-1] == 5
 
 
 async def test_what_is_sent(connect) -> None:
@@ -110,26 +110,97 @@ async def test_a_surrogate_pair_cut_between_two_chunks_is_joined(connect) -> Non
         assert (await client.chat(question())).text == "a🚀b \ufffd"
 
 
+def streams(*pieces: str | bytes) -> Script:
+    """A stream of these pieces, whatever becomes of it."""
+
+    async def behave(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(*pieces)
+
+    return behave
+
+
+def repeats(first: str, *pieces: str | bytes) -> Script:
+    """A stream that begins, and goes on with these pieces for ever."""
+
+    async def behave(request: Request, wire: Wire) -> None:
+        await wire.head()
+        await wire.send(first)
+        while True:
+            await wire.send(*pieces)
+            await asyncio.sleep(0.01)
+
+    return behave
+
+
+async def breaks_off(request: Request, wire: Wire) -> None:
+    await wire.head(Transfer_Encoding="chunked")
+    event = delta("abc")
+    await wire.send(f"{len(event):x}\r\n{event}\r\n")
+    await asyncio.sleep(0.05)
+    wire.reset()
+
+
 @pytest.mark.parametrize(
-    ("events", "missing"),
+    ("script", "kind", "words"),
     [
-        ([delta("abc")], "finish_reason"),
-        ([delta("abc"), delta(finish="stop")], "[DONE]"),
-        ([delta("abc"), DONE], "finish_reason"),
-        ([delta("abc"), delta(finish="stop"), "data: [DON"], "[DONE]"),
+        (streams(delta("abc")), StreamCut, "finish_reason"),
+        (streams(delta("abc"), delta(finish="stop")), StreamCut, "[DONE]"),
+        (streams(delta("abc"), DONE), StreamCut, "finish_reason"),
+        (streams(delta("abc"), delta(finish="stop"), "data: [DON"), StreamCut, "[DONE]"),
+        (breaks_off, StreamCut, "broke"),
+        (answer("abc", finish="length"), CutByLength, "max_tokens"),
+        (answer("abc", finish="abort"), Aborted, "aborted"),
+        (answer("abc", finish="tool_calls"), BadAnswer, "tool_calls"),
+        (streams(delta("abc"), "data: {\n\n"), BadAnswer, "not JSON"),
+        (streams(delta("abc"), "data: [1]\n\n"), BadAnswer, "not a JSON object"),
+        (streams(delta("abc"), 'data: {"choices":[3]}\n\n'), BadAnswer, "not a JSON object"),
+        (streams(delta("abc"), "data: " + "[" * 9999 + "\n\n"), BadAnswer, "not JSON"),
+        (repeats(delta("abc"), b"x" * 65536), BadAnswer, "line"),
+        (
+            streams(delta("abc"), data({"error": {"message": "out of memory", "code": 500}})),
+            ServerFault,
+            "out",
+        ),
+        (streams(delta("abc"), data({"error": {"message": "queue full", "code": 503}})), Overloaded, "queue"),
+        (streams(delta("abc"), data({"error": {"message": "grammar", "code": 400}})), Refused, "grammar"),
+        (streams(delta("abc"), data({"error": "just words"})), ServerFault, "just words"),
+        (streams(delta("abc"), delta("d", model="org/other")), WrongModel, "org/other, not org/model"),
     ],
 )
-async def test_an_answer_without_its_end_does_not_count(connect, events: list[str], missing: str) -> None:
-    async def cut(request: Request, wire: Wire) -> None:
-        await wire.head()
-        await wire.send(*events)
-
-    async with serving(routes(cut)) as server, connect(server.url) as client:
-        with pytest.raises(StreamCut) as caught:
+async def test_an_answer_that_began_and_does_not_count(
+    connect, script: Script, kind: type[ServingError], words: str
+) -> None:
+    async with serving(routes(script)) as server, connect(server.url) as client:
+        with pytest.raises(kind) as caught:
             await client.chat(question())
-    assert missing in caught.value.message
-    assert caught.value.partial == "abc"
+    assert words in str(caught.value)
+    assert caught.value.partial.startswith("abc")
     assert len(server.chats) == 1, "an answer that has begun is not asked for again"
+
+
+@pytest.mark.parametrize(
+    ("script", "timeouts", "kind", "partial"),
+    [
+        (hang, Timeouts(first_token=0.1), FirstTokenTimeout, ""),
+        (
+            repeats("", ": keep-alive\n\n", delta(role="assistant")),
+            Timeouts(first_token=0.2),
+            FirstTokenTimeout,
+            "",
+        ),
+        (repeats(delta("begun"), ": keep-alive\n\n"), Timeouts(between_tokens=0.15), Stalled, "begun"),
+        (repeats(delta("la "), delta("la ")), Timeouts(total=0.3), TotalTimeout, "la la "),
+    ],
+)
+async def test_time_that_is_up(
+    connect, script: Script, timeouts: Timeouts, kind: type[ServingError], partial: str
+) -> None:
+    async with serving(routes(script)) as server, connect(server.url, timeouts=timeouts) as client:
+        with pytest.raises(kind) as caught:
+            await client.chat(question())
+    assert caught.value.partial.startswith(partial)
+    assert len(server.chats) == 1
 
 
 async def test_done_without_a_last_blank_line_counts(connect) -> None:
@@ -141,21 +212,6 @@ async def test_done_without_a_last_blank_line_counts(connect) -> None:
         assert (await client.chat(question())).text == "abc"
 
 
-async def test_a_connection_that_breaks_in_the_middle(connect) -> None:
-    async def die(request: Request, wire: Wire) -> None:
-        await wire.head(Transfer_Encoding="chunked")
-        event = delta("abc")
-        await wire.send(f"{len(event):x}\r\n{event}\r\n")
-        await asyncio.sleep(0.05)
-        wire.reset()
-
-    async with serving(routes(die)) as server, connect(server.url) as client:
-        with pytest.raises(StreamCut) as caught:
-            await client.chat(question())
-    assert caught.value.partial == "abc"
-    assert caught.value.begun
-
-
 async def test_a_cut_before_the_first_character_is_tried_again(connect) -> None:
     async def nothing(request: Request, wire: Wire) -> None:
         await wire.head()
@@ -165,81 +221,6 @@ async def test_a_cut_before_the_first_character_is_tried_again(connect) -> None:
         got = await client.chat(question())
     assert got.text == "ok"
     assert got.retries == 1
-
-
-async def test_length_carries_the_partial_and_the_usage(connect) -> None:
-    async with serving(routes(answer("half of", finish="length"))) as server, connect(server.url) as client:
-        with pytest.raises(CutByLength) as caught:
-            await client.chat(question())
-    assert caught.value.partial == "half of"
-    assert caught.value.usage.completion_tokens == 3
-    assert "max_tokens" in str(caught.value)
-
-
-@pytest.mark.parametrize(("finish", "error"), [("abort", Aborted), ("tool_calls", BadAnswer)])
-async def test_other_endings(connect, finish: str, error: type[Exception]) -> None:
-    async with serving(routes(answer("x", finish=finish))) as server, connect(server.url) as client:
-        with pytest.raises(error):
-            await client.chat(question())
-
-
-async def test_nothing_comes_in_time(connect) -> None:
-    async with (
-        serving(routes(hang)) as server,
-        connect(server.url, timeouts=Timeouts(first_token=0.1)) as client,
-    ):
-        with pytest.raises(FirstTokenTimeout):
-            await client.chat(question())
-    assert len(server.chats) == 1
-
-
-async def test_comments_and_empty_deltas_are_no_first_token(connect) -> None:
-    async def ping(request: Request, wire: Wire) -> None:
-        await wire.head()
-        while True:
-            await wire.send(": keep-alive\n\n", delta(role="assistant"))
-            await asyncio.sleep(0.01)
-
-    async with (
-        serving(routes(ping)) as server,
-        connect(server.url, timeouts=Timeouts(first_token=0.2)) as client,
-    ):
-        with pytest.raises(FirstTokenTimeout):
-            await client.chat(question())
-
-
-async def test_a_stall_after_the_first_token(connect) -> None:
-    async def stall(request: Request, wire: Wire) -> None:
-        await wire.head()
-        await wire.send(delta("begun"))
-        while True:
-            await wire.send(": keep-alive\n\n")
-            await asyncio.sleep(0.01)
-
-    async with (
-        serving(routes(stall)) as server,
-        connect(server.url, timeouts=Timeouts(between_tokens=0.15)) as client,
-    ):
-        with pytest.raises(Stalled) as caught:
-            await client.chat(question())
-    assert caught.value.partial == "begun"
-    assert len(server.chats) == 1
-
-
-async def test_the_total_bounds_an_answer_that_never_ends(connect) -> None:
-    async def endless(request: Request, wire: Wire) -> None:
-        await wire.head()
-        while True:
-            await wire.send(delta("la "))
-            await asyncio.sleep(0.01)
-
-    async with (
-        serving(routes(endless)) as server,
-        connect(server.url, timeouts=Timeouts(total=0.3)) as client,
-    ):
-        with pytest.raises(TotalTimeout) as caught:
-            await client.chat(question())
-    assert caught.value.partial.startswith("la ")
 
 
 async def test_an_answer_that_grows_too_long_is_dropped(connect) -> None:
@@ -260,58 +241,42 @@ async def test_backpressure_is_tried_again(connect, status: int) -> None:
     assert (got.text, got.retries) == ("ok", 1)
 
 
-async def test_backpressure_that_does_not_end(connect) -> None:
-    script = routes(refuse(429, {"error": {"message": "busy"}}, Retry_After="0"))
-    async with serving(script) as server, connect(server.url) as client:
-        with pytest.raises(Overloaded) as caught:
+async def web_page(request: Request, wire: Wire) -> None:
+    await wire.head(404, "text/html")
+    await wire.send("<html><script>x</script></html>")
+
+
+LONG = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens."
+NOT_PARSED = "The model produced output that does not match the expected peg-native format"
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "words", "asked"),
+    [
+        (refuse(429, {"error": {"message": "busy"}}, Retry_After="0"), Overloaded, "busy", 3),
+        (refuse(429, {"error": {"message": "quota"}}, Retry_After="7200"), Overloaded, "quota", 1),
+        (refuse(500, {"error": "boom"}), ServerFault, "boom", 2),
+        # It cannot take apart what its model wrote: the answer's fault.
+        (refuse(500, {"error": {"code": 500, "message": NOT_PARSED}}), BadAnswer, "peg-native", 1),
+        (
+            refuse(400, {"message": "bad \x1b]52;c;eA==\x07 thing\nnext"}),
+            Refused,
+            "\u241b]52;c;eA==\u2407 thing next",
+            1,
+        ),
+        (refuse(400, {"error": {"message": LONG}}), Refused, "Lower max_tokens or context_tokens", 1),
+        (web_page, Refused, "base_url", 1),
+    ],
+)
+async def test_a_refusal_shows_the_servers_words_made_safe(
+    connect, script: Script, kind: type[ServingError], words: str, asked: int
+) -> None:
+    async with serving(routes(script)) as server, connect(server.url) as client:
+        with pytest.raises(kind) as caught:
             await client.chat(question())
-    assert caught.value.retries == 2
-    assert len(server.chats) == 3
-
-
-async def test_a_retry_after_beyond_patience_is_not_waited_for(connect) -> None:
-    script = routes(refuse(429, {"error": {"message": "quota"}}, Retry_After="7200"))
-    async with serving(script) as server, connect(server.url) as client:
-        with pytest.raises(Overloaded) as caught:
-            await client.chat(question())
-    assert caught.value.retry_after == 7200
-    assert len(server.chats) == 1
-
-
-async def test_a_fault_inside_gets_one_more_chance(connect) -> None:
-    async with serving(routes(refuse(500, {"error": "boom"}))) as server, connect(server.url) as client:
-        with pytest.raises(ServerFault, match="boom"):
-            await client.chat(question())
-    assert len(server.chats) == 2
-
-
-async def test_an_answer_that_the_server_cannot_take_apart_is_the_answers_fault(connect) -> None:
-    words = "The model produced output that does not match the expected peg-native format"
-    script = routes(refuse(500, {"error": {"code": 500, "message": words, "type": "server_error"}}))
-    async with serving(script) as server, connect(server.url) as client:
-        with pytest.raises(BadAnswer, match="peg-native"):
-            await client.chat(question())
-
-
-async def test_a_refusal_shows_the_servers_words_made_safe(connect) -> None:
-    script = routes(refuse(400, {"object": "error", "message": "bad \x1b]52;c;eA==\x07 thing\nnext"}))
-    async with serving(script) as server, connect(server.url) as client:
-        with pytest.raises(Refused) as caught:
-            await client.chat(question())
-    assert "bad \u241b]52;c;eA==\u2407 thing next" in caught.value.message
-    assert "\x1b" not in str(caught.value)
-    assert len(server.chats) == 1
-
-
-async def test_a_prompt_that_does_not_fit_says_what_to_lower(connect) -> None:
-    words = "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens."
-    async with (
-        serving(routes(refuse(400, {"error": {"message": words}}))) as server,
-        connect(server.url) as c,
-    ):
-        with pytest.raises(Refused) as caught:
-            await c.chat(question())
-    assert "context_tokens" in caught.value.hint
+    assert words in str(caught.value)
+    assert "\x1b" not in str(caught.value) and "script" not in str(caught.value)
+    assert (len(server.chats), caught.value.retries) == (asked, asked - 1)
 
 
 @pytest.mark.parametrize(
@@ -374,72 +339,21 @@ async def test_a_refusal_that_persists_is_not_asked_for_ever(connect) -> None:
     assert len(server.chats) == 5
 
 
-async def test_a_server_that_does_not_stream(connect) -> None:
-    whole = {
-        "model": "org/model",
-        "choices": [{"message": {"role": "assistant", "content": "plain"}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 2, "completion_tokens": 1},
-    }
-    async with serving(routes(refuse(200, whole))) as server, connect(server.url) as client:
-        got = await client.chat(question())
-    assert got.text == "plain"
-    assert got.usage.prompt_tokens == 2
-
-
-async def test_a_web_page_is_no_answer(connect) -> None:
-    async def page(request: Request, wire: Wire) -> None:
-        await wire.head(200, "text/html; charset=utf-8")
-        await wire.send("<html>Welcome</html>")
-
-    async with serving(routes(page)) as server, connect(server.url) as client:
-        with pytest.raises(BadAnswer, match="web page"):
-            await client.chat(question())
-
-
-async def test_a_web_page_as_an_error_is_not_repeated(connect) -> None:
-    async def page(request: Request, wire: Wire) -> None:
-        await wire.head(404, "text/html")
-        await wire.send("<html><script>x</script></html>")
-
-    async with serving(routes(page)) as server, connect(server.url) as client:
-        with pytest.raises(Refused) as caught:
-            await client.chat(question())
-    assert "script" not in str(caught.value)
-
-
-async def test_text_that_is_no_event_stream(connect) -> None:
-    async def text(request: Request, wire: Wire) -> None:
-        await wire.head(200, "text/plain")
-        await wire.send("hello there\n\n")
-
-    async with serving(routes(text)) as server, connect(server.url) as client:
-        with pytest.raises(BadAnswer, match="neither"):
-            await client.chat(question())
-
-
 @pytest.mark.parametrize(
-    "event", ["data: {\n\n", "data: [1]\n\n", 'data: {"choices":[3]}\n\n', "data: " + "[" * 9999 + "\n\n"]
+    ("kind", "body"),
+    [
+        ("text/html; charset=utf-8", "<html>Welcome</html>"),
+        ("application/json", '{"choices": [{"message": {"content": "plain"}, "finish_reason": "stop"}]}'),
+        ("text/plain", "hello there\n\n"),
+    ],
 )
-async def test_events_that_cannot_be_read(connect, event: str) -> None:
-    async def broken(request: Request, wire: Wire) -> None:
-        await wire.head()
-        await wire.send(delta("abc"), event)
+async def test_what_is_no_event_stream_is_no_answer(connect, kind: str, body: str) -> None:
+    async def other(request: Request, wire: Wire) -> None:
+        await wire.head(200, kind)
+        await wire.send(body)
 
-    async with serving(routes(broken)) as server, connect(server.url) as client:
-        with pytest.raises(BadAnswer) as caught:
-            await client.chat(question())
-    assert caught.value.partial == "abc"
-
-
-async def test_an_endless_line_is_cut_off(connect) -> None:
-    async def endless(request: Request, wire: Wire) -> None:
-        await wire.head()
-        await wire.send("data: ")
-        while True:
-            await wire.send(b"x" * 65536)
-
-    async with serving(routes(endless)) as server, connect(server.url) as client:
-        with pytest.raises(BadAnswer, match="line"):
+    async with serving(routes(other)) as server, connect(server.url) as client:
+        with pytest.raises(BadAnswer, match=f"answered with {kind}, not with an event stream"):
             await client.chat(question())
 
 
@@ -466,39 +380,6 @@ async def test_a_list_of_models_without_end_is_no_list(
     async with serving(listing) as server, connect(server.url) as client:
         with pytest.raises(error):
             await client.require_model()
-
-
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        ({"message": "out of memory", "code": 500}, ServerFault),
-        ({"message": "queue full", "code": 503}, Overloaded),
-        ({"message": "grammar", "code": 400}, Refused),
-        ("just words", ServerFault),
-    ],
-)
-async def test_an_error_inside_the_stream(connect, error: Any, kind: type[Exception]) -> None:
-    async def fail(request: Request, wire: Wire) -> None:
-        await wire.head()
-        await wire.send(delta("abc"), data({"error": error}), DONE)
-
-    async with serving(routes(fail)) as server, connect(server.url) as client:
-        with pytest.raises(kind):
-            await client.chat(question())
-    assert len(server.chats) == 1
-
-
-async def test_another_model_answers(connect) -> None:
-    async def other(request: Request, wire: Wire) -> None:
-        await wire.head()
-        await wire.send(delta("abc", model="org/other"))
-        await wire.gone()
-
-    async with serving(routes(other)) as server, connect(server.url) as client:
-        with pytest.raises(WrongModel) as caught:
-            await client.chat(question())
-    assert "org/other" in caught.value.message
-    assert "org/model" in caught.value.message
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
@@ -671,24 +552,6 @@ async def test_closing_ends_every_call_with_a_typed_error_and_none_is_repeated(c
     assert client.limiter.in_flight == 0
 
 
-async def test_no_more_in_flight_than_allowed(connect) -> None:
-    now = most = 0
-
-    async def count(request: Request, wire: Wire) -> None:
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        await asyncio.sleep(0.01)
-        now -= 1
-        await answer("x")(request, wire)
-
-    async with serving(routes(count)) as server, connect(server.url, max_inflight=3) as client:
-        answers = await asyncio.gather(*(client.chat(question()) for _ in range(12)))
-    assert len(answers) == 12
-    assert most == 3
-    assert len({a.request_id for a in answers}) == 12
-
-
 async def test_broken_calls_leave_no_connection_behind(connect) -> None:
     """More stalls and cancellations than the pool has connections, then a good answer."""
 
@@ -715,11 +578,11 @@ async def test_broken_calls_leave_no_connection_behind(connect) -> None:
 
 
 async def test_a_callback_that_fails_ends_the_call(connect) -> None:
-    def fail(chars: int, tail: str) -> None:
-        raise KeyError(tail)
+    def fail(chars: int) -> None:
+        raise KeyError(chars)
 
     async with serving(routes(answer("abc"))) as server, connect(server.url) as client:
-        with pytest.raises(KeyError, match="abc"):
+        with pytest.raises(KeyError, match="3"):
             await client.chat(question(), fail)
         assert client.limiter.in_flight == 0
         assert (await client.chat(question())).text == "abc"

@@ -137,15 +137,19 @@ async def test_a_failure_is_classed_and_the_role_before_is_called_back(
         assert await swaps.resident() is Role.GENERATOR
 
 
-async def test_ended_well_and_the_model_does_not_answer_is_no_success(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("path", "failure", "words"),
+    [("", "wrong_model", "does not serve"), ("/nowhere/at-all", "", "[swap.command]")],
+)
+async def test_a_program_that_changes_nothing_or_is_not_there_is_no_success(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, path: str, failure: str, words: str
 ) -> None:
     monkeypatch.setattr(command, "_VERIFY_SECONDS", 0.2)
     async with gpu(folder) as server:
-        result = await CommandStrategy(settings(server.url, [program(folder, "exit 0")])).swap(
-            Role.REVIEWER, quiet
-        )
-    assert (result.outcome, result.failure) == ("went_back", "wrong_model")
+        swaps = CommandStrategy(settings(server.url, [path or program(folder, "exit 0")]))
+        result = await swaps.swap(Role.REVIEWER, quiet)
+    assert (result.outcome, result.failure) == ("went_back", failure)
+    assert words in result.reason
 
 
 def living(folder: Path) -> bool:
@@ -198,19 +202,6 @@ async def test_a_server_that_the_program_leaves_running_lives_on(folder: Path) -
     os.kill(int((folder / "pid").read_text()), 9)
 
 
-async def test_what_is_resident_by_a_program(folder: Path) -> None:
-    status = program(folder, "cat loaded", "status")
-    async with gpu(folder) as server:
-        swaps = CommandStrategy(settings(server.url, ["true"], status=(status,)))
-        for said, role in (
-            ("reviewer", Role.REVIEWER),
-            ("generator\nmore", Role.GENERATOR),
-            ("neither", None),
-        ):
-            (folder / "loaded").write_text(said)
-            assert await swaps.resident() is role
-
-
 async def test_a_look_runs_no_program_while_all_is_well(folder: Path) -> None:
     status = program(folder, "echo asked >> asked; cat loaded", "status")
     async with gpu(folder) as server:
@@ -218,20 +209,19 @@ async def test_a_look_runs_no_program_while_all_is_well(folder: Path) -> None:
         assert (await swaps.look(Role.GENERATOR)).resident is Role.GENERATOR
         assert not (folder / "asked").exists()
         assert "/health" not in server.paths()
-        (folder / "loaded").write_text("reviewer")
+        for said, role in (
+            ("generator\nmore", Role.GENERATOR),
+            ("neither", None),
+            ("reviewer", Role.REVIEWER),
+        ):
+            (folder / "loaded").write_text(said)
+            assert await swaps.resident() is role
         assert (await swaps.look(Role.GENERATOR)).resident is Role.REVIEWER
     seen = await swaps.look(Role.GENERATOR)  # the server is gone; the program still says reviewer
     assert seen.resident is Role.REVIEWER
     (folder / "loaded").write_text("")
     seen = await swaps.look(Role.GENERATOR)
     assert (seen.resident, seen.dead) == (None, True)
-
-
-async def test_a_program_that_is_not_there(folder: Path) -> None:
-    async with gpu(folder) as server:
-        result = await CommandStrategy(settings(server.url, ["/nowhere/at-all"])).swap(Role.REVIEWER, quiet)
-    assert result.outcome == "went_back"
-    assert "[swap.command]" in result.reason
 
 
 def test_a_script_whose_words_cannot_be_cut() -> None:

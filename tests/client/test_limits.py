@@ -29,7 +29,7 @@ async def test_first_come_first_served_and_never_too_many() -> None:
     assert limiter.in_flight == 0
 
 
-async def test_refusals_of_one_burst_halve_once() -> None:
+async def test_refusals_of_one_burst_halve_once_and_successes_open_it_again() -> None:
     limiter = Limiter(8)
     slots = []
     for _ in range(4):
@@ -38,29 +38,15 @@ async def test_refusals_of_one_burst_halve_once() -> None:
     for slot in slots:
         limiter.overloaded(slot)
     assert limiter.limit == 4
-    async with limiter.slot() as later:
-        limiter.overloaded(later)
+    for limit in (2, 1, 1):  # one place always remains
+        async with limiter.slot() as later:
+            limiter.overloaded(later)
+        assert limiter.limit == limit
+    limiter.succeeded()
     assert limiter.limit == 2
-
-
-async def test_successes_open_it_again_up_to_the_maximum() -> None:
-    limiter = Limiter(4)
-    async with limiter.slot() as slot:
-        limiter.overloaded(slot)
-    for _ in range(3):
-        limiter.succeeded()
-    assert limiter.limit == 3
     for _ in range(50):
         limiter.succeeded()
-    assert limiter.limit == 4
-
-
-async def test_one_place_always_remains() -> None:
-    limiter = Limiter(1)
-    for _ in range(5):
-        async with limiter.slot() as slot:
-            limiter.overloaded(slot)
-    assert limiter.limit == 1
+    assert limiter.limit == 8
 
 
 def test_a_gate_without_a_place_is_refused() -> None:

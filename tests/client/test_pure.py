@@ -145,7 +145,6 @@ def test_no_chunk_breaks_the_assembly(chunks: list[Any]) -> None:
         assert error.code
         assert error.hint
     assembly.content.encode()
-    assembly.tail.encode()
     assert assembly.usage(1.0).prompt_tokens >= 0
 
 

@@ -38,7 +38,7 @@ def weights(tmp_path: Path) -> list[Path]:
 
 
 def reader(files: list[Path], **limits: int) -> ReadAhead:
-    chosen = {"total_bytes": 0, "bytes_per_second": 0, "floor_bytes": 0, **limits}
+    chosen = {"bytes_per_second": 0, "floor_bytes": 0, **limits}
     return ReadAhead({Role.REVIEWER: files}, ReadLimits(**chosen))
 
 
@@ -49,13 +49,13 @@ def test_residency_is_what_was_read(weights: list[Path]) -> None:
     assert seen.known
     assert seen.total == 2 * SIZE
     assert seen.resident == SIZE
-    assert seen.share == 0.5
+    assert seen.resident == seen.total // 2
 
 
 def test_residency_of_an_empty_and_an_absent_file(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     seen = page_cache.residency([tmp_path / "empty", tmp_path / "absent"])
-    assert (seen.total, seen.resident, seen.share) == (0, 0, 0.0)
+    assert (seen.total, seen.resident) == (0, 0)
 
 
 async def test_reads_everything_and_says_so(weights: list[Path]) -> None:
@@ -98,8 +98,11 @@ async def test_warm_files_start_no_process(weights: list[Path], monkeypatch: pyt
     assert (found.ended, found.read_bytes) == ("done", 0)
 
 
-async def test_the_limit_holds(weights: list[Path]) -> None:
-    ahead = reader(weights, total_bytes=16 * MIB)
+async def test_no_more_is_read_than_there_is_room_for(
+    weights: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_cache, "available_bytes", lambda: 16 * MIB)
+    ahead = reader(weights)
     await ahead.start(Role.REVIEWER)
     await ahead.wait()
     report = ahead.report()
@@ -147,7 +150,7 @@ async def test_stop_kills_the_reader_at_once(weights: list[Path]) -> None:
 async def test_the_same_role_again_continues_and_another_one_takes_over(weights: list[Path]) -> None:
     ahead = ReadAhead(
         {Role.REVIEWER: weights[:1], Role.GENERATOR: weights[1:]},
-        ReadLimits(0, bytes_per_second=MIB, floor_bytes=0),
+        ReadLimits(bytes_per_second=MIB, floor_bytes=0),
     )
     await ahead.start(Role.REVIEWER)
     first = await _reader_process()

@@ -91,6 +91,7 @@ async def test_there_and_back(tmp_path: Path, gpu: Gpu, version: str) -> None:
         assert await swaps.resident() is Role.GENERATOR
         there = await swaps.swap(Role.REVIEWER, quiet)
         assert (there.outcome, phases(there)) == ("done", ["drain", "release", "load", "health", "verify"])
+        swaps = strategy(tmp_path, writer, reader)  # another conductor knows it from the ledger
         assert await swaps.resident() is Role.REVIEWER
         assert gpu.held == {READER: 80}
         back = await swaps.swap(Role.GENERATOR, quiet)
@@ -100,36 +101,21 @@ async def test_there_and_back(tmp_path: Path, gpu: Gpu, version: str) -> None:
         assert (writer.death, reader.death) == ("", "")
 
 
-async def test_the_other_conductor_knows_it_from_the_ledger(tmp_path: Path, gpu: Gpu) -> None:
-    writer, reader = pair(gpu)
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER)
-        await strategy(tmp_path, writer, reader).swap(Role.REVIEWER, quiet)
-        later = strategy(tmp_path, writer, reader)
-        assert await later.resident() is Role.REVIEWER
-        assert (await later.swap(Role.GENERATOR, quiet)).outcome == "done"
-        assert not writer.death
-
-
-async def test_a_released_server_is_looked_at_a_hundred_times_and_lives(tmp_path: Path, gpu: Gpu) -> None:
+async def test_a_look_costs_no_token_and_no_life(tmp_path: Path, gpu: Gpu) -> None:
     writer, reader = pair(gpu)
     async with running(writer, reader):
         await asleep(tmp_path, reader, Role.REVIEWER)
         swaps = strategy(tmp_path, writer, reader)
-        for believed in (Role.GENERATOR, Role.REVIEWER, None) * 30:
-            seen = await swaps.look(believed)
-            assert seen.resident is Role.GENERATOR
+        for believed in (Role.GENERATOR, Role.REVIEWER, None) * 5:
+            assert (await swaps.look(believed)).resident is Role.GENERATOR
+        # The one that works is asked for no token, either.
+        assert not any("/health" in line or line.startswith("POST") for line in writer.log)
         assert await swaps.resident() is Role.GENERATOR
         assert "GET /health" not in reader.log
         assert not reader.death
-
-
-async def test_a_look_asks_the_server_that_works_for_no_token(tmp_path: Path, gpu: Gpu) -> None:
-    writer, reader = pair(gpu)
-    async with running(writer, reader):
-        await strategy(tmp_path, writer, reader).look(Role.GENERATOR)
-        asked = {line.split()[1].partition("?")[0] for line in writer.log}
-    assert asked == {"/v1/models", "/model_info", "/ready"}
+        writer.die("killed")
+        seen = await swaps.look(Role.GENERATOR)
+        assert (seen.resident, seen.dead, seen.failure) == (None, True, "crashed")
 
 
 async def test_a_server_that_was_restarted_is_awake_and_never_resumed(tmp_path: Path, gpu: Gpu) -> None:
@@ -201,7 +187,7 @@ async def test_a_stream_that_outlasts_the_drain_survives_the_sleep(tmp_path: Pat
             await asyncio.sleep(0.05)
             assert not stream.done()
             assert (await swaps.swap(Role.GENERATOR, quiet)).outcome == "done"
-            assert (await stream).finish_reason == "stop"
+            assert (await stream).text
         assert not writer.death
 
 
@@ -247,16 +233,7 @@ async def test_a_target_that_does_not_fit_dies_and_the_one_before_comes_back(
         assert "out of memory" in reader.death
 
 
-async def test_a_server_that_died_is_seen_to_be_dead(tmp_path: Path, gpu: Gpu) -> None:
-    writer, reader = pair(gpu)
-    async with running(writer, reader):
-        swaps = strategy(tmp_path, writer, reader)
-        writer.die("killed")
-        seen = await swaps.look(Role.GENERATOR)
-        assert (seen.resident, seen.dead, seen.failure) == (None, True, "crashed")
-
-
-async def test_memory_that_comes_free_late_is_waited_for(
+async def test_memory_that_comes_free_late_is_waited_for_and_a_swap_without_it_taken_back(
     tmp_path: Path, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The release has answered and the memory is still held: waking the other one then would end it."""
@@ -270,23 +247,14 @@ async def test_memory_that_comes_free_late_is_waited_for(
         assert not reader.death
         # What it took is kept, so that the next swap waits for it without being told.
         assert Ledger(tmp_path / "sleep.json").read(Role.REVIEWER).mib == 80
-
-
-async def test_memory_that_does_not_come_free_takes_the_swap_back(
-    tmp_path: Path, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writer, reader = pair(gpu)
-    gpu.total = 100
-    _nvidia_smi(tmp_path, gpu, monkeypatch)
-    async with running(writer, reader):
-        await asleep(tmp_path, reader, Role.REVIEWER, 80)
+        assert (await swaps.swap(Role.GENERATOR, quiet)).outcome == "done"
         gpu.held["a game"] = 50
         monkeypatch.setattr(sleep, "RELEASE_SECONDS", 0.5)
-        swaps = strategy(tmp_path, writer, reader)
+        woken = reader.log.count("POST /resume_memory_occupation")
         result = await swaps.swap(Role.REVIEWER, quiet)
         assert (result.outcome, result.failure) == ("went_back", "no_memory")
         assert not reader.death
-        assert "POST /resume_memory_occupation" not in reader.log
+        assert reader.log.count("POST /resume_memory_occupation") == woken
         assert await swaps.resident() is Role.GENERATOR
 
 
@@ -341,9 +309,15 @@ async def test_vllm_says_itself_whether_it_sleeps(tmp_path: Path, gpu: Gpu) -> N
         assert (await swaps.look(Role.GENERATOR)).resident is Role.REVIEWER
 
 
-async def test_vllm_is_drained_before_it_sleeps(
+async def test_vllm_is_drained_before_it_sleeps_and_has_to_be_able_to(
     tmp_path: Path, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    without = Vllm(gpu, WRITER, 30, mode=False), Vllm(gpu, READER, 30, mode=False)
+    async with running(*without):
+        result = await strategy(tmp_path, *without).swap(Role.REVIEWER, quiet)
+    assert result.outcome == "failed"
+    assert "--enable-sleep-mode" in result.reason
+    gpu.held.clear()
     writer, reader = Vllm(gpu, WRITER, 30), Vllm(gpu, READER, 80, asleep=True)
     async with running(writer, reader):
         writer.hold.clear()
@@ -356,16 +330,8 @@ async def test_vllm_is_drained_before_it_sleeps(
             await asyncio.sleep(0.1)
             assert "POST /sleep?level=1" not in writer.log
             writer.hold.set()
-            assert (await stream).finish_reason == "stop"
+            assert (await stream).text
             assert (await swap).outcome == "done"
-
-
-async def test_vllm_without_its_sleep_mode_says_how_to_start_it(tmp_path: Path, gpu: Gpu) -> None:
-    writer, reader = Vllm(gpu, WRITER, 30, mode=False), Vllm(gpu, READER, 30, mode=False)
-    async with running(writer, reader):
-        result = await strategy(tmp_path, writer, reader).swap(Role.REVIEWER, quiet)
-    assert result.outcome == "failed"
-    assert "--enable-sleep-mode" in result.reason
 
 
 async def test_the_first_server_is_put_to_rest_so_that_the_second_can_be_started(
@@ -403,7 +369,7 @@ _MOVES = st.lists(
 )
 
 
-@bounds(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@bounds(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=_MOVES, version=st.sampled_from(["0.5.23", "0.5.9"]))
 def test_whatever_happens_no_server_is_asked_what_ends_it(
     tmp_path_factory: pytest.TempPathFactory, moves: list[str], version: str

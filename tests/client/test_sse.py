@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from navigator.client.sse import SSEOverflow, SSEParser
+from navigator.client.assemble import SSEOverflow, SSEParser
 
 PIECES = [
     b"data: x", b"data:y", b"data", b"data: ", b"event: tick", b"id: 7", b"id: a\0b", b": note", b"retry: 5", b"odd",

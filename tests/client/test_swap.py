@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +20,11 @@ from navigator.config.settings import Settings, load_settings
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
 from navigator.rehearsal.server.engine import MODEL_NAMES
-from navigator.swap import make_strategy, processes, strategy_class, strategy_names
-from navigator.swap.base import PhaseEvent
+from navigator.swap import make_strategy, strategy_class, strategy_names
+from navigator.swap.base import PhaseEvent, Sighting
 from navigator.swap.strategies.rehearsal import COMMAND, MODELS, RehearsalStrategy
 from navigator.swap.strategies.resident import ResidentStrategy
+from tests.client.machines import stand_ins
 from tests.client.scripted import answer, models, refuse, routes, serving
 
 STAND_IN = (sys.executable, str(Path(__file__).parent / "stand_in.py"))
@@ -42,7 +41,6 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
         defaults: dict[str, Any] = {
             "time_scale": 0.0,
             "command": STAND_IN,
-            "patience": 5.0,
             "boot_seconds": 20.0,
         }
         strategy = RehearsalStrategy(tmp_path / "rehearsal", settings, **(defaults | kwargs))
@@ -60,8 +58,8 @@ def flaw(tmp_path: Path, **flaws: str) -> None:
 
 def alive(tmp_path: Path) -> list[str]:
     """Roles of the processes that live for this folder."""
-    found = processes.strays(str((tmp_path / "rehearsal").resolve()), STAND_IN[:1])
-    return [record.argv[record.argv.index("--role") + 1] for record in found]
+    found = stand_ins(tmp_path / "rehearsal", STAND_IN)
+    return [words[words.index("--role") + 1] for words in found.values()]
 
 
 def quiet(event: PhaseEvent) -> None:
@@ -156,12 +154,14 @@ async def test_a_program_that_cannot_be_started(make: Make, tmp_path: Path) -> N
     assert "cannot be started" in result.reason
 
 
-async def test_a_process_that_ignores_sigterm_is_killed(make: Make, tmp_path: Path) -> None:
-    strategy = make(patience=0.3)
-    flaw_free = make(patience=0.3)
+async def test_a_process_that_ignores_sigterm_is_killed(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("navigator.process.runner.GRACE", 0.3)
+    strategy = make()
     flaw(tmp_path, generator="deaf")
     await strategy.swap(Role.GENERATOR, quiet)
-    assert (await flaw_free.swap(Role.REVIEWER, quiet)).outcome == "done"
+    assert (await strategy.swap(Role.REVIEWER, quiet)).outcome == "done"
     assert alive(tmp_path) == ["reviewer"]
 
 
@@ -184,7 +184,7 @@ async def test_the_drain_waits_for_running_requests(make: Make, tmp_path: Path) 
 
 
 async def test_a_cancelled_swap_is_cleared_up_by_the_next(make: Make, tmp_path: Path) -> None:
-    strategy = make(time_scale=30.0)
+    strategy = make(time_scale=1.0)
     loading = asyncio.Event()
     seen: list[PhaseEvent] = []
 
@@ -201,7 +201,7 @@ async def test_a_cancelled_swap_is_cleared_up_by_the_next(make: Make, tmp_path: 
     assert seen[-1].state == "fail"
     assert alive(tmp_path) == ["generator"]
     assert await strategy.resident() is None
-    assert (await make().swap(Role.REVIEWER, quiet)).outcome == "done"
+    assert (await strategy.swap(Role.REVIEWER, quiet)).outcome == "done"
     assert alive(tmp_path) == ["reviewer"]
 
 
@@ -220,87 +220,46 @@ asyncio.run(main())
 """
 
 
-async def test_a_new_conductor_finds_what_a_killed_one_left(make: Make, tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
+async def test_the_server_of_a_killed_conductor_ends_with_it(make: Make, tmp_path: Path) -> None:
     killed = await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-c", CONDUCTOR, str(tmp_path / "rehearsal"), *STAND_IN],
-        cwd=root,
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         check=False,
     )
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "done\n"), killed.stderr
-    assert alive(tmp_path) == ["generator"]
+    while alive(tmp_path):
+        await asyncio.sleep(0.02)
     strategy = make()
-    assert await strategy.resident() is Role.GENERATOR
+    assert await strategy.resident() is None
+    # What the killed one wrote down leads nowhere.
+    assert (await strategy.look_at(Role.GENERATOR)).state == "not loaded"
     assert (await strategy.swap(Role.REVIEWER, quiet)).outcome == "done"
-    assert alive(tmp_path) == ["reviewer"]
+    looks = {role: (await make().look_at(role)).state for role in MODELS}
+    assert looks == {Role.GENERATOR: "not loaded", Role.REVIEWER: "ready"}
 
 
-async def test_another_seed_is_another_server(make: Make, tmp_path: Path) -> None:
-    await make(seed=1).swap(Role.GENERATOR, quiet)
-    other = make(seed=2)
-    assert await other.resident() is None
-    with pytest.raises(Unreachable):
-        other.server(Role.GENERATOR)
-    assert (await other.swap(Role.GENERATOR, quiet)).outcome == "done"
-    assert alive(tmp_path) == ["generator"]
-
-
-async def test_a_process_that_was_never_written_down_is_ended(make: Make, tmp_path: Path) -> None:
+async def test_a_server_that_died_is_seen_with_its_last_words(make: Make, tmp_path: Path) -> None:
     strategy = make()
     await strategy.swap(Role.GENERATOR, quiet)
-    (tmp_path / "rehearsal" / "server.json").unlink()
-    assert await strategy.resident() is None
-    assert (await strategy.swap(Role.REVIEWER, quiet)).outcome == "done"
-    assert alive(tmp_path) == ["reviewer"]
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"pid": 1}', '{"pid": -1, "argv": []}'])
-async def test_a_broken_record_is_no_record(make: Make, tmp_path: Path, content: str) -> None:
-    strategy = make()
-    (tmp_path / "rehearsal" / "server.json").write_text(content)
-    assert await strategy.resident() is None
+    assert await strategy.look(Role.GENERATOR) == Sighting(Role.GENERATOR)
+    (tmp_path / "rehearsal" / "server-generator.err").write_text("a line\nCUDA out of memory\n")
+    (server,) = stand_ins(tmp_path / "rehearsal", STAND_IN)
+    os.kill(server, signal.SIGKILL)
+    while (seen := await strategy.look(Role.GENERATOR)).resident:
+        await asyncio.sleep(0.01)
+    assert seen == Sighting(None, dead=True, failure="crashed", detail="CUDA out of memory")
     assert (await strategy.swap(Role.GENERATOR, quiet)).outcome == "done"
-
-
-def test_only_a_process_that_is_proved_to_be_ours_is_signalled(tmp_path: Path) -> None:
-    argv = (sys.executable, "-c", "import time; time.sleep(600)")
-    with subprocess.Popen(argv, env={**os.environ, processes.MARK: str(tmp_path)}) as child:
-        try:
-            ticks = processes.start_ticks(child.pid)
-            assert ticks is not None
-            true = processes.ProcessRecord(
-                child.pid, ticks, processes.boot_id(), argv, str(tmp_path), "generator", 1, "s"
-            )
-            while not processes.is_alive(true):  # its command line is empty for a moment after it was started
-                assert child.poll() is None
-            for lie in (
-                replace(true, started=ticks + 1),
-                replace(true, boot="another"),
-                replace(true, argv=(*argv, "x")),
-                replace(true, home="/elsewhere"),
-                replace(true, pid=os.getpid()),
-            ):
-                assert not processes.send(lie, signal.SIGKILL)
-            assert child.poll() is None
-            assert processes.send(true, signal.SIGKILL)
-            child.wait(10)
-            assert not processes.send(true, signal.SIGKILL)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                child.kill()
 
 
 async def test_the_process_sees_no_keys(make: Make, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     strategy = make()
     await strategy.swap(Role.GENERATOR, quiet)
-    record = processes.load(tmp_path / "rehearsal" / "server.json")
-    assert record is not None
-    environment = Path(f"/proc/{record.pid}/environ").read_bytes()
-    assert b"sk-secret" not in environment
+    (server,) = stand_ins(tmp_path / "rehearsal", STAND_IN)
+    assert b"sk-secret" not in Path(f"/proc/{server}/environ").read_bytes()
     assert (tmp_path / "rehearsal" / "server.json").stat().st_mode & 0o777 == 0o600
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.config.reading import line_of
 from navigator.config.settings import RoutingSettings, Settings, describe, load_settings, time_scale
 from navigator.model.errors import ConfigError, UsageError
 from navigator.model.states import Complexity, Role, TaskKind
@@ -108,7 +106,7 @@ def test_routing_names_the_model_that_writes_each_kind(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_task_can_be_routed() -> None:
-    routing = RoutingSettings.model_validate({"reviewer": [kind.value for kind in TaskKind]})
+    routing = RoutingSettings.model_validate({"reviewer": tuple(kind.value for kind in TaskKind)})
     assert {routing.writer(kind, Complexity.SIMPLE) for kind in TaskKind} == {Role.REVIEWER}
 
 
@@ -132,20 +130,20 @@ def test_the_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "near", "line"),
+    ("text", "key", "near"),
     [
-        ("[batch]\ntarget = 3\ntargte = 4\n", "batch.targte", "target", 3),
-        ("# a comment\n[bacth]\ntarget = 3\n", "bacth", "batch", 2),
-        ('[generator]\nbase-url = "http://x"\n', "generator.base-url", "base_url", 2),
-        ('[[project]]\npath = "/a"\n[[project]]\npath = "/b"\nchek = "x"\n', "project[2].chek", "check", 5),
-        ("swap.strateg = 'sleep'\n", "swap.strateg", "strategy", 1),
+        ("[batch]\ntarget = 3\ntargte = 4\n", "batch.targte", "target"),
+        ("# a comment\n[bacth]\ntarget = 3\n", "bacth", "batch"),
+        ('[generator]\nbase-url = "http://x"\n', "generator.base-url", "base_url"),
+        ('[[project]]\npath = "/a"\n[[project]]\npath = "/b"\nchek = "x"\n', "project[2].chek", "check"),
+        ("swap.strateg = 'sleep'\n", "swap.strateg", "strategy"),
     ],
 )
-def test_an_unknown_key_is_named_with_its_line_and_the_nearest_known(
-    tmp_path: Path, text: str, key: str, near: str, line: int
+def test_an_unknown_key_is_named_with_the_nearest_known(
+    tmp_path: Path, text: str, key: str, near: str
 ) -> None:
     error = refusal(tmp_path, text)
-    assert error.message == f"{tmp_path / 'config.toml'}:{line}: unknown key {key!r}."
+    assert error.message == f"{tmp_path / 'config.toml'}: unknown key {key!r}."
     assert error.hint == f"Did you mean {near!r}?"
 
 
@@ -158,35 +156,35 @@ def test_a_key_like_no_other_gets_the_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("[batch]\ntarget = 0\n", "config.toml:2: batch.target"),
-        ('[batch]\ntarget = "30"\n', "config.toml:2: batch.target"),
-        ("[batch]\ntarget = true\n", "config.toml:2: batch.target"),
-        ("[batch]\nrevisions = 3\n", "config.toml:2: batch.revisions"),
-        ("[batch]\nmax_wait_minutes = inf\n", "config.toml:2: batch.max_wait_minutes"),
-        ("[checks]\nmemory_mb = -1\n", "config.toml:2: checks.memory_mb"),
-        ('[checks]\nunsandboxed = "yes"\n', "config.toml:2: checks.unsandboxed"),
-        ('[swap]\nstrategy = "magic"\n', "config.toml:2: swap.strategy"),
-        ('[swap]\nstrategy = "command"\n', "config.toml:1: swap"),
+        ("[batch]\ntarget = 0\n", "config.toml: batch.target"),
+        ('[batch]\ntarget = "30"\n', "config.toml: batch.target"),
+        ("[batch]\ntarget = true\n", "config.toml: batch.target"),
+        ("[batch]\nrevisions = 3\n", "config.toml: batch.revisions"),
+        ("[batch]\nmax_wait_minutes = inf\n", "config.toml: batch.max_wait_minutes"),
+        ("[checks]\nmemory_mb = -1\n", "config.toml: checks.memory_mb"),
+        ('[checks]\nunsandboxed = "yes"\n', "config.toml: checks.unsandboxed"),
+        ('[swap]\nstrategy = "magic"\n', "config.toml: swap.strategy"),
+        ('[swap]\nstrategy = "command"\n', "config.toml: swap"),
         ("[swap.sleep]\nwake_seconds = 60\n", "swap.sleep"),
         ('[reviewer]\nadmin_key_env = "KEY"\n', "reviewer.admin_key_env"),
         ("[swap.command]\nseconds = 60\n", "swap.command.seconds"),
-        ('[generator]\nbase_url = "127.0.0.1:30000"\n', "config.toml:2: generator.base_url"),
-        ('[generator]\nbase_url = "ftp://host"\n', "config.toml:2: generator.base_url"),
-        ('[generator]\nbase_url = "http://"\n', "config.toml:2: generator.base_url"),
-        ('[generator]\nbase_url = "http://h:99999"\n', "config.toml:2: generator.base_url"),
-        ('[generator]\nbase_url = ""\n', "config.toml:2: generator.base_url"),
-        ('[generator]\nmodel = ""\n', "config.toml:2: generator.model"),
-        ("[generator]\ntop_p = 0\n", "config.toml:2: generator.top_p"),
-        ("[generator]\ntemperature = nan\n", "config.toml:2: generator.temperature"),
-        ("[generator]\nmax_tokens = 131072\n", "config.toml:1: generator"),
-        ("[final]\nenabled = true\n", "config.toml:1: final"),
-        ('[[project]]\npath = "src/thing"\n', "config.toml:2: project[1].path"),
-        ("[[project]]\nname = 'x'\n", "config.toml:1: project[1].path"),
-        ('[[project]]\npath = "/a"\nlanding = "main"\n', "config.toml:3: project[1].landing"),
+        ('[generator]\nbase_url = "127.0.0.1:30000"\n', "config.toml: generator.base_url"),
+        ('[generator]\nbase_url = "ftp://host"\n', "config.toml: generator.base_url"),
+        ('[generator]\nbase_url = "http://"\n', "config.toml: generator.base_url"),
+        ('[generator]\nbase_url = "http://h:99999"\n', "config.toml: generator.base_url"),
+        ('[generator]\nbase_url = ""\n', "config.toml: generator.base_url"),
+        ('[generator]\nmodel = ""\n', "config.toml: generator.model"),
+        ("[generator]\ntop_p = 0\n", "config.toml: generator.top_p"),
+        ("[generator]\ntemperature = nan\n", "config.toml: generator.temperature"),
+        ("[generator]\nmax_tokens = 131072\n", "config.toml: generator"),
+        ("[final]\nenabled = true\n", "config.toml: final"),
+        ('[[project]]\npath = "src/thing"\n', "config.toml: project[1].path"),
+        ("[[project]]\nname = 'x'\n", "config.toml: project[1].path"),
+        ('[[project]]\npath = "/a"\nlanding = "main"\n', "config.toml: project[1].landing"),
         ('[[project]]\npath = "/a"\n[[project]]\npath = "/b/../a"\n', "project: /b/../a appears twice"),
         ('[[project]]\npath = "/a/x"\n[[project]]\npath = "/b/x"\n', "project: the name x appears twice"),
-        ('[project]\npath = "/a"\n', "config.toml:1: project"),
-        ("generator = 3\n", "config.toml:1: generator"),
+        ('[project]\npath = "/a"\n', "config.toml: project"),
+        ("generator = 3\n", "config.toml: generator"),
         ("[batch\n", "is not valid TOML"),
     ],
 )
@@ -308,28 +306,6 @@ def test_any_file_loads_or_says_why_not(tmp_path_factory: pytest.TempPathFactory
         assert error.hint
     else:
         assert settings.source == path
-
-
-@given(
-    tables=st.lists(
-        st.tuples(st.sampled_from(["batch", "checks", "swap"]), st.sampled_from(["a", "b", "c"])),
-        unique=True,
-        max_size=6,
-    )
-)
-def test_the_line_found_holds_the_key(tables: list[tuple[str, str]]) -> None:
-    text = "".join(
-        f"# [{table}]\n[{table}]\n" + "".join(f"  {k} = 1 # {k}\n" for t, k in tables if t == table)
-        for table in dict.fromkeys(table for table, _ in tables)
-    )
-    tomllib.loads(text)
-    lines = text.splitlines()
-    for table, key in tables:
-        number = line_of(text, (table, key))
-        assert number is not None
-        assert lines[number - 1].strip().startswith(f"{key} =")
-        above = [line for line in lines[:number] if line.startswith("[")]
-        assert above[-1] == f"[{table}]"
 
 
 def test_a_table_within_a_table_is_described_like_any(tmp_path: Path) -> None:

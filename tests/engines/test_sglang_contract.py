@@ -329,7 +329,6 @@ async def test_navigators_client_understands_it(real: Server) -> None:
         load = await client.load()
     assert info.kind == "sglang"
     assert json.loads(answer.text)["a"] in ("x", "y")
-    assert answer.finish_reason == "stop"
     assert answer.usage.completion_tokens > 0
     assert load is not None
 

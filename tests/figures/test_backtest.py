@@ -9,8 +9,8 @@ import pytest
 from navigator.exam.backtest import by_chance, by_size, document, worth_reading
 from navigator.figures.exam import alarms_each, backtest
 from navigator.figures.intervals import share
-from navigator.model.exam import ExamAnswer, ExamItem
 from navigator.model.models import Finding
+from navigator.model.records import ExamAnswer, ExamItem
 from navigator.model.states import Complexity, Criterion, ExamSource, FindingKind, Severity, TaskKind, Verdict
 from navigator.sheet.exam_worth import backtest_words
 

@@ -22,9 +22,7 @@ from navigator.figures.exam import (
     worth_words,
 )
 from navigator.figures.intervals import share
-from navigator.model.exam import ExamCount
-from navigator.model.outcomes import ExamPair
-from navigator.model.records import VerdictCount
+from navigator.model.records import ExamCount, ExamPair, VerdictCount
 from navigator.model.states import ExamSource, Verdict
 
 REVISE, APPROVE, UNREVIEWED = Verdict.REVISE, Verdict.APPROVE, Verdict.UNREVIEWED

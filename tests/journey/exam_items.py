@@ -8,8 +8,8 @@ from pathlib import Path
 
 from navigator.git.private import FileChange
 from navigator.journey.dependencies import Dependencies
-from navigator.model.exam import ExamItem
 from navigator.model.models import utc_now
+from navigator.model.records import ExamItem
 from navigator.model.states import Complexity, ExamSource, TaskKind
 from tests.journey.support import git
 

@@ -20,9 +20,8 @@ from navigator.exam.prepare import ACCEPTED, keep_preparing, prepare_project
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.storage_faults import Storage
 from navigator.model.diff import DiffLine, FileDiff, Hunk
-from navigator.model.exam import ExamItem, PreparedProject
 from navigator.model.models import Decision, Project, Proposal
-from navigator.model.outcomes import Fate
+from navigator.model.records import ExamItem, Fate, PreparedProject
 from navigator.model.states import DecisionKind, ExamSource
 from navigator.sandbox.probe import Sandbox
 from tests.git.world import fingerprint

@@ -15,8 +15,8 @@ import pytest
 from navigator.exam.queue import ExamQueue, in_order, within
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import Conflict
-from navigator.model.exam import ExamAnswer
 from navigator.model.models import utc_now
+from navigator.model.records import ExamAnswer
 from navigator.model.states import Role, TaskState, Verdict
 from tests.journey.exam_items import add_item
 from tests.journey.room import CODE, Room, edit, text_of

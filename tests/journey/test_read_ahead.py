@@ -52,7 +52,7 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     files = cold([folder / f"model-{number}.safetensors" for number in (1, 2)], SIZE)
     config = tmp_path / "config.toml"
     config.write_text(f'[reviewer]\nmodel = "{folder}"\n[swap]\nstrategy = "resident"\n')
-    monkeypatch.setattr(swapping, "ReadLimits", lambda: ReadLimits(0, 0, 0))
+    monkeypatch.setattr(swapping, "ReadLimits", lambda: ReadLimits(0, 0))
     monkeypatch.setenv("NAVIGATOR_CONFIG", str(config))
     return files
 
@@ -69,7 +69,7 @@ async def test_a_resident_generator_warms_the_reviewer(weights: list[Path]) -> N
 async def test_a_swap_stops_the_reading_before_it_begins(
     weights: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(swapping, "ReadLimits", lambda: ReadLimits(0, MIB, 0))
+    monkeypatch.setattr(swapping, "ReadLimits", lambda: ReadLimits(MIB, 0))
     warmth = WeightReadAhead(load_settings(), Switch())
     await warmth.rest(Role.GENERATOR)
     measuring = await warmth.before(Role.REVIEWER)

@@ -19,8 +19,8 @@ from tests.journey.landing_bench import LandingBench
 from tests.journey.support import differences, git, make_repository
 
 
-def fates(bench: LandingBench) -> dict[str, tuple[str, str, str]]:
-    """Fate, how and reason by proposal, after a look that left the repository as it was."""
+def fates(bench: LandingBench) -> dict[str, str]:
+    """The fate by proposal, after a look that left the repository as it was."""
     before = fingerprint(bench.repository) if bench.repository.exists() else {}
     bench.act("reverts.look")
     if before:
@@ -32,10 +32,10 @@ def landed_page(bench: LandingBench) -> Any:
     return json.loads(bench.desk.read("stats", "outcomes", "--json"))["landed"]
 
 
-def stored(bench: LandingBench) -> dict[str, tuple[str, str, str]]:
+def stored(bench: LandingBench) -> dict[str, str]:
     with bench.desk.reading() as store:
         rows = store.export_rows("fates")
-        return {f"P{row['proposal_id']}": (row["fate"], row["how"], row["reason"]) for row in rows}
+        return {f"P{row['proposal_id']}": row["fate"] for row in rows}
 
 
 def test_commits_on_the_current_branch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ def test_commits_on_the_current_branch(tmp_path: Path, monkeypatch: pytest.Monke
     landed = {identifier: bench.approve(identifier)["commit"] for identifier in (kept, reverted, undone)}
     bench.undo(undone)
     git(bench.repository, "revert", "--no-edit", landed[reverted])
-    assert fates(bench) == {kept: ("kept", "", ""), reverted: ("reverted", "named", "")}
+    assert fates(bench) == {kept: "kept", reverted: "reverted"}
     assert waiting not in landed
     found = landed_page(bench)
     reverted = found["rows"][0]["reverted"]
@@ -53,7 +53,7 @@ def test_commits_on_the_current_branch(tmp_path: Path, monkeypatch: pytest.Monke
     assert bench.act("reverts.look")["projects"][0]["commits"] == 1
     git(bench.repository, "revert", "--no-edit", landed[kept])
     assert "3 of 3" in bench.desk.read("stats", "outcomes", "--look")
-    assert stored(bench)[kept] == ("reverted", "named", "")
+    assert stored(bench)[kept] == "reverted"
     assert bench.act("reverts.look") == {"projects": []}
 
 
@@ -65,13 +65,13 @@ def test_commits_on_a_branch_of_their_own_count_once_they_are_merged(
     branch = bench.approve(one)["ref"].removeprefix("refs/heads/")
     bench.approve(other)
     assert fates(bench) == {
-        one: ("unknown", "", "not on the base branch"),
-        other: ("unknown", "", "not on the base branch"),
+        one: "unknown",
+        other: "unknown",
     }
     git(bench.repository, "merge", "--no-ff", "--quiet", "-m", "Take both", branch)
-    assert fates(bench) == {one: ("kept", "", ""), other: ("kept", "", "")}
+    assert fates(bench) == {one: "kept", other: "kept"}
     git(bench.repository, "revert", "--no-edit", "-m", "1", "HEAD")
-    assert fates(bench) == {one: ("reverted", "named", ""), other: ("reverted", "named", "")}
+    assert fates(bench) == {one: "reverted", other: "reverted"}
 
 
 def test_a_repository_that_is_gone_or_another_one_is_not_known(
@@ -80,9 +80,9 @@ def test_a_repository_that_is_gone_or_another_one_is_not_known(
     bench = LandingBench(tmp_path, monkeypatch, landing="current", proposals=1)
     bench.approve(bench.waiting[0])
     shutil.move(bench.repository, tmp_path / "moved")
-    assert fates(bench) == {bench.waiting[0]: ("unknown", "", "the repository is not at its path")}
+    assert fates(bench) == {bench.waiting[0]: "unknown"}
     make_repository(bench.repository, {"other.txt": b"another history\n"})
-    assert fates(bench) == {bench.waiting[0]: ("unknown", "", "the repository could not be read")}
+    assert fates(bench) == {bench.waiting[0]: "unknown"}
     found = landed_page(bench)
     assert (found["rows"], found["unknown"]) == ([], 1)
 
@@ -108,7 +108,7 @@ async def test_an_idle_conductor_looks_and_not_again_soon(
         resting = True
         while not stored(bench):
             await asyncio.sleep(0.01)
-        assert stored(bench) == {bench.waiting[0]: ("kept", "", "")}
+        assert stored(bench) == {bench.waiting[0]: "kept"}
         seen, looked = len(looks), world.reader.meta(idle.LOOKED, str)
         while len(looks) < seen + 3:
             await asyncio.sleep(0.01)

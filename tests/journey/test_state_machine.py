@@ -68,11 +68,9 @@ class Scripted:
         return ChatAnswer(
             text=text,
             reasoning="",
-            finish_reason="stop",
             usage=Usage(prompt_tokens=10, completion_tokens=5, seconds=0.1),
             model=WRITER,
             retries=0,
-            request_id="",
         )
 
     async def aclose(self) -> None:

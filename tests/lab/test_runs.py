@@ -17,8 +17,7 @@ from navigator.cli.main import cli
 from navigator.lab import runs as lab
 from navigator.lab.runs import LabRun, recording, run_name
 from navigator.model.errors import Conflict, MissingPart, UsageError
-from navigator.swap.processes import strays
-from tests.lab.test_measure import plan_file
+from tests.lab.test_measure import plan_file, servers_of
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +128,7 @@ def test_a_measurement_is_stopped_killed_and_goes_on(tmp_path: Path) -> None:
     first.terminate()
     first.wait()
     assert only().state == "stopped"
-    comes(lambda: strays(str(out), ()) == [])  # its server goes with it
+    comes(lambda: not servers_of(out))  # its server goes with it
 
     done = only().done
     second = subprocess.Popen(command, stdout=subprocess.DEVNULL)

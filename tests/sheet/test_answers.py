@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from navigator.figures.exam import ExamScore, exam_scores
-from navigator.model.exam import ExamCount
-from navigator.model.outcomes import SwapTotals, WorkTotals, Yield
-from navigator.model.records import CallTotals, VerdictCount
+from navigator.model.records import CallTotals, ExamCount, SwapTotals, VerdictCount, WorkTotals, Yield
 from navigator.model.states import ExamSource, Role, Verdict
 from navigator.sheet.statistics.cost import Cost
 from navigator.sheet.statistics.summary import price, worth

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from navigator.model.models import Decision, Landing, Review, Swap, Task, Usage
-from navigator.model.outcomes import SwapTotals, WorkTotals, Yield
+from navigator.model.records import SwapTotals, WorkTotals, Yield
 from navigator.model.states import DecisionKind, LandingState, Role, Verdict
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker

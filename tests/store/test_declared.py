@@ -14,7 +14,7 @@ from navigator.model.models import (
     Review,
     Task,
 )
-from navigator.model.outcomes import Fate
+from navigator.model.records import Fate
 from navigator.model.states import (
     CheckOutcome,
     Criterion,
@@ -171,15 +171,9 @@ def test_landed_proposals_are_counted_by_verdict_and_fate(
     ]
     with store.transaction() as tx:
         tx.set_landing(made[2].id, Landing(state=LandingState.UNDONE, at="2026-11-20"))
-        for proposal, fate, how, reason in (
-            (made[0], "reverted", "named", ""),
-            (made[1], "kept", "", ""),
-            (made[2], "kept", "", ""),
-            (made[3], "unknown", "", "not on main"),
-        ):
-            fields = {"how": how, "reason": reason, "branch": "main", "at": f"look {proposal.id}"}
-            known = {"proposal_id": proposal.id, "commit": "c", "fate": fate}
-            tx.set_fate(Fate.model_validate(known | fields))
+        for proposal, fate in zip(made, ("reverted", "kept", "kept", "unknown"), strict=False):
+            known = {"proposal_id": proposal.id, "commit": "c", "fate": fate, "at": f"look {proposal.id}"}
+            tx.set_fate(Fate.model_validate(known))
         tx.set_fate(Fate(proposal_id=made[1].id, commit="c", fate="kept", at="a later look"))
     found = figures(store, "outcomes", "landed")
     every, *verdicts = found["rows"]

@@ -66,7 +66,7 @@ def test_a_call_that_never_ended_is_lost_and_the_next_one_a_repeat(
     again.close()
 
 
-def test_the_calls_of_one_role_and_those_since(store: Store, task: Task) -> None:
+def test_the_calls_of_one_role(store: Store, task: Task) -> None:
     with store.transaction() as tx:
         for seq, outcome, code in ((0, "failed", "stalled"), (0, "ok", ""), (1, "ok", "")):
             call = tx.begin_call(Role.REVIEWER, task.id, 0, 0, "review", seq=seq)
@@ -78,11 +78,9 @@ def test_the_calls_of_one_role_and_those_since(store: Store, task: Task) -> None
         ("ok", "", False),
     ]
     assert store.read.calls(role=Role.GENERATOR) == []
-    assert store.read.calls(since="9999") == []
-    assert len(store.read.calls(since=calls[0].started, limit=2)) == 2
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=200) | st.just("\ud800 lone"))
 def test_an_answer_is_kept_to_the_letter(store: Store, task: Task, text: str) -> None:
     with store.transaction() as tx:
@@ -149,7 +147,6 @@ def test_what_a_round_cost(store: Store, task: Task) -> None:
     cost = store.read.round_cost(task.id, 0, 0)
     assert (cost.calls, cost.usage, cost.model) == (2, USAGE + USAGE, "m")
     assert cost.prompt_version == "generate@1"
-    assert [call.usage for call in store.read.call_costs(after=first)] == [USAGE]
     assert store.read.last_number("calls") == 3
 
 
@@ -246,7 +243,7 @@ def test_comments_on_lines(store: Store, task: Task, answer: AnswerMaker) -> Non
     assert (comment["task_id"], comment["proposal_id"], comment["sent"]) == (task.id, made.id, False)
     with store.transaction() as tx:
         tx.mark_comments_sent([first])
-    assert store.read.comments(proposal_id=made.id, sent=False) == []
+    assert store.read.comments(sent=False) == []
     assert len(store.read.comments(sent=True)) == 1
     with pytest.raises(Conflict, match="sent already"), store.transaction() as tx:
         tx.change_comment(first, "too late")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from navigator.model.models import Proposal, Review, Task, Usage
 from navigator.model.records import CallTotals, VerdictCount
 from navigator.model.states import Role, TaskState, Verdict
-from navigator.store.reads.verdicts import FirstUse
+from navigator.store.reads.statistics import FirstUse
 from navigator.store.writes.writer import Store
 from tests.store.conftest import AnswerMaker
 
@@ -138,7 +138,7 @@ def test_calls_that_overlap_are_not_busy_twice(store: Store) -> None:
     assert [row.calls for row in store.read.call_totals(at(20))] == [1, 3]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), min_size=1, max_size=12))
 def test_busy_seconds_are_the_seconds_in_which_any_call_ran(
     store: Store, spans: list[tuple[int, int]]

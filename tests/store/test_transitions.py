@@ -236,5 +236,5 @@ class Histories(RuleBasedStateMachine):
         assert told == {task: state.value for task, state in self.states.items()}
 
 
-Histories.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Histories.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
 TestHistories = Histories.TestCase

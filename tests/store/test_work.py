@@ -113,7 +113,12 @@ def test_a_removed_project_keeps_its_past_and_comes_back_with_it(store: Store, t
 def test_a_task_is_read_as_it_was_added(store: Store, task: Task) -> None:
     with store.transaction() as tx:
         made = tx.add_task(
-            task.project_id, "Say: ünï\n\x00 done", TaskKind.DOCS, Complexity.COMPLEX, 5, ["a.py", "b c.py"]
+            task.project_id,
+            "Say: ünï\n\x00 done",
+            TaskKind.DOCS,
+            Complexity.COMPLEX,
+            priority=5,
+            files=["a.py", "b c.py"],
         )
     assert store.read.task(made.id) == made
     assert (made.kind, made.complexity, made.priority) == (TaskKind.DOCS, Complexity.COMPLEX, 5)
@@ -140,7 +145,7 @@ def test_tasks_are_found_by_state_project_and_order(store: Store, task: Task) ->
         return [found.id for found in store.read.tasks(*args, **kwargs)]
 
     assert ids() == [task.id, second.id, third.id]
-    assert ids(newest_first=True, limit=2) == [third.id, second.id]
+    assert ids(limit=1) == [task.id]
     assert ids({TaskState.QUEUED}) == [task.id, second.id]
     assert ids(set()) == []
     assert ids(project="thing") == [task.id, third.id]
@@ -227,7 +232,7 @@ _contents = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=_contents, review=_reviews, note=_texts)
 def test_what_goes_in_comes_out(
     store: Store, task: Task, answer: AnswerMaker, content: dict[str, object], review: Review, note: str
@@ -264,7 +269,7 @@ def test_a_later_round_supersedes_the_open_one(store: Store, answer: AnswerMaker
     assert [found.id for found in store.read.proposals({ProposalState.OPEN})] == [second.id]
     assert [found.id for found in store.read.proposals(task_id=first.task_id)] == [first.id, second.id]
     assert store.read.proposals(project="other") == []
-    assert [found.id for found in store.read.proposals(project="thing", limit=1)] == [first.id]
+    assert len(store.read.proposals(project="thing")) == 2
 
 
 def test_an_answer_to_an_earlier_attempt_comes_too_late(
@@ -418,7 +423,7 @@ def test_a_landed_proposal_is_not_decided_again(store: Store, answer: AnswerMake
 
 def test_many_proposals_are_read_in_a_few_queries(store: Store, task: Task, answer: AnswerMaker) -> None:
     with store.transaction() as tx:
-        for _ in range(600):  # more than one chunk of ids
+        for _ in range(510):  # more than one chunk of ids
             own = tx.add_task(task.project_id, "x")
             made = tx.add_proposal(answer(task_id=own.id))
             tx.add_review(made.id, APPROVE)
@@ -426,7 +431,7 @@ def test_many_proposals_are_read_in_a_few_queries(store: Store, task: Task, answ
     store._connection.set_trace_callback(statements.append)
     found = store.read.proposals()
     store._connection.set_trace_callback(None)
-    assert len(found) == 600
+    assert len(found) == 510
     assert all(proposal.review is not None for proposal in found)
     assert len(statements) < 18
 

@@ -267,11 +267,9 @@ def _chat_answer(kept: TurnAnswer) -> ChatAnswer:
     return ChatAnswer(
         text=kept.text,
         reasoning=kept.reasoning,
-        finish_reason="stop",
         usage=kept.usage,
         model=kept.model,
         retries=0,
-        request_id="",
     )
 
 

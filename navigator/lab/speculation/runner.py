@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import signal
 import socket
 import time
 from collections import Counter
@@ -30,12 +29,10 @@ from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
 from navigator.swap.gpu import cards
-from navigator.swap.processes import MARK, send, strays
 
 if TYPE_CHECKING:
     import httpx
 
-_STOP_SECONDS = 20.0
 _WARM_TOKENS = 32
 
 Report = Callable[[str], None]
@@ -59,14 +56,6 @@ def measure(
         UsageError: a text is shorter than a wanted prompt.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
-    _end_strays(out)
-    try:
-        return _measure(plan, texts, out, report, most_starts)
-    finally:
-        _end_strays(out)
-
-
-def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_starts: int | None) -> int:
     done = finished(out, plan)
     left = [(block, arm) for block, arm in plan.order() if (block, *arm.key) not in done]
     for number, (block, arm) in enumerate(left[:most_starts], 1):
@@ -80,16 +69,6 @@ def _measure(plan: Plan, texts: dict[str, str], out: Path, report: Report, most_
             f"{len(done) + number} of {len(plan.order())}: block {block + 1}, {arm.name}: {speed:.1f} tok/s ({took:.0f} s)"
         )
     return max(0, len(left) - (len(left) if most_starts is None else most_starts))
-
-
-def _end_strays(out: Path) -> None:
-    """End servers that were left behind for these results: they would hold the GPU's memory.
-
-    A killed command leaves some, and so does one that is interrupted just as it starts one. They are known by a mark in their
-    environment, which their children inherit.
-    """
-    for left in strays(str(out.resolve()), ()):
-        send(left, signal.SIGKILL)
 
 
 def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
@@ -195,17 +174,14 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
         port = int(probe.getsockname()[1])
     words = [word.replace("{port}", str(port)) for word in arm.command]
     with log.open("wb") as stream:
-        try:
-            process = start(
-                [*words, *arm.arguments],
-                stdout=stream,
-                stderr=stream,
-                env=os.environ | engine.environment | {MARK: str(out.resolve())},
-            )
-        except OSError as error:
-            raise MissingPart(
-                f"{words[0]} cannot be started: {error.strerror}.", hint="Correct the plan."
-            ) from error
+        # Kept: what it starts ends with this command, however that ends. Left behind, it would hold the GPU's memory.
+        process = start(
+            [*words, *arm.arguments],
+            stdout=stream,
+            stderr=stream,
+            env=os.environ | engine.environment,
+            kept=True,
+        )
     try:
         # Loopback: a proxy in the environment has no business here.
         with httpx.Client(
@@ -219,7 +195,7 @@ def _running(engine: Engine, arm: Start, out: Path) -> Iterator[Server]:
             hint=f"Its log: {log}. Run the command again: it repeats this start.",
         ) from error
     finally:
-        process.end(grace=_STOP_SECONDS)
+        process.end()
 
 
 def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: Start) -> None:
@@ -231,6 +207,10 @@ def _wait(process: Process, http: httpx.Client, seconds: float, log: Path, arm: 
             if http.get("/health", timeout=30).status_code == 200:
                 return
         time.sleep(0.1)
+    if error := process.start_error():
+        raise MissingPart(
+            f"{arm.command[0]} cannot be started: {os.strerror(error)}.", hint="Correct the plan."
+        )
     why = (
         f"ended with {process.returncode}"
         if process.poll() is not None

@@ -9,8 +9,7 @@ from typing import Any
 from navigator.figures.intervals import ANECDOTAL_BELOW, Durations
 from navigator.figures.swaps import round_trips, swap_stats
 from navigator.model.models import Swap
-from navigator.model.outcomes import SwapTotals, WorkTotals, Yield
-from navigator.model.records import CallTotals
+from navigator.model.records import CallTotals, SwapTotals, WorkTotals, Yield
 from navigator.sheet.statistics.page import (
     Column,
     PageQuestion,

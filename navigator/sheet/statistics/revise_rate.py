@@ -24,7 +24,7 @@ from navigator.sheet.statistics.page import (
     short_date,
 )
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.verdicts import GROUPINGS, FirstUse
+from navigator.store.reads.statistics import GROUPINGS, FirstUse
 
 WEEKS = 12
 """Weeks shown over time at most."""

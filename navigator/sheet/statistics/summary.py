@@ -18,7 +18,7 @@ from navigator.sheet.statistics.cost import Cost, read_costs
 from navigator.sheet.statistics.page import PageQuestion, Table, bounds, percent, short_date, utc_text
 from navigator.sheet.statistics.revise_rate import use_words
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.verdicts import REVIEWERS
+from navigator.store.reads.statistics import REVIEWERS
 
 _OFTEN = 0.5
 """Share of REVISE that is right from which a reviewer that is better than chance is worth it without reservation."""

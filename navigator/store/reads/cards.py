@@ -7,9 +7,11 @@ event only the tasks it names are read again.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from functools import cache, cached_property
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from navigator.model.ids import PART_BASE, number_of, proposal_id, task_id
 from navigator.model.json_text import read_json
@@ -17,8 +19,8 @@ from navigator.model.states import (
     FOR_DEVELOPER,
     LIVE_TASK_STATES,
     CheckOutcome,
-    LandingState,
     PolicyAction,
+    ProposalState,
     Role,
     Standing,
     TaskKind,
@@ -27,8 +29,10 @@ from navigator.model.states import (
     standing,
     waits_for_developer,
 )
-from navigator.store.reads.queries import LINKED, MET, Queries
+from navigator.store.database import translated
+from navigator.store.reads.queries import LINKED, MET, Queries, database_of
 from navigator.store.rows import DamagedRow
+from navigator.store.schema import WORLD
 
 _CHUNK = 500
 
@@ -43,22 +47,24 @@ def _newest_verdict(role: Role, proposal: str = "a.id", order: str = "DESC", bes
 
 _CARDS = f"""
 SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
-       t.since, t.created, t.reason, length(t.report) AS report_length, t.files AS named, t.after, t.variant_of, t.variant,
+       t.since, t.created, length(t.report) AS report_length, t.files AS named, t.after, t.variant_of, t.variant, t.base,
+       coalesce(nullif(t.reason, ''), CASE WHEN l.state = 'refused' THEN l.reason END, '') AS reason,
+       t.report <> '' OR (a.id IS NULL AND t.state = 'awaiting_approval') AS report,
        CASE WHEN t.variant_of IS NOT NULL THEN
            (SELECT count(*) FROM tasks WHERE variant_of = t.variant_of) ELSE 0 END AS variants,
-       CASE WHEN t.after <> '[]' THEN
+       CASE WHEN t.state = 'queued' AND t.after <> '[]' THEN
            (SELECT group_concat(o.id || ' ' || o.state) FROM {LINKED} WHERE NOT {MET}) END AS waits,
-       a.id AS proposal, a.state AS proposal_state, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
-       a.seen, a.round AS proposal_round, a.parent, t.base,
+       a.id AS proposal, a.state = 'open' AS open, a.title, a.tree, a.batch, a.policy, a.checks, a.edits, a.added, a.removed,
+       a.seen, a.round AS proposal_round, a.parent, nullif(a.tests, '') AS tests,
        CASE WHEN EXISTS (SELECT 1 FROM meta WHERE key = '{PART_BASE}' || a.base_commit) THEN '' ELSE a.base_commit END AS made_on,
-       t.ref AS of_change, p.careful,
-       r.verdict, r.stated_verdict, r.self_review, r.advice <> '' AS advice, r.findings, a.tests,
+       t.ref AS change, p.careful,
+       r.verdict, r.stated_verdict AS stated, r.self_review, r.advice <> '' AS advice, r.findings AS found,
        r.hunks, json_array_length(r.unread) AS unread,
-       {_newest_verdict(Role.REVIEWER, order="ASC", besides=" AND id <> r.id")} AS first_verdict,
-       {_newest_verdict(Role.FINAL)} AS final_verdict, {_newest_verdict(Role.GENERATOR)} AS own_verdict,
-       {_newest_verdict(Role.REVIEWER, "a.parent")} AS whole_verdict,
+       {_newest_verdict(Role.REVIEWER, order="ASC", besides=" AND id <> r.id")} AS first,
+       {_newest_verdict(Role.FINAL)} AS final, {_newest_verdict(Role.GENERATOR)} AS own,
+       {_newest_verdict(Role.REVIEWER, "a.parent")} AS whole,
        (SELECT count(*) FROM reproductions WHERE review_id = r.id AND outcome IN ('regression', 'unmet')) AS reproduced,
-       l.state AS landing, l.ref, l.reason AS why_refused,
+       l.state AS landing, l.ref AS landing_ref,
        CASE WHEN t.kind = 'scan' THEN (SELECT count(*) FROM suggestions
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
   FROM tasks t
@@ -235,83 +241,52 @@ def _quoted(states: Collection[TaskState]) -> str:
 def _card(row: sqlite3.Row) -> Card:
     try:
         # By position: finding a column by its name looks through all of them.
-        return _card_of(dict(zip(row.keys(), row, strict=True)))
+        held = dict(zip(row.keys(), row, strict=True))
+        text, found, policy, checks, edits = (
+            held.pop(name) for name in ("text", "found", "policy", "checks", "edits")
+        )
+        read = _readers()
+        # NULL is left out: the field's default holds.
+        values = {
+            name: read[name](value) if name in read else value
+            for name, value in held.items()
+            if value is not None
+        }
+        values["title"] = values.get("title") or text.lstrip().partition("\n")[0]
+        if held["proposal"] is not None:
+            values["blocking"], values["findings"] = _findings(found)
+            values["failed"], values["lost_tests"] = _failed(checks)
+            values["paths"] = tuple(dict.fromkeys(edit["path"] for edit in read_json(edits)))
+            values["confirm"] = _policy(policy, PolicyAction.CONFIRM)
+            values["refused"] = _policy(policy, PolicyAction.REFUSE)
+        return Card(**values)
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedRow(f"{task_id(row['task'])} or its newest proposal cannot be read") from error
 
 
-def _card_of(row: Mapping[str, Any]) -> Card:
-    proposal = row["proposal"]
-    common = {
-        "task": task_id(row["task"]),
-        "project_id": row["project_id"],
-        "project": row["project"],
-        "title": row["title"] or row["text"].lstrip().partition("\n")[0],
-        "kind": row["kind"],
-        "complexity": row["complexity"],
-        "priority": row["priority"],
-        "state": TaskState(row["state"]),
-        "attempt": row["attempt"],
-        "round": row["round"],
-        "since": row["since"],
-        "created": row["created"],
-        "reason": row["reason"] or (row["landing"] == LandingState.REFUSED and row["why_refused"]) or "",
-        "report": row["report_length"] > 0
-        or (proposal is None and row["state"] == TaskState.AWAITING_APPROVAL),
-        "report_length": row["report_length"],
-        "suggestions": row["suggestions"],
-        "change": row["of_change"],
-        "named": tuple(read_json(row["named"])) if row["named"] != "[]" else (),
-        "after": tuple(read_json(row["after"])) if row["after"] != "[]" else (),
-        "variant_of": task_id(row["variant_of"]) if row["variant_of"] else "",
-        "variant": row["variant"],
-        "variants": row["variants"],
-        "waits": _held_up_by(row["waits"]) if row["state"] == TaskState.QUEUED else (),
+@cache
+def _readers() -> dict[str, Callable[[Any], Any]]:
+    """How the columns of some fields are read, by the fields' types; the others are taken as they are."""
+    made: dict[str, Callable[[Any], Any]] = {
+        **dict.fromkeys(("task", "variant_of"), task_id),
+        **dict.fromkeys(("proposal", "parent"), proposal_id),
+        "waits": _held_up_by,
     }
-    if proposal is None:
-        return Card(**common)
-    blocking, findings = _findings(row["findings"])
-    failed, lost_tests = _failed(row["checks"])
-    return Card(
-        **common,
-        base=row["base"],
-        made_on=row["made_on"],
-        verdict=_verdict_of(row["verdict"]),
-        stated=_verdict_of(row["stated_verdict"]),
-        first=_verdict_of(row["first_verdict"]),
-        final=_verdict_of(row["final_verdict"]),
-        own=_verdict_of(row["own_verdict"]),
-        whole=_verdict_of(row["whole_verdict"]),
-        proposal=proposal_id(proposal),
-        proposal_round=row["proposal_round"],
-        open=row["proposal_state"] == "open",
-        tree=row["tree"],
-        batch=row["batch"],
-        self_review=bool(row["self_review"]),
-        advice=bool(row["advice"]),
-        hunks=row["hunks"] or 0,
-        unread=row["unread"] or 0,
-        blocking=blocking,
-        findings=findings,
-        added=row["added"],
-        removed=row["removed"],
-        paths=tuple(dict.fromkeys(edit["path"] for edit in read_json(row["edits"]))),
-        careful=tuple(read_json(row["careful"])) if row["careful"] != "[]" else (),
-        confirm=_policy(row["policy"], PolicyAction.CONFIRM),
-        refused=_policy(row["policy"], PolicyAction.REFUSE),
-        tests=CheckOutcome(row["tests"]) if row["tests"] else None,
-        reproduced=row["reproduced"],
-        failed=failed,
-        lost_tests=lost_tests,
-        seen=bool(row["seen"]),
-        parent=proposal_id(row["parent"]) if row["parent"] else "",
-        landing=row["landing"] or "",
-        landing_ref=row["ref"] or "",
-    )
+    for name, hint in get_type_hints(Card).items():
+        if hint == tuple[str, ...]:
+            made[name] = _names
+        for kind in (hint, *get_args(hint)):
+            if isinstance(kind, type) and issubclass(kind, (StrEnum, bool)):
+                made[name] = kind
+    return made
 
 
-def _held_up_by(text: str | None) -> tuple[tuple[str, TaskState], ...]:
-    pairs = (one.split(" ") for one in text.split(",")) if text else ()
+def _names(listed: str) -> tuple[str, ...]:
+    return tuple(read_json(listed)) if listed != "[]" else ()
+
+
+def _held_up_by(text: str) -> tuple[tuple[str, TaskState], ...]:
+    pairs = (one.split(" ") for one in text.split(","))
     return tuple((task_id(int(number)), TaskState(state)) for number, state in pairs)
 
 
@@ -320,10 +295,6 @@ def _findings(text: str | None) -> tuple[int, int]:
         return 0, 0
     found = read_json(text)
     return sum(item["severity"] in ("blocker", "major") and item["anchored"] for item in found), len(found)
-
-
-def _verdict_of(word: str | None) -> Verdict | None:
-    return Verdict(word) if word else None
 
 
 def _policy(text: str, action: PolicyAction) -> tuple[tuple[str, str, str], ...]:
@@ -344,3 +315,90 @@ def _failed(text: str) -> tuple[tuple[str, ...], bool]:
         tuple(str(check["name"]) for check in checks if check["outcome"] == failed),
         any(check["outcome"] == untested and check.get("before") in ran for check in checks),
     )
+
+
+# What `navigator status` reads. It answers at once: no model is imported for it, and none made.
+
+_V = TypeVar("_V")
+
+
+class GlanceReads(CardReads):
+    """Counts and small values over one connection."""
+
+    @cached_property
+    def rehearsal(self) -> bool:
+        """Whether everything in this store is simulated; it is so from the beginning, or never."""
+        return bool(self.meta(WORLD, object))
+
+    def counts(self) -> dict[str, Any]:
+        """One glance at everything, for `navigator status`.
+
+        Returns:
+            `projects` (n), `tasks` and `proposals` ({state: n}, every state named),
+            `waiting` (n tasks that wait for the developer), `oldest_wait` (UTC time or None),
+            `unreviewed` (open proposals whose review could not be read),
+            `advice` (open proposals whose REVISE is no more than advice),
+            `resident` (what the conductor last noted, or None), `last_seq`.
+        """
+        tasks = self._by_state("tasks")
+        proposals = self._by_state("proposals")
+        waiting = self.waiting_since()
+        return {
+            "projects": self._one("SELECT count(*) FROM projects WHERE removed = 0"),
+            "tasks": {state.value: tasks.get(state.value, 0) for state in TaskState},
+            "proposals": {state.value: proposals.get(state.value, 0) for state in ProposalState},
+            "waiting": len(waiting),
+            "oldest_wait": waiting[0] if waiting else None,
+            "unreviewed": self._open_with(f"r.verdict = '{Verdict.UNREVIEWED.value}'"),
+            "advice": self._open_with("r.advice <> ''"),
+            "resident": self.meta("resident", str),
+            "last_seq": self.last_seq(),
+        }
+
+    def newest_event(self, kind: str) -> tuple[str, dict[str, Any]]:
+        """When (UTC) the newest event of a kind was, and its data; "" and nothing if there was none.
+
+        Raises:
+            DatabaseCorrupt: its data cannot be read.
+        """
+        found = self._all("SELECT seq, at, data FROM events WHERE kind = ? ORDER BY seq DESC LIMIT 1", kind)
+        if not found:
+            return "", {}
+        return found[0]["at"], self._read(found[0]["data"], dict, f"{found[0]['seq']} of events")
+
+    def last_seq(self) -> int:
+        """The newest event's number, 0 when nothing happened yet."""
+        return int(self._one("SELECT coalesce(max(seq), 0) FROM events"))
+
+    def meta(self, key: str, kind: type[_V]) -> _V | None:
+        """A small stored value (JSON), or None.
+
+        Raises:
+            DatabaseCorrupt: it is no `kind`.
+        """
+        found = self._all("SELECT value FROM meta WHERE key = ?", key)
+        return self._read(found[0]["value"], kind, f"{key!r} of meta") if found else None
+
+    def _read(self, column: Any, kind: type[_V], which: str) -> _V:
+        """A JSON column that holds a value of one type."""
+        try:
+            value = read_json(column)
+        except (ValueError, TypeError):
+            value = ...
+        if isinstance(value, kind):
+            return value
+        raise translated(DamagedRow(f"row {which} cannot be read"), database_of(self._connection)) from None
+
+    def _open_with(self, review: str) -> int:
+        """Open proposals whose newest review meets a condition."""
+        return int(
+            self._one(
+                "SELECT count(*) FROM proposals a JOIN reviews r ON r.id ="
+                " (SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role <> 'generator')"
+                f" WHERE a.state = 'open' AND {review}"
+            )
+        )
+
+    def _by_state(self, table: str) -> dict[str, int]:
+        found = self._all(f"SELECT state, count(*) AS n FROM {table} GROUP BY state")
+        return {row["state"]: row["n"] for row in found}

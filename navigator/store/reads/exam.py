@@ -8,12 +8,10 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from navigator.model.errors import NotFound
-from navigator.model.exam import ExamAnswer, ExamCount, ExamItem, ExamTrial
 from navigator.model.ids import number_of, proposal_id
 from navigator.model.json_text import read_json
 from navigator.model.models import CheckResult, Model
-from navigator.model.outcomes import ExamPair
-from navigator.model.records import VerdictCount
+from navigator.model.records import ExamAnswer, ExamCount, ExamItem, ExamPair, ExamTrial, VerdictCount
 from navigator.model.states import Criterion
 from navigator.store.reads.queries import OWN_FAULT, Queries
 from navigator.store.rows import from_row, from_rows

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from navigator.model.errors import NotFound
 from navigator.model.ids import number_of
-from navigator.model.models import Event, Swap, Usage
+from navigator.model.models import Event, Model, Swap, Usage
 from navigator.model.records import Batch, Comment, JournalEntry, Look, ModelCall
 from navigator.model.states import Role
 from navigator.store.reads.queries import WRITTEN, Queries, limited
@@ -16,8 +16,7 @@ from navigator.store.rows import decoded, from_row, from_rows, unpacked
 _V = TypeVar("_V")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
+class StoredAnswer(Model):
     """What a model answered in one call, kept so that a repair or a revision can quote it after a restart.
 
     `outcome` is the call's, as `judge_call` left it.
@@ -55,22 +54,14 @@ class LedgerReads(Queries):
         sql = "SELECT key, text FROM drafts WHERE substr(key, 1, ?) = ? ORDER BY key"
         return {row["key"]: row["text"] for row in self._all(sql, len(prefix), prefix)}
 
-    def comments(
-        self, task_id: str | None = None, *, proposal_id: str | None = None, sent: bool | None = None
-    ) -> list[dict[str, Any]]:
+    def comments(self, task_id: str | None = None, *, sent: bool | None = None) -> list[dict[str, Any]]:
         """Comments on proposals' lines, oldest first; None asks for all.
 
         Returns:
             Rows of id, task_id, proposal_id, path, side, line, quote, text, created, sent.
         """
-        tests: list[tuple[str, Any]] = []
-        if task_id is not None:
-            tests.append(("task_id = ?", number_of(task_id, "T")))
-        if proposal_id is not None:
-            tests.append(("proposal_id = ?", number_of(proposal_id, "P")))
-        if sent is not None:
-            tests.append(("sent = ?", int(sent)))
-        return [decoded(Comment, row) for row in self._where("comments", tests)]
+        found = self._where("comments", task_id=task_id and number_of(task_id, "T"), sent=sent)
+        return [decoded(Comment, row) for row in found]
 
     # Swaps, batches, failures, the landing journal
 
@@ -91,27 +82,9 @@ class LedgerReads(Queries):
 
     # Model calls
 
-    def calls(
-        self,
-        *,
-        task_id: str | None = None,
-        role: Role | None = None,
-        since: str | None = None,
-        limit: int | None = None,
-    ) -> list[ModelCall]:
-        """Model calls without their answers, oldest first.
-
-        Args:
-            since: only those started at or after this UTC time.
-        """
-        tests: list[tuple[str, Any]] = []
-        if task_id is not None:
-            tests.append(("task_id = ?", number_of(task_id, "T")))
-        if role is not None:
-            tests.append(("role = ?", role.value))
-        if since is not None:
-            tests.append(("started >= ?", since))
-        found = self._where("calls", tests, limited(limit))
+    def calls(self, *, task_id: str | None = None, role: Role | None = None) -> list[ModelCall]:
+        """Model calls without their answers, oldest first."""
+        found = self._where("calls", task_id=task_id and number_of(task_id, "T"), role=role)
         return [from_row(ModelCall, row, usage=from_row(Usage, row)) for row in found]
 
     def call_counts(self) -> dict[str, int]:
@@ -130,24 +103,10 @@ class LedgerReads(Queries):
         self, task_id: str, attempt: int, round: int, *, role: Role = Role.GENERATOR
     ) -> StoredAnswer | None:
         """The newest text that `role` wrote in a task's round, or None where none was kept. Readings and looks are none."""
-        tests: list[tuple[str, Any]] = [
-            ("task_id = ?", number_of(task_id, "T")),
-            ("attempt = ?", attempt),
-            ("round = ?", round),
-            (f"{WRITTEN} AND role = ? AND answer IS NOT NULL AND outcome <> 'looked'", role.value),
-        ]
-        found = self._where("calls", tests, " DESC LIMIT 1")
-        if not found:
-            return None
-        row = found[0]
-        return StoredAnswer(
-            call_id=row["id"],
-            purpose=row["purpose"],
-            text=unpacked(row["answer"]),
-            prompt_hash=row["prompt_hash"],
-            model=row["model"],
-            outcome=row["outcome"],
-        )
+        where = f"{WRITTEN} AND answer IS NOT NULL AND outcome <> 'looked' ORDER BY id DESC LIMIT 1"
+        for row in self._of_round(task_id, attempt, round, role, "*", where):
+            return from_row(StoredAnswer, row, call_id=row["id"], text=unpacked(row["answer"]))
+        return None
 
     def call_of(self, task_id: str, attempt: int, round: int, purpose: str, seq: int) -> int:
         """The number of the newest call of a step that was answered.
@@ -155,18 +114,11 @@ class LedgerReads(Queries):
         Raises:
             NotFound: there is none.
         """
-        found = self._all(
-            "SELECT id FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND purpose = ? AND seq = ?"
-            " AND answer IS NOT NULL ORDER BY id DESC LIMIT 1",
-            number_of(task_id, "T"),
-            attempt,
-            round,
-            purpose,
-            seq,
-        )
-        if not found:
-            raise NotFound(f"{task_id} has no answer to {purpose} {seq}.", hint="It was forgotten.")
-        return int(found[0]["id"])
+        place: dict[str, Any] = {"task_id": number_of(task_id, "T"), "attempt": attempt, "round": round}
+        for row in reversed(self._where("calls", **place, purpose=purpose, seq=seq)):
+            if row["answer"] is not None:
+                return int(row["id"])
+        raise NotFound(f"{task_id} has no answer to {purpose} {seq}.", hint="It was forgotten.")
 
     def looks_asked(self, task_id: str, attempt: int, *, role: Role) -> list[LookTurn]:
         """The answers of a task's attempt that asked to be shown more, oldest first."""
@@ -181,17 +133,11 @@ class LedgerReads(Queries):
 
     def looks(self, task_id: str, attempt: int | None = None, round: int | None = None) -> list[Look]:
         """What models asked to be shown for a task, oldest first; of one attempt or one round."""
-        tests: list[tuple[str, Any]] = [("task_id = ?", number_of(task_id, "T"))]
-        tests += [("attempt = ?", attempt)] if attempt is not None else []
-        tests += [("round = ?", round)] if round is not None else []
-        return from_rows(Look, self._where("looks", tests))
+        found = self._where("looks", task_id=number_of(task_id, "T"), attempt=attempt, round=round)
+        return from_rows(Look, found)
 
     def answers_of(self, task_id: str, attempt: int, round: int, purpose: str) -> dict[int, str]:
         """What was answered in a task's round for one purpose, by `seq`; the newest answer of each."""
-        tests = [
-            ("task_id = ?", number_of(task_id, "T")),
-            ("attempt = ?", attempt),
-            ("round = ?", round),
-            ("purpose = ? AND answer IS NOT NULL", purpose),
-        ]
-        return {row["seq"]: unpacked(row["answer"]) for row in self._where("calls", tests)}
+        place: dict[str, Any] = {"task_id": number_of(task_id, "T"), "attempt": attempt, "round": round}
+        found = self._where("calls", **place, purpose=purpose)
+        return {row["seq"]: unpacked(row["answer"]) for row in found if row["answer"] is not None}

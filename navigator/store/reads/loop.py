@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from navigator.model.errors import NotFound
-from navigator.model.ids import number_of, task_id
+from navigator.model.ids import TaskId, number_of, task_id
 from navigator.model.json_text import read_json
-from navigator.model.models import Event, Proposal, Review, Uncertainty, Usage
+from navigator.model.models import Event, Model, Proposal, Review, Uncertainty, Usage
 from navigator.model.records import AgentTurn
 from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.reads.queries import BLOCKED, LINKED, MET, OWN_FAULT, WRITTEN, Queries
-from navigator.store.reads.verdicts import ReproductionReads
+from navigator.store.reads.statistics import ReproductionReads
 from navigator.store.rows import from_row, from_rows, unpacked
 
 
@@ -29,8 +28,7 @@ class RoundCost:
     uncertainty: Uncertainty = field(default_factory=Uncertainty)
 
 
-@dataclass(frozen=True, slots=True)
-class RepairCall:
+class RepairCall(Model):
     """An answered call that asked for an answer again: `purpose` is "repair" (edits) or "repair-tests"."""
 
     purpose: str
@@ -38,17 +36,7 @@ class RepairCall:
     prompt_version: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallCost:
-    """One ended call, for a session's account. `started` is a UTC time."""
-
-    role: Role
-    started: str
-    usage: Usage
-
-
-@dataclass(frozen=True, slots=True)
-class LoopTask:
+class LoopTask(Model):
     """What the scheduler has to know of a task; its texts stay in the database. `updated` is a UTC time.
 
     `wrote` is the role whose answer the present attempt continues; None where nothing is written yet, or the task
@@ -57,7 +45,7 @@ class LoopTask:
     entropy of the proposal that waits for its review; 0 where it is not known.
     """
 
-    id: str
+    id: TaskId
     order: int
     project_id: int
     state: TaskState
@@ -71,24 +59,18 @@ class LoopTask:
     wrote: Role | None = None
     reviewed: bool = False
     escalated: bool = False
-    group: str = ""
+    group: TaskId = ""
     doubt: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Predecessor:
+class Predecessor(Model):
     """A task that another one comes after; `met`: it does not hold that one up any more."""
 
-    id: str
+    id: TaskId
     project_id: int
     project: str
     state: TaskState
     met: bool
-
-
-@lru_cache(maxsize=4096)
-def _files(listed: str) -> frozenset[str]:
-    return frozenset(read_json(listed))
 
 
 _USAGE = (
@@ -120,34 +102,14 @@ class LoopReads(ReproductionReads):
         """The tasks in these states that wait for no other task, in the order they were given. Asked at every step: reads no
         text of a task."""
         found = self._all(
-            "SELECT id, project_id, state, priority, attempt, round, files, updated, kind, complexity,"
-            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote,"
-            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS named,"
-            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt, variant_of FROM tasks t"
+            'SELECT id, id AS "order", project_id, state, priority, attempt, round, files, updated, kind, complexity,'
+            f" CASE WHEN state = 'queued' THEN NULL ELSE ({_WROTE}) END AS wrote, variant_of AS \"group\","
+            f" CASE WHEN state = 'checking' THEN ({_REVIEWED}) ELSE 0 END AS reviewed, escalated <> '' AS escalated,"
+            f" CASE WHEN state = 'awaiting_review' THEN ({_DOUBT}) ELSE 0.0 END AS doubt FROM tasks t"
             f" WHERE state IN ({', '.join('?' * len(states))}) AND NOT {BLOCKED} ORDER BY id",
             *(state.value for state in states),
         )
-        return [
-            LoopTask(
-                id=task_id(row["id"]),
-                order=row["id"],
-                project_id=row["project_id"],
-                state=TaskState(row["state"]),
-                priority=row["priority"],
-                attempt=row["attempt"],
-                round=row["round"],
-                files=_files(row["files"]),
-                updated=row["updated"],
-                kind=TaskKind(row["kind"]),
-                complexity=Complexity(row["complexity"]),
-                wrote=Role(row["wrote"]) if row["wrote"] else None,
-                reviewed=bool(row["reviewed"]),
-                escalated=bool(row["named"]),
-                doubt=row["doubt"],
-                group=task_id(row["variant_of"]) if row["variant_of"] else "",
-            )
-            for row in found
-        ]
+        return from_rows(LoopTask, found)
 
     def blocked_tasks(self) -> int:
         """How many queued tasks wait for another one."""
@@ -160,16 +122,7 @@ class LoopReads(ReproductionReads):
             " JOIN projects p ON p.id = o.project_id WHERE t.id = ? ORDER BY j.key",
             number_of(identifier, "T"),
         )
-        return [
-            Predecessor(
-                task_id(row["id"]),
-                row["project_id"],
-                row["project"],
-                TaskState(row["state"]),
-                bool(row["met"]),
-            )
-            for row in found
-        ]
+        return from_rows(Predecessor, found)
 
     def successors(self, identifier: str) -> list[str]:
         """The tasks that come right after one, by id."""
@@ -237,14 +190,9 @@ class LoopReads(ReproductionReads):
 
     def round_cost(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> RoundCost:
         """What writing a round cost `role` so far. The prompt's version is the one that led the round."""
-        place = (number_of(identifier, "T"), attempt, round, role.value)
-        where = f"WHERE task_id = ? AND attempt = ? AND round = ? AND role = ? AND {WRITTEN}"
-        total = self._all(f"SELECT count(*) AS calls, {_USAGE} FROM calls {where}", *place)[0]
-        answered = self._all(
-            f"SELECT model, prompt_version, purpose, entropy_mean, entropy_peak FROM calls"
-            f" {where} AND answer IS NOT NULL ORDER BY id",
-            *place,
-        )
+        place = (identifier, attempt, round, role)
+        (total,) = self._of_round(*place, f"count(*) AS calls, {_USAGE}", WRITTEN)
+        answered = self._of_round(*place, "*", f"{WRITTEN} AND answer IS NOT NULL ORDER BY id")
         whole = [row for row in answered if row["purpose"] != "repair"]
         leading = [row["prompt_version"] for row in whole]
         return RoundCost(
@@ -257,46 +205,28 @@ class LoopReads(ReproductionReads):
 
     def answers_refused(self, identifier: str, attempt: int, round: int, role: Role = Role.GENERATOR) -> int:
         """How many answers of a round by `role` were sent back, for edits or for tests: which repair comes next."""
-        return int(
-            self._one(
-                "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ?"
-                f" AND role = ? AND outcome IN ('refused', 'tests_failed') AND {WRITTEN}",
-                number_of(identifier, "T"),
-                attempt,
-                round,
-                role.value,
-            )
-        )
+        where = f"outcome IN ('refused', 'tests_failed') AND {WRITTEN}"
+        return int(self._of_round(identifier, attempt, round, role, "count(*)", where)[0][0])
 
     def answers_judged(
         self, identifier: str, attempt: int, round: int, outcome: str, role: Role = Role.GENERATOR
     ) -> int:
         """How many answers of a round by `role` were judged as `outcome`."""
-        return int(
-            self._one(
-                "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
-                " AND outcome = ?",
-                number_of(identifier, "T"),
-                attempt,
-                round,
-                role.value,
-                outcome,
-            )
-        )
+        return int(self._of_round(identifier, attempt, round, role, "count(*)", "outcome = ?", outcome)[0][0])
 
     def repair_calls(self, proposal: Proposal) -> list[RepairCall]:
         """The repairs that a proposal's content came out of, oldest first: not those asked later that came to nothing."""
-        found = self._all(
-            "SELECT purpose, seq, prompt_version FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
-            " AND purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed', 'looked')"
-            " AND started < ? ORDER BY id",
-            number_of(proposal.task_id, "T"),
+        found = self._of_round(
+            proposal.task_id,
             proposal.attempt,
             proposal.round,
-            proposal.written_by.value,
+            proposal.written_by,
+            "purpose, seq, prompt_version",
+            "purpose IN ('repair', 'repair-tests') AND outcome NOT IN ('started', 'lost', 'failed', 'looked')"
+            " AND started < ? ORDER BY id",
             proposal.created,
         )
-        return [RepairCall(row["purpose"], row["seq"], row["prompt_version"]) for row in found]
+        return from_rows(RepairCall, found)
 
     def failed_paths(self, identifier: str, attempt: int, round: int) -> list[str]:
         """The path of each failed edit of a round, with repetitions: once an answer it failed in."""
@@ -314,16 +244,8 @@ class LoopReads(ReproductionReads):
         Not because the server cannot be reached, serves another model or refuses the key: that is the same for
         every task.
         """
-        return int(
-            self._one(
-                "SELECT count(*) FROM calls WHERE task_id = ? AND attempt = ? AND round = ? AND role = ?"
-                f" AND outcome = 'failed' AND {OWN_FAULT}",
-                number_of(identifier, "T"),
-                attempt,
-                round,
-                role.value,
-            )
-        )
+        where = f"outcome = 'failed' AND {OWN_FAULT}"
+        return int(self._of_round(identifier, attempt, round, role, "count(*)", where)[0][0])
 
     def landing_plan(self, identifier: str) -> dict[str, Any]:
         """The journaled plan of a proposal's last landing.
@@ -381,15 +303,6 @@ class LoopReads(ReproductionReads):
         assert table in ("calls", "proposals", "swaps", "exam_answers")
         return int(self._one(f"SELECT coalesce(max(id), 0) FROM {table}"))
 
-    def call_costs(self, after: int) -> list[CallCost]:
-        """Ended calls numbered above `after`, in the order they were made."""
-        found = self._all(
-            "SELECT role, started, prompt_tokens, completion_tokens, cached_tokens, seconds FROM calls"
-            " WHERE id > ? AND outcome NOT IN ('started', 'lost') ORDER BY id",
-            after,
-        )
-        return [CallCost(Role(row["role"]), row["started"], from_row(Usage, row)) for row in found]
-
 
 # Reading what coding agents did.
 
@@ -409,12 +322,8 @@ class AgentReads(Queries):
         self, task_id: str, attempt: int | None = None, round: int | None = None
     ) -> list[AgentTurn]:
         """The turns of a task, oldest first; None asks for all."""
-        tests: list[tuple[str, object]] = [("task_id = ?", number_of(task_id, "T"))]
-        if attempt is not None:
-            tests.append(("attempt = ?", attempt))
-        if round is not None:
-            tests.append(("round = ?", round))
-        return from_rows(AgentTurn, self._where("agent_turns", tests))
+        found = self._where("agent_turns", task_id=number_of(task_id, "T"), attempt=attempt, round=round)
+        return from_rows(AgentTurn, found)
 
     def agent_answers(self, task_id: str, attempt: int, round: int) -> list[tuple[int, str, str]]:
         """What the model answered to an agent in a round: (`seq` of the call, digest of the request, body)."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from navigator.model.ids import number_of
+from navigator.model.states import Role
 from navigator.store.database import translated
 from navigator.store.errors import damaged_row
 from navigator.store.rows import DamagedRow, clean
@@ -64,10 +66,19 @@ class Queries:
     def _one(self, sql: str, *values: Any) -> Any:
         return self._all(sql, *values)[0][0]
 
-    def _where(self, table: str, tests: Sequence[tuple[str, Any]], tail: str = "") -> list[sqlite3.Row]:
-        """Rows of `table` that meet every test (an SQL condition with one mark, and its value)."""
-        where = f" WHERE {' AND '.join(test for test, _ in tests)}" if tests else ""
-        return self._all(f"SELECT * FROM {table}{where} ORDER BY id{tail}", *(value for _, value in tests))
+    def _where(self, table: str, tail: str = "", **wanted: Any) -> list[sqlite3.Row]:
+        """Rows of `table` whose columns have the wanted values (None: any), oldest first."""
+        tests = {name: value for name, value in wanted.items() if value is not None}
+        where = f" WHERE {' AND '.join(f'{name} = ?' for name in tests)}" if tests else ""
+        return self._all(f"SELECT * FROM {table}{where} ORDER BY id{tail}", *tests.values())
+
+    def _of_round(
+        self, task: str, attempt: int, round: int, role: Role, what: str, where: str, *values: Any
+    ) -> list[sqlite3.Row]:
+        """Columns of the calls by `role` in a task's round that meet a condition."""
+        place = "task_id = ? AND attempt = ? AND round = ? AND role = ?"
+        found = (number_of(task, "T"), attempt, round, role.value, *values)
+        return self._all(f"SELECT {what} FROM calls WHERE {place} AND {where}", *found)
 
 
 def database_of(connection: sqlite3.Connection) -> Path:

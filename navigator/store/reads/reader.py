@@ -27,8 +27,8 @@ from navigator.model.models import (
 )
 from navigator.model.records import AgentTurn, Batch, Comment, EditFailure, JournalEntry, ModelCall
 from navigator.model.states import ENDED_TASK_STATES, ProposalState, Role, SuggestionState, TaskState
+from navigator.store.reads.cards import GlanceReads
 from navigator.store.reads.exam import ExamReads, Precedent, PrecedentReads
-from navigator.store.reads.glance import GlanceReads
 from navigator.store.reads.ledger import LedgerReads
 from navigator.store.reads.loop import AgentReads, LoopReads
 from navigator.store.reads.queries import limited
@@ -113,20 +113,10 @@ class Reader(
         states: Collection[TaskState] | None = None,
         project: str | int | None = None,
         limit: int | None = None,
-        *,
-        newest_first: bool = False,
     ) -> list[Task]:
-        """Tasks in the order they were given.
-
-        Args:
-            states: only these; None for all.
-            project: a project's name or number.
-            limit: at most so many, counted from the start of the order.
-            newest_first: the other order.
-        """
+        """Tasks in the order they were given: of some states, of a project (its name or number), or the first few."""
         tests, values = _conditions("t", states, project)
-        order = f" ORDER BY t.id {'DESC' if newest_first else 'ASC'}{limited(limit)}"
-        return from_rows(Task, self._all(f"{_TASKS}{tests}{order}", *values))
+        return from_rows(Task, self._all(f"{_TASKS}{tests} ORDER BY t.id{limited(limit)}", *values))
 
     def task(self, identifier: str) -> Task:
         """One task.
@@ -200,18 +190,14 @@ class Reader(
         states: Collection[ProposalState] | None = None,
         project: str | int | None = None,
         task_id: str | None = None,
-        limit: int | None = None,
-        *,
-        newest_first: bool = False,
     ) -> list[Proposal]:
         """Proposals with their newest reviews, decision and newest landing, in the order they were made."""
         tests, values = _conditions("a", states, project)
         if task_id is not None:
             tests += f"{' AND' if tests else ' WHERE'} a.task_id = ?"
             values.append(number_of(task_id, "T"))
-        order = f" ORDER BY a.id {'DESC' if newest_first else 'ASC'}{limited(limit)}"
         with self.snapshot():
-            return self._with_parts(self._all(f"{_PROPOSALS}{tests}{order}", *values))
+            return self._with_parts(self._all(f"{_PROPOSALS}{tests} ORDER BY a.id", *values))
 
     def proposal(self, identifier: str) -> Proposal:
         """One proposal.

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from navigator.model.errors import NotFound
-from navigator.model.ids import number_of
+from navigator.model.ids import number_of, proposal_id, task_id
 from navigator.model.models import Event, utc_now
 from navigator.store.reads.reader import Reader
 from navigator.store.rows import clean, dumped, encoded
@@ -39,12 +39,24 @@ class TransactionCore:
         self.events.append(made)
         return made
 
+    def _told(self, kind: str, proposal: str, data: Mapping[str, Any]) -> None:
+        """An event about a proposal, and so about its task."""
+        row = self._proposal_row(proposal)
+        self.event(kind, task_id(row["task_id"]), proposal_id(row["id"]), data)
+
     def _insert(self, table: str, record: BaseModel | None = None, **columns: Any) -> int:
         """A new row: the fields of `record` that are columns of `table`, its id apart, with `columns` over them."""
+        return self._write("INSERT", table, record, columns)
+
+    def _put(self, table: str, record: BaseModel | None = None, **columns: Any) -> int:
+        """As `_insert`, in place of a row with the same unique columns."""
+        return self._write("INSERT OR REPLACE", table, record, columns)
+
+    def _write(self, how: str, table: str, record: BaseModel | None, columns: Mapping[str, Any]) -> int:
         values = {**self._columns(table, record), **columns} if record is not None else columns
         names = ", ".join(f'"{name}"' for name in values)
         marks = ", ".join("?" * len(values))
-        cursor = self._run(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
+        cursor = self._run(f"{how} INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
         return int(cursor.lastrowid or 0)
 
     def _columns(self, table: str, record: BaseModel) -> dict[str, Any]:

@@ -6,13 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from navigator.model.errors import Conflict, NotFound, UsageError
-from navigator.model.exam import ExamAnswer, ExamItem, ExamTrial
 from navigator.model.ids import number_of
 from navigator.model.ids import proposal_id as proposal_name
 from navigator.model.ids import task_id as task_name
 from navigator.model.models import Swap, Uncertainty, Usage, utc_now
-from navigator.model.outcomes import Afterlife, Fate
-from navigator.model.records import AgentTurn, EditFailure, Look, ModelCall
+from navigator.model.records import (
+    Afterlife,
+    AgentTurn,
+    EditFailure,
+    ExamAnswer,
+    ExamItem,
+    ExamTrial,
+    Fate,
+    Look,
+    ModelCall,
+)
 from navigator.model.states import LOOP_TASK_STATES, EditCode, Role
 from navigator.store.rows import dumped, packed
 from navigator.store.writes.core import TransactionCore
@@ -29,7 +37,7 @@ LOOKED = "looked"
 
 
 class LedgerWrites(TransactionCore):
-    """Events: call_started, call_ended, call_judged, swap_added, edit_failed, looked, batch_added, batch_ended, comment_added,
+    """Events: call_started, call_ended, call_judged, swap_added, edit_failed, looked, batch_ended, comment_added,
     comment_changed, comment_removed. Drafts and meta values write none."""
 
     def begin_call(
@@ -40,11 +48,8 @@ class LedgerWrites(TransactionCore):
         round: int = 0,
         purpose: str = "",
         *,
-        exam_item: int | None = None,
         seq: int = 0,
-        prompt_version: str = "",
-        prompt_hash: str = "",
-        model: str = "",
+        **more: Any,
     ) -> int:
         """Record a model call before it is sent.
 
@@ -52,8 +57,8 @@ class LedgerWrites(TransactionCore):
 
         Args:
             task_id: T…, or "" for a call that belongs to no task (such are never repeats).
-            exam_item: the item of the reviewer's exam that it is about, instead of a task.
             seq: tells steps of one purpose apart within a round, e.g. the first and the second repair.
+            more: other fields of `ModelCall` by name.
 
         Returns:
             The call's number, for `end_call`.
@@ -73,14 +78,11 @@ class LedgerWrites(TransactionCore):
             attempt=attempt,
             round=round,
             purpose=purpose,
-            exam_item=exam_item,
             seq=seq,
-            prompt_version=prompt_version,
-            prompt_hash=prompt_hash,
-            model=model,
             outcome=STARTED,
             repeat=repeat,
             started=utc_now(),
+            **more,
         )
         call_id = self._insert("calls", call, ended=None)
         self._call_event("call_started", call_id)
@@ -118,17 +120,9 @@ class LedgerWrites(TransactionCore):
         values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if answer is not None:
             values["answer"] = packed(answer)
-        ended = {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
-        self._update(
-            "calls",
-            call_id,
-            {
-                **values,
-                **ended,
-                **(usage or Usage()).model_dump(),
-                **(uncertainty or Uncertainty()).model_dump(),
-            },
-        )
+        values |= {"outcome": outcome, "error_code": error_code, "retries": retries, "ended": utc_now()}
+        values |= (usage or Usage()).model_dump() | (uncertainty or Uncertainty()).model_dump()
+        self._update("calls", call_id, values)
         self._call_event("call_ended", call_id)
 
     def judge_call(self, call_id: int, outcome: str) -> None:
@@ -222,11 +216,10 @@ class LedgerWrites(TransactionCore):
 
     def add_batch(self, name: str, started: str = "") -> None:
         """Begin a batch; one that exists is left as it is."""
-        known = self._run("SELECT 1 FROM batches WHERE name = ?", (name,)).fetchone()
-        if known is not None:
-            return
-        self._insert("batches", name=name, started=started or utc_now())
-        self.event("batch_added", data={"batch": name})
+        self._run(
+            "INSERT INTO batches (name, started) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            (name, started or utc_now()),
+        )
 
     def end_batch(self, name: str, swaps: Sequence[int] | None = None, ended: str = "") -> None:
         """End a batch.
@@ -252,11 +245,7 @@ class LedgerWrites(TransactionCore):
         if not text:
             self._run("DELETE FROM drafts WHERE key = ?", (key,))
             return
-        self._run(
-            "INSERT INTO drafts (key, text, updated) VALUES (?, ?, ?)"
-            " ON CONFLICT (key) DO UPDATE SET text = excluded.text, updated = excluded.updated",
-            (key, text, utc_now()),
-        )
+        self._put("drafts", key=key, text=text, updated=utc_now())
 
     def set_meta(self, key: str, value: Any) -> None:
         """Keep a small JSON value under a key; None removes it."""
@@ -385,11 +374,7 @@ class ExamWrites(TransactionCore):
 
     def set_exam_trial(self, trial: ExamTrial) -> None:
         """Keep what became of a trial, in place of an earlier one of the same change."""
-        self._run(
-            "DELETE FROM exam_trials WHERE project_id = ? AND source = ? AND change = ?",
-            (trial.project_id, trial.source.value, trial.change),
-        )
-        self._insert("exam_trials", trial)
+        self._put("exam_trials", trial)
 
     def add_exam_answer(self, answer: ExamAnswer) -> int:
         """What the reviewer said of an item."""
@@ -405,13 +390,8 @@ class OutcomeWrites(TransactionCore):
 
     def set_fate(self, fate: Fate) -> None:
         """Keep what became of a proposal's landed commit, in place of what an earlier look said."""
-        row = self._proposal_row(fate.proposal_id)
-        self._run("DELETE FROM fates WHERE proposal_id = ?", (row["id"],))
-        self._insert("fates", fate)
+        self._put("fates", fate)
 
     def set_afterlife(self, seen: Afterlife) -> None:
         """Keep what became of a finding's line, in place of what an earlier look said."""
-        self._run(
-            "DELETE FROM afterlives WHERE review_id = ? AND finding = ?", (seen.review_id, seen.finding)
-        )
-        self._insert("afterlives", seen)
+        self._put("afterlives", seen)

@@ -88,11 +88,7 @@ class ProjectWrites(TransactionCore):
     def set_baseline(self, baseline: Baseline) -> Baseline:
         """Keep a test run on an unchanged tree, in place of an earlier one under the same command and environment."""
         made = baseline.model_copy(update={"at": baseline.at or utc_now()})
-        self._run(
-            "DELETE FROM baselines WHERE project_id = ? AND tree = ? AND command = ? AND environment = ?",
-            (made.project_id, made.tree, made.command, made.environment),
-        )
-        self._insert("baselines", made)
+        self._put("baselines", made)
         said = {"project": made.project_id, "outcome": made.outcome.value, "failures": len(made.failures)}
         self.event("baseline_set", data={**said, "seconds": made.seconds})
         return made
@@ -123,15 +119,9 @@ class TaskWrites(TransactionCore):
         text: str,
         kind: TaskKind = TaskKind.IMPLEMENT,
         complexity: Complexity = Complexity.MEDIUM,
-        priority: int = 0,
-        files: Sequence[str] = (),
-        origin: str = "",
-        ref: str = "",
-        head: str = "",
-        base: str = "",
+        **more: Any,
     ) -> Task:
-        """Queue an instruction. `origin` is the id of the task that this one came from, if any; `ref` and `head` say which
-        existing change it reviews; `base` is written on in place of the project's.
+        """Queue an instruction. `more` are other fields of `Task` by name.
 
         Raises:
             NotFound: no such project.
@@ -150,16 +140,11 @@ class TaskWrites(TransactionCore):
             project_id=project_id,
             project=project.name,
             text=text,
-            kind=TaskKind(kind),
-            complexity=Complexity(complexity),
-            priority=priority,
-            files=tuple(files),
-            origin=origin,
-            ref=ref,
-            head=head,
-            base=base,
+            kind=kind,
+            complexity=complexity,
             created=now,
             updated=now,
+            **more,
         )
         number = self._insert("tasks", task, since=now)
         self.event(
@@ -214,28 +199,13 @@ class TaskWrites(TransactionCore):
         for proposal in self.read.proposals({ProposalState.OPEN, ProposalState.DECIDED}, task_id=task_id):
             require_proposal_transition(proposal.state, ProposalState.SUPERSEDED, proposal=proposal.id)
             self._update("proposals", number_of(proposal.id, "P"), {"state": ProposalState.SUPERSEDED.value})
-            self.event(
-                "proposal_state",
-                task_id,
-                proposal.id,
-                {"from": proposal.state.value, "to": ProposalState.SUPERSEDED.value},
-            )
+            moved = {"from": proposal.state.value, "to": ProposalState.SUPERSEDED.value}
+            self._told("proposal_state", proposal.id, moved)
         now = utc_now()
         attempt = int(row["attempt"]) + 1
-        values = {"state": TaskState.QUEUED.value, "attempt": attempt, "round": 0, "base_commit": ""}
-        self._update(
-            "tasks",
-            row["id"],
-            {
-                **values,
-                "note": note,
-                "reason": "",
-                "report": "",
-                "escalated": Escalation.NONE,
-                "updated": now,
-                "since": now,
-            },
-        )
+        cleared = dict.fromkeys(("base_commit", "reason", "report", "escalated"), "")
+        fresh = {"state": TaskState.QUEUED.value, "attempt": attempt, "round": 0, "note": note}
+        self._update("tasks", row["id"], {**cleared, **fresh, "updated": now, "since": now})
         self._state_event(task_id, current, TaskState.QUEUED, {"reason": ""})
         self.event("task_attempt", task_id, data={"attempt": attempt, "note": note})
         return self.read.task(task_id)

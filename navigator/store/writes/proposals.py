@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from navigator.model.errors import Conflict, IllegalTransition, NotFound
-from navigator.model.ids import number_of, proposal_id, task_id
+from navigator.model.ids import number_of, proposal_id
 from navigator.model.models import (
     EXISTING,
     CheckResult,
@@ -36,7 +36,7 @@ from navigator.store.writes.core import TransactionCore
 
 class ProposalWrites(TransactionCore):
     """Events: proposal_added, proposal_replaced, proposal_state, proposal_seen, proposal_checks, proposal_batch,
-    review_added, decision_added, landing_set, journal_opened, journal_closed."""
+    review_added, decision_added, landing_set."""
 
     def add_proposal(self, proposal: Proposal) -> Proposal:
         """Store one round's answer; open proposals of the same task are superseded.
@@ -203,9 +203,7 @@ class ProposalWrites(TransactionCore):
             The entry's number, for `journal_close`.
         """
         row = self._proposal_row(proposal_id)
-        number = self._insert("journal", proposal_id=row["id"], plan=dumped(dict(plan)), opened=utc_now())
-        self._told("journal_opened", proposal_id, {"journal": number})
-        return number
+        return self._insert("journal", proposal_id=row["id"], plan=dumped(dict(plan)), opened=utc_now())
 
     def journal_close(self, journal_id: int, outcome: str) -> None:
         """Close an entry with what became of it ("done", "not_done", "diverged").
@@ -213,13 +211,12 @@ class ProposalWrites(TransactionCore):
         Raises:
             NotFound: no such open entry.
         """
-        row = self._run("SELECT * FROM journal WHERE id = ? AND closed IS NULL", (journal_id,)).fetchone()
-        if row is None:
-            raise NotFound(f"There is no open journal entry {journal_id}.", hint="It was closed before.")
-        self._update("journal", journal_id, {"closed": utc_now(), "outcome": outcome})
-        self._told(
-            "journal_closed", proposal_id(row["proposal_id"]), {"journal": journal_id, "outcome": outcome}
+        closed = self._run(
+            "UPDATE journal SET closed = ?, outcome = ? WHERE id = ? AND closed IS NULL",
+            (utc_now(), outcome, journal_id),
         )
+        if not closed.rowcount:
+            raise NotFound(f"There is no open journal entry {journal_id}.", hint="It was closed before.")
 
     def _supersede_others(self, task: int, *, keep: int) -> None:
         others = self._run(
@@ -232,8 +229,9 @@ class ProposalWrites(TransactionCore):
     def _replace(self, number: int, state: str, old_tree: str, proposal: Proposal) -> Proposal:
         identifier = proposal_id(number)
         read_by = self._run(
-            "SELECT EXISTS (SELECT 1 FROM reviews WHERE proposal_id = :id)"
-            " OR EXISTS (SELECT 1 FROM decisions WHERE proposal_id = :id)".replace(":id", str(number))
+            "SELECT EXISTS (SELECT 1 FROM reviews WHERE proposal_id = ?1)"
+            " OR EXISTS (SELECT 1 FROM decisions WHERE proposal_id = ?1)",
+            (number,),
         ).fetchone()[0]
         if read_by or state in (ProposalState.DECIDED, ProposalState.LANDED):
             raise Conflict(
@@ -248,10 +246,6 @@ class ProposalWrites(TransactionCore):
             self.set_proposal_state(identifier, ProposalState.OPEN)
         self._told("proposal_replaced", identifier, {"old_tree": old_tree, "tree": proposal.tree})
         return self.read.proposal(identifier)
-
-    def _told(self, kind: str, proposal: str, data: Mapping[str, Any]) -> None:
-        row = self._proposal_row(proposal)
-        self.event(kind, task_id(row["task_id"]), proposal_id(row["id"]), data)
 
 
 def _tests(checks: Iterable[CheckResult]) -> str:
@@ -280,7 +274,6 @@ class ReproductionWrites(TransactionCore):
 
     def set_reproduction(self, proposal: str, review_id: int, made: Reproduction) -> None:
         """What became of one of them since."""
-        row = self._proposal_row(proposal)
         values = encoded(Reproduction, {name: getattr(made, name) for name in Reproduction.model_fields})
         del values["finding"]
         columns = ", ".join(f"{name} = ?" for name in values)
@@ -290,18 +283,17 @@ class ReproductionWrites(TransactionCore):
         )
         if made.outcome not in (ReproductionOutcome.UNASKED, ReproductionOutcome.PENDING):
             said = {"finding": made.finding + 1, **made.model_dump(mode="json", include=_SHOWN)}
-            self.event("reproduction", task_id(row["task_id"]), proposal_id(row["id"]), said)
+            self._told("reproduction", proposal, said)
 
     def set_revised(self, findings: Iterable[tuple[int, int, RevisedOutcome]], by: str) -> None:
         """What the tests of earlier findings said of a revision: (review, finding, outcome)."""
-        row = self._proposal_row(by)
         for review_id, finding, outcome in findings:
             self._run(
                 "UPDATE reproductions SET revised = ?, revised_by = ? WHERE review_id = ? AND finding = ?",
                 (outcome.value, number_of(by, "P"), review_id, finding),
             )
             said = {"finding": finding + 1, "revised": outcome.value}
-            self.event("reproduction_revised", task_id(row["task_id"]), by, said)
+            self._told("reproduction_revised", by, said)
 
     def judge_finding(
         self, proposal: str, at: tuple[Role, int, Finding], judged: Judged | None, precedent: Precedent | None
@@ -329,7 +321,7 @@ class ReproductionWrites(TransactionCore):
             self._insert("judgements", judged, review_id=review, finding=place, **columns)
         word = judged.judgement.value if judged else ""
         said = {"role": role.value, "finding": place + 1, "judgement": word}
-        self.event("finding_judged", task_id(row["task_id"]), proposal_id(row["id"]), said)
+        self._told("finding_judged", proposal, said)
 
     def add_precedent(self, precedent: Precedent) -> int:
         """A new precedent's number."""
@@ -353,10 +345,9 @@ class ReproductionWrites(TransactionCore):
         self, proposal: str, review_id: int, verdict: Verdict, findings: Iterable[Finding], block_on: str
     ) -> None:
         """The verdict that the findings' tests leave by the setting `block_on`. The findings themselves are not altered."""
-        row = self._proposal_row(proposal)
         # An APPROVE needs no word on why it sent nothing back.
         advice = {} if verdict is Verdict.REVISE else {"advice": ""}
         self._update("reviews", review_id, {"verdict": verdict.value, "block_on": block_on, **advice})
         counted = sum(finding.reproduction is not None for finding in findings)
         said = {"verdict": verdict.value, "tests": counted}
-        self.event("review_settled", task_id(row["task_id"]), proposal_id(row["id"]), said)
+        self._told("review_settled", proposal, said)

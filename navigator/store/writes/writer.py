@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from navigator.model.models import Event
-from navigator.store.database import back_up, translated
+from navigator.store.database import back_up, immediately, translated
 from navigator.store.errors import StoreError
 from navigator.store.reads.queries import database_of
 from navigator.store.reads.reader import Reader
@@ -72,15 +72,10 @@ class Store:
                 )
             tx = Transaction(self._connection)
             try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield tx
-                self._connection.execute("COMMIT")
+                with immediately(self._connection):
+                    yield tx
             except sqlite3.Error as error:
-                self._roll_back()
                 raise translated(error, self._path) from error
-            except BaseException:
-                self._roll_back()
-                raise
             if tx.events and self.on_commit is not None:
                 self.on_commit(tuple(tx.events))
 
@@ -96,8 +91,3 @@ class Store:
         """Write the log back into the database and close the connection."""
         with self._lock:
             self._connection.close()
-
-    def _roll_back(self) -> None:
-        # A full disk may have made SQLite roll back already.
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")

@@ -18,7 +18,7 @@ from navigator.sheet.account import account, folded, newest_night
 from navigator.sheet.statistics.page import PageQuestion, StatisticsPage, Table, drawn, utc_text
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
 from navigator.store.reads.reader import Reader
-from navigator.store.reads.verdicts import GROUPINGS
+from navigator.store.reads.statistics import GROUPINGS
 from navigator.tui import clock
 from navigator.tui.base import begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
