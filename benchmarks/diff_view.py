@@ -26,7 +26,7 @@ from textual.strip import Strip
 
 from benchmarks.size import sized
 from navigator.model.diff import DiffLine, FileDiff, Hunk
-from navigator.tui.diff.model import Mode
+from navigator.tui.diff.layout import Mode
 from navigator.tui.diff.view import DiffView
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 

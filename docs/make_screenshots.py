@@ -117,7 +117,7 @@ async def take(state: Path) -> None:
     from navigator.config.paths import StatePaths
     from navigator.config.settings import load_settings
     from navigator.tui.app import NavigatorApp
-    from navigator.tui.messages import ComposeFor, LiveChanged
+    from navigator.tui.base import ComposeFor, LiveChanged
 
     paths = StatePaths(state)
     app = NavigatorApp(load_settings(), paths, time_scale=SCALE_SHOWN, seed=SEED, autostart=True)
@@ -158,7 +158,7 @@ def at_work(app: NavigatorApp) -> bool:
 
 def open_objection(app: NavigatorApp) -> None:
     """To the proposal with the most to see: the reviewer objected, or it took the most rounds."""
-    from navigator.tui.messages import OpenProposal
+    from navigator.tui.base import OpenProposal
 
     cards = [card for card in app.snapshot.inbox if card.proposal]
     best = max(cards, key=lambda card: (card.findings, card.round, card.added))

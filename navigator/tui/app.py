@@ -23,11 +23,9 @@ from textual.screen import Screen
 
 from navigator.config.paths import StatePaths, config_path, state_dir
 from navigator.model.text import plural
-from navigator.tui.base import BaseApp
+from navigator.tui.base import BaseApp, ComposeFor, DecideAll, OpenProposal, OpenTask, begin
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.keymap import KeyGate, Keymap, load_keymap
-from navigator.tui.keys.registry import TITLES, Action, bindings_of, in_scope
-from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal, OpenTask
+from navigator.tui.keys import TITLES, Action, KeyGate, Keymap, bindings_of, in_scope, load_keymap
 from navigator.tui.terminal import InertFilter
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.screen import NavScreen
@@ -41,19 +39,19 @@ _PATIENCE = 3.0
 MODES: dict[str, str] = {
     "deck": "navigator.tui.deck.screen:DeckScreen",
     "review": "navigator.tui.review.screen:ReviewScreen",
-    "compose": "navigator.tui.compose.screen:ComposeScreen",
-    "stats": "navigator.tui.statistics.screen:StatsScreen",
-    "fleet": "navigator.tui.fleet.screen:FleetScreen",
+    "compose": "navigator.tui.compose:ComposeScreen",
+    "stats": "navigator.tui.statistics:StatsScreen",
+    "fleet": "navigator.tui.fleet:FleetScreen",
 }
 """Mode -> module and class; the module is imported when the mode is first shown."""
 
 OVERLAYS: dict[str, str] = {
-    "task": "navigator.tui.answers.task:TaskScreen",
-    "report": "navigator.tui.answers.task:ReportScreen",
+    "task": "navigator.tui.answers.screen:TaskScreen",
+    "report": "navigator.tui.answers.screen:ReportScreen",
     "suggestions": "navigator.tui.answers.suggestions:SuggestionsScreen",
     "batch": "navigator.tui.review.batch:BatchDialog",
-    "help": "navigator.tui.dialogs.help:HelpScreen",
-    "confirm": "navigator.tui.dialogs.confirm:ConfirmDialog",
+    "help": "navigator.tui.dialogs:HelpScreen",
+    "confirm": "navigator.tui.dialogs:ConfirmDialog",
 }
 """Screens shown over another one, imported when first shown."""
 
@@ -259,10 +257,7 @@ class NavigatorApp(BaseApp, inherit_bindings=False):
 
     def action_start_conductor(self) -> None:
         """Start a conductor; a failure becomes a toast."""
-        self.run_worker(self._start_conductor(), group="start", exclusive=True)
-
-    async def _start_conductor(self) -> None:
-        await self.start_conductor()
+        begin(self, self.start_conductor, group="start", exclusive=True)
 
 
 _SCALE, _SEED = "rehearsal.time_scale", "rehearsal.seed"

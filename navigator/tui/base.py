@@ -1,14 +1,11 @@
-"""What every screen may ask of the application: settings, keys, the store, the conductor, toasts and the clipboard.
-
-A leaf: it imports no screen, so that screens and widgets can import it.
-"""
+"""What every screen may ask of the application: settings, keys, the store, the conductor, toasts and the clipboard."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,18 +17,19 @@ from textual.worker import WorkType
 
 from navigator.config.paths import StatePaths
 from navigator.model.errors import NavigatorError
+from navigator.model.states import DecisionKind
 from navigator.model.text import safe_text
 from navigator.tui import terminal
 from navigator.tui.data.conductor_link import ConductorLink
-from navigator.tui.data.deck_snapshot import DeckSnapshot
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
 from navigator.tui.data.feed import DataFeed
 from navigator.tui.data.prefs import Prefs
-from navigator.tui.keys.keymap import Keymap
-from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
+from navigator.tui.keys import Keymap
 from navigator.tui.widgets.strip import StripFacts, strip_facts
 
 if TYPE_CHECKING:
     from navigator.config.settings import Settings
+
 
 _TOAST = 2.5
 _TOAST_OF_TROUBLE = 6.0
@@ -127,7 +125,7 @@ class BaseApp(App[None], inherit_bindings=False):
 
     def _tick(self) -> None:
         live = self.link.live
-        if live.tasks or live.swap is not None:
+        if live.streams or live.swap is not None:
             self._tell_screen(LiveChanged(live))
 
     def _tell_screen(self, message: Message) -> None:
@@ -193,3 +191,55 @@ def begin(
 ) -> None:
     """Run `work` on the event loop; an exclusive one ends the others of its group."""
     node.run_worker(cast("WorkType[None]", work), group=group, exclusive=exclusive)
+
+
+# Immutable messages between screens, and from the workers to the screens. Workers post; they never touch a widget.
+
+
+@dataclass
+class DeckSnapshotChanged(Message):
+    """The store says something new. Sent to the screen in front; others get it when they come to the front."""
+
+    snapshot: DeckSnapshot
+
+
+@dataclass
+class LiveChanged(Message):
+    """Progress that is not kept: tokens so far, a swap's phase, whether a conductor answers."""
+
+    live: LiveStatus
+
+
+@dataclass
+class OpenProposal(Message):
+    """Show a proposal in Review, with the others to step through by n and p."""
+
+    proposal: str
+    queue: Sequence[str] = ()
+
+
+@dataclass
+class OpenTask(Message):
+    """Show a task that has no proposal to decide. `page` is "report", "suggestions" or "" for the task's own page."""
+
+    task: str
+    page: str = ""
+
+
+@dataclass
+class ComposeFor(Message):
+    """Write a task for these projects (names); none: let the user choose."""
+
+    projects: Sequence[str] = ()
+    text: str = ""
+
+
+@dataclass
+class DecideAll(Message):
+    """Ask, in a dialog, for one decision on these proposals, exactly as they are on the screen now.
+
+    `proposals` are (id, tree) pairs.
+    """
+
+    kind: DecisionKind
+    proposals: Sequence[tuple[str, str]]

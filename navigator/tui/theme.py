@@ -1,10 +1,11 @@
-"""The application's themes, and the palette that the diff view draws with under each. The colours are in themes.toml."""
+"""The application's themes, and the styles that lists and the diff view draw with under each, all from themes.toml."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
@@ -12,39 +13,18 @@ from textual.theme import BUILTIN_THEMES, Theme
 from navigator.model.json_text import table
 
 DEFAULT_THEME = "navigator-dark"
+_ANSI = "navigator-ansi"
+"""In the terminal's own colours, which have no tints: changed lines wear their colour on the text."""
 
-
-@dataclass(frozen=True, slots=True)
-class Shades:
-    """The colours of one theme, as names that Rich and Textual both read, and its attributes for emphasis."""
-
-    background: str
-    surface: str
-    panel: str
-    text: str
-    muted: str
-    faint: str
-    accent: str
-    added: str
-    added_line: str
-    added_cursor: str
-    added_word: str
-    removed: str
-    removed_line: str
-    removed_cursor: str
-    removed_word: str
-    cursor: str
-    attention: str
-    syntax: Mapping[str, str]
-    word_style: str = "bold"
-    changed_text: bool = False
+_TABLE = table(__package__, "themes.toml")
+_SHADES: dict[str, dict[str, Any]] = _TABLE["themes"]
+"""The colours of each theme, as names that Rich and Textual both read, and its attributes for emphasis."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffPalette:
-    """Rich styles for everything the diff view draws. `lines` and `words` are by the sign of a diff line.
+    """Rich styles for everything the diff view draws; themes.toml says what each is.
 
-    `absent` is the empty half of a side-by-side row.
     `syntax_on_changes` is False where added and removed lines wear their colour on the text itself.
     """
 
@@ -68,184 +48,78 @@ class DiffPalette:
     syntax_on_changes: bool
 
 
-_SHADES = {name: Shades(**shades) for name, shades in table(__package__, "themes.toml").items()}
-
-
-def _theme(name: str, *, dark: bool) -> Theme:
+def _theme(name: str, *, dark: bool = True) -> Theme:
+    ansi = name == _ANSI
     shades = _SHADES[name]
+    if ansi:  # Textual's own names of these colours
+        shades = {one: f"ansi_{str(colour).rpartition(' ')[2]}" for one, colour in shades.items()}
+    # Textual's stylesheets need variables that only its own ANSI themes define.
+    own = BUILTIN_THEMES["ansi-dark"].variables if ansi else {}
+    wanted = _TABLE["variables_ansi" if ansi else "variables"]
     return Theme(
         name=name,
-        primary=shades.accent,
-        secondary=shades.accent,
-        accent=shades.accent,
-        warning=shades.attention,
-        error=shades.removed,
-        success=shades.added,
-        foreground=shades.text,
-        background=shades.background,
-        surface=shades.surface,
-        panel=shades.panel,
+        ansi=ansi,
+        primary=shades["accent"],
+        secondary=shades["accent"],
+        accent=shades["accent"],
+        warning=shades["attention"],
+        error=shades["removed"],
+        success=shades["added"],
+        foreground=shades["text"],
+        background=shades["background"],
+        surface=shades["surface"],
+        panel=shades["panel"],
+        boost=shades["background"] if ansi else None,
         dark=dark,
-        variables={
-            "border": shades.accent,
-            "border-blurred": shades.faint,
-            "footer-background": shades.surface,
-            "footer-key-foreground": shades.accent,
-            "footer-description-foreground": shades.muted,
-            "footer-item-background": shades.surface,
-            "scrollbar": shades.panel,
-            "scrollbar-hover": shades.faint,
-            "scrollbar-active": shades.accent,
-            "scrollbar-background": shades.background,
-            "scrollbar-background-hover": shades.background,
-            "scrollbar-background-active": shades.background,
-            "scrollbar-corner-color": shades.background,
-            "block-cursor-background": shades.cursor,
-            "block-cursor-foreground": shades.text,
-            "block-cursor-text-style": "bold",
-            "block-cursor-blurred-background": shades.surface,
-            "block-cursor-blurred-foreground": shades.text,
-            "block-cursor-blurred-text-style": "none",
-            "muted": shades.muted,
-            "faint": shades.faint,
-        },
-    )
-
-
-def _ansi_theme() -> Theme:
-    """The terminal's own colours. Textual's stylesheets need variables that only its own ANSI themes define."""
-    own = BUILTIN_THEMES["ansi-dark"]
-    return Theme(
-        name="navigator-ansi",
-        ansi=True,
-        primary="ansi_blue",
-        secondary="ansi_blue",
-        accent="ansi_blue",
-        warning="ansi_yellow",
-        error="ansi_red",
-        success="ansi_green",
-        foreground="ansi_default",
-        background="ansi_default",
-        surface="ansi_default",
-        panel="ansi_default",
-        boost="ansi_default",
-        dark=True,
-        variables={
-            **own.variables,
-            "border": "ansi_blue",
-            "border-blurred": "ansi_default",
-            "footer-key-foreground": "ansi_blue",
-            "scrollbar-background": "ansi_default",
-            "scrollbar-background-hover": "ansi_default",
-            "scrollbar-background-active": "ansi_default",
-            "muted": "ansi_default",
-            "faint": "ansi_default",
-        },
+        variables=own | {variable: shades.get(word, word) for variable, word in wanted.items()},
     )
 
 
 THEMES: tuple[Theme, ...] = (
-    _theme("navigator-dark", dark=True),
+    _theme(DEFAULT_THEME),
     _theme("navigator-light", dark=False),
-    _ansi_theme(),
-    _theme("navigator-contrast", dark=True),
+    _theme(_ANSI),
+    _theme("navigator-contrast"),
 )
 """Every theme of the application, the default first; the app registers them all."""
 
 
+def _known(theme: Theme) -> str:
+    """The name of a theme, or of the one of Navigator's that fits its darkness and its colours."""
+    if theme.name in _SHADES:
+        return theme.name
+    return _ANSI if theme.ansi else DEFAULT_THEME if theme.dark else "navigator-light"
+
+
+def _styles(name: str, part: str) -> dict[str, Any]:
+    """A part of the file in the colours of a theme; a table in it stays one."""
+    words = _TABLE[part] | (_TABLE[f"{part}_on_text"] if name == _ANSI else {})
+
+    def parsed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: parsed(one) for key, one in value.items()}
+        return Style.parse(value.format_map(_SHADES[name]))
+
+    made: dict[str, Any] = parsed(words)
+    return made
+
+
 def piece_styles(theme: Theme) -> Mapping[str, Style]:
     """Rich styles of the names that `cells.Piece` uses, and of the row under the cursor ("cursor")."""
-    return _piece_styles(theme.name if theme.name in _SHADES else _nearest(theme))
+    return _piece_styles(_known(theme))
 
 
 @lru_cache(maxsize=len(_SHADES))
 def _piece_styles(name: str) -> Mapping[str, Style]:
-    shades = _SHADES[name]
-    words = {
-        "muted": shades.muted,
-        "faint": shades.faint,
-        "accent": shades.accent,
-        "strong": "bold",
-        "good": shades.added,
-        "bad": shades.removed,
-        "warn": shades.attention,
-        "heading": f"bold {shades.muted}",
-        "title": f"bold {shades.text}",
-        "cursor": "bold reverse" if shades.changed_text else f"bold on {shades.cursor}",
-    }
-    return {"": Style(), **{word: Style.parse(style) for word, style in words.items()}}
+    return {"": Style(), **_styles(name, "pieces")}
 
 
 def palette_for(theme: Theme) -> DiffPalette:
-    """The palette of `theme`. A theme that is not Navigator's gets the one that fits its darkness and its colours."""
-    name = theme.name if theme.name in _SHADES else _nearest(theme)
-    return _palette(name)
-
-
-def _nearest(theme: Theme) -> str:
-    if theme.ansi:
-        return "navigator-ansi"
-    return "navigator-dark" if theme.dark else "navigator-light"
+    """The palette of `theme`. A theme that is not Navigator's gets the one that fits it."""
+    return _palette(_known(theme))
 
 
 @lru_cache(maxsize=len(_SHADES))
 def _palette(name: str) -> DiffPalette:
-    shades = _SHADES[name]
-
-    def on(foreground: str, background: str, attributes: str = "") -> Style:
-        return Style.parse(f"{attributes} {foreground} on {background}")
-
-    plain = on(shades.text, shades.background)
-    if shades.changed_text:
-        lines = {
-            " ": plain,
-            "+": on(shades.added, shades.background),
-            "-": on(shades.removed, shades.background),
-        }
-        cursor_lines = {sign: style + Style(bold=True) for sign, style in lines.items()}
-    else:
-        lines = {
-            " ": plain,
-            "+": on(shades.text, shades.added_line),
-            "-": on(shades.text, shades.removed_line),
-        }
-        cursor_lines = {
-            " ": on(shades.text, shades.cursor),
-            "+": on(shades.text, shades.added_cursor),
-            "-": on(shades.text, shades.removed_cursor),
-        }
-    word = Style.parse(shades.word_style)
-    words = {
-        "+": word if shades.changed_text else word + Style(bgcolor=shades.added_word),
-        "-": word if shades.changed_text else word + Style(bgcolor=shades.removed_word),
-    }
-    box = {
-        "body": on(shades.text, shades.surface),
-        "muted": on(shades.muted, shades.surface),
-        "quote": on(shades.muted, shades.surface, "italic"),
-        "author": on(shades.accent, shades.surface, "bold"),
-        "severity-blocker": on(shades.removed, shades.surface, "bold"),
-        "severity-major": on(shades.removed, shades.surface, "bold"),
-        "severity-minor": on(shades.attention, shades.surface, "bold"),
-        "severity-nit": on(shades.muted, shades.surface, "bold"),
-    }
-    return DiffPalette(
-        base=plain,
-        muted=on(shades.muted, shades.background),
-        faint=on(shades.faint, shades.background),
-        accent=on(shades.accent, shades.background),
-        file=on(shades.text, shades.panel, "bold"),
-        file_muted=on(shades.muted, shades.panel),
-        hunk=on(shades.muted, shades.background, "bold"),
-        added=Style.parse(f"bold {shades.added}"),
-        removed=Style.parse(f"bold {shades.removed}"),
-        lines=lines,
-        cursor_lines=cursor_lines,
-        words=words,
-        absent=on(shades.faint, shades.surface),
-        unsafe=Style.parse(f"bold {shades.attention}"),
-        cursor_bar=Style.parse(f"bold {shades.accent}"),
-        box=box,
-        syntax={group: Style.parse(style) for group, style in shades.syntax.items()},
-        syntax_on_changes=not shades.changed_text,
-    )
+    syntax = {group: Style.parse(style) for group, style in _SHADES[name]["syntax"].items()}
+    return DiffPalette(**_styles(name, "palette"), syntax=syntax, syntax_on_changes=name != _ANSI)

@@ -16,8 +16,7 @@ from navigator.model.models import Model
 from navigator.model.states import Judgement, TaskState
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
-from navigator.tui.dialogs.pick import PickDialog
+from navigator.tui.dialogs import ConfirmDialog, NoteDialog, PickDialog
 
 if TYPE_CHECKING:
     from navigator.model.models import Project

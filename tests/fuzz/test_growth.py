@@ -50,7 +50,7 @@ from navigator.sandbox import names, one_test, propose, suite
 from navigator.sandbox.names import failing_tests, none_ran, passed_count, plain
 from navigator.sandbox.propose import proposed_command
 from navigator.sandbox.suite import excerpt
-from navigator.tui.answers import markdown
+from navigator.tui.widgets import markdown
 from tests.edits.support import tree
 from tests.fuzz.growth import MOST, growth
 from tests.git.differing import difference

@@ -12,7 +12,10 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
 from navigator.tui.data.prefs import Prefs
+from navigator.tui.review.screen import ReviewScreen
+from navigator.tui.widgets.screen import Dialog
 from tests.tui import world
+from tests.tui.reviewing import Reviewing
 
 AppMaker = Callable[..., NavigatorApp]
 
@@ -40,9 +43,24 @@ def empty_state(tmp_path: Path) -> StatePaths:
     return StatePaths(tmp_path / "empty").ensure()
 
 
+@pytest.fixture(scope="session")
+def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Reviewing:
+    """Real proposals of a real repository, made once; take `reviewing` for a copy of your own."""
+    folder = tmp_path_factory.mktemp("reviewed")
+    return Reviewing(StatePaths(folder / "s").ensure(), folder)
+
+
+@pytest.fixture
+def reviewing(reviewed: Reviewing, tmp_path: Path) -> Reviewing:
+    """Real proposals of a real repository."""
+    return reviewed.copied(tmp_path)
+
+
 @pytest.fixture(autouse=True)
 def fixed_moment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Pictures are drawn as of `world.NOW`."""
+    """As of `world.NOW`; dialogs answer at once, and nothing is seen by itself: both have tests of their own."""
+    monkeypatch.setattr(Dialog, "GRACE", 0.001)
+    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
     monkeypatch.setattr("navigator.tui.clock.now", lambda: world.NOW)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("NAVIGATOR_STATE", str(tmp_path / "s"))

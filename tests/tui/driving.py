@@ -11,7 +11,6 @@ from textual.pilot import Pilot
 
 from navigator.tui.app import NavigatorApp
 from navigator.tui.diff.view import DiffView
-from navigator.tui.diff.walk import row_of_key
 
 looks = pytest.mark.parametrize(
     ("theme", "size"), [("navigator-dark", (80, 24)), ("navigator-light", (200, 60))], ids=["small", "large"]
@@ -39,7 +38,7 @@ async def loaded(pilot: Pilot[Any]) -> NavigatorApp:
 
 def go_to_finding(view: DiffView, key: str) -> bool:
     """Put the cursor on a finding or comment; False when it is not shown."""
-    row = row_of_key(view._layout, view._scene.annotations, key)
+    row = view._row_of_key(key)
     if row is not None:
         view._move(row)
     return row is not None

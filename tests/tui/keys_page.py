@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from navigator.tui.keys.registry import TITLES, Action, in_group
+from navigator.tui.keys import TITLES, Action, in_group, shown_key
 
 _HEAD = """# Keys
 
@@ -45,7 +45,7 @@ def keys_page() -> str:
 
 
 def _keys(action: Action) -> str:
-    keys = " ".join(f"`` {key} ``" if "`" in key else f"`{key}`" for key in action.shown_keys.split())
+    keys = " ".join(f"`` {key} ``" if "`" in key else f"`{key}`" for key in map(shown_key, action.keys))
     return keys.replace("|", chr(92) + "|")
 
 

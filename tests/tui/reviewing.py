@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+from contextlib import closing
+from copy import copy
 from datetime import timedelta
 from pathlib import Path
 
@@ -117,6 +120,15 @@ class Reviewing:
                 self._fill(Maker(tx, clock))
         finally:
             connection.close()
+
+    def copied(self, folder: Path) -> Reviewing:
+        """The same in another folder, with a database, a repository and trees of its own."""
+        made = copy(self)
+        shutil.copytree(self.repository.parent, folder, symlinks=True, dirs_exist_ok=True)
+        made.paths, made.repository = StatePaths(folder / "s"), folder / "billing"
+        with closing(open_writer(made.paths.database)) as connection, connection:
+            connection.execute("UPDATE projects SET path = ?", (str(made.repository),))
+        return made
 
     def _tree(self, changes: dict[str, str | None], mode: str | None = None) -> str:
         content = {

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -18,16 +18,15 @@ from navigator.model.states import Complexity, Role, TaskKind, TaskState
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store
-from navigator.tui.answers.screen import AnswerScreen
+from navigator.tui.answers.screen import AnswerScreen, ReportScreen, TaskScreen
 from navigator.tui.answers.suggestions import SuggestionsScreen
-from navigator.tui.answers.task import ReportScreen, TaskScreen
 from navigator.tui.app import NavigatorApp
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
+from navigator.tui.dialogs import ConfirmDialog, NoteDialog
 from navigator.tui.widgets.page import Page
 from tests.tui import world
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, looks, until
+from tests.tui.driving import loaded, until
 from tests.tui.test_snapshots import Snap, settled, still  # noqa: F401 (a fixture)
 
 Opened = tuple[Pilot[Any], NavigatorApp, Any]
@@ -153,148 +152,116 @@ async def to_deck(pilot: Pilot[Any], app: NavigatorApp) -> None:
     await until(pilot, lambda: isinstance(app.screen, DeckScreen), what="the deck")
 
 
-async def test_a_report_is_read_and_put_away(opened: Any, answered: StatePaths) -> None:
-    async with opened() as (pilot, app, screen):
-        assert screen.SCOPE == "report"
-        lines = shown(screen.query_one(Page))
-        assert lines[0] == "Storage"
-        assert (
-            "The store is one module; see the plan (https://example.invalid/plan) and open_writer." in lines
-        )
-        await pilot.press("d")
-        await to_deck(pilot, app)
-    assert reader(answered).task(screen.answer.task.id).state is TaskState.DONE
-
-
-async def test_nothing_of_a_report_reaches_the_terminal_as_more_than_text(opened: Any) -> None:
-    async with opened(size=(80, 24)) as (_, _, screen):
-        drawn = "\n".join(shown(screen.query_one(Page)))
-        assert "image: picture" in drawn
-        assert not any(character in drawn for character in "\x1b\x07\u202e")
-        strips = [screen.query_one(Page).render_line(y) for y in range(20)]
+async def test_a_report_is_read_copied_and_sent_back(opened: Any, answered: StatePaths) -> None:
+    async with opened(size=(120, 40)) as (pilot, app, screen):
+        page = screen.query_one(Page)
+        assert screen.SCOPE == "report" and shown(page)[0] == "Storage"
+        said = "The store is one module; see the plan (https://example.invalid/plan) and open_writer."
+        assert said in shown(page)
+        drawn = "\n".join(shown(page))  # nothing of it reaches the terminal as more than text
+        assert "image: picture" in drawn and not any(character in drawn for character in "\x1b\x07\u202e")
+        strips = [page.render_line(y) for y in range(20)]
         assert not any(segment.style and segment.style.link for strip in strips for segment in strip)
+        await pilot.press("y")
+        assert app.clipboard.startswith("# Storage") and "\x1b" not in app.clipboard
 
+        identifier = screen.answer.task.id
+        with closing(open_writer(answered.database)) as connection, Store(connection).transaction() as tx:
+            data = {"path": "harbour/__main__.py", "seconds": 8.204000000000001}
+            tx.event("edit_failed", identifier, data=data)
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, TaskScreen))
+        await until(pilot, lambda: "edit failed" in "\n".join(shown(app.screen.query_one(Page))))
+        told = "\n".join(shown(app.screen.query_one(Page)))
+        assert "edit failed  path harbour/__main__.py, 8.2 s" in told
+        assert "generating → awaiting approval" in told and "How does the store hang together?" in told
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
 
-async def test_a_report_goes_back_with_a_note(opened: Any, answered: StatePaths) -> None:
-    async with opened() as (pilot, app, screen):
         await pilot.press("b")
         await until(pilot, lambda: isinstance(app.screen, NoteDialog) and app.screen.ready)
         await pilot.press(*"Shorter", "ctrl+s")
         await to_deck(pilot, app)
-        identifier = screen.answer.task.id
     task = reader(answered).task(identifier)
     assert (task.state, task.attempt, task.note, task.report) == (TaskState.QUEUED, 1, "Shorter", "")
 
 
-async def test_a_report_is_copied_and_its_task_shown(opened: Any) -> None:
-    async with opened() as (pilot, app, _):
-        await pilot.press("y")
-        assert app.clipboard.startswith("# Storage")
-        assert "\x1b" not in app.clipboard
-        await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, TaskScreen))
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
-
-
-async def test_a_tasks_page_tells_what_happened_in_words(opened: Any, answered: StatePaths) -> None:
+@pytest.mark.parametrize("key", ["d", "enter"])
+async def test_a_report_is_put_away(opened: Any, answered: StatePaths, key: str) -> None:
     async with opened() as (pilot, app, screen):
-        identifier = screen.answer.task.id
-        with closing(open_writer(answered.database)) as connection, Store(connection).transaction() as tx:
-            path = "harbour/__main__.py"
-            tx.event("edit_failed", identifier, data={"path": path, "seconds": 8.204000000000001})
-        await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, TaskScreen))
-        await until(pilot, lambda: "edit failed" in str(app.screen.query_one("#events").render()))
-        told = str(app.screen.query_one("#events").render())
-        assert "edit failed  path harbour/__main__.py, 8.2 s" in told
-        assert "generating → awaiting approval" in told
-
-
-async def test_what_is_accepted_becomes_a_task_of_the_scan(opened: Any, answered: StatePaths) -> None:
-    async with opened("k") as (pilot, _, screen):
-        assert screen.SCOPE == "suggestions"
-        await pilot.press("space", "space", "a")
-        await until(pilot, lambda: len(screen.answer.open) == 1)
-        assert not screen.rows.selection
-        await pilot.press("g", "a")
-        await pilot.pause()
-    read = reader(answered)
-    scan = screen.answer.task
-    made = [task for task in read.tasks() if task.origin == scan.id]
-    assert [(task.kind, task.complexity, task.files) for task in made] == [
-        (TaskKind.FIX, Complexity.MEDIUM, ("atlas/store.py",)),
-        (TaskKind.TEST, Complexity.COMPLEX, ("atlas/store.py", "tests/test_store.py")),
-    ]
-    assert made[0].text == _FOUND[0]["text"]
-    assert read.task(scan.id).state is TaskState.AWAITING_APPROVAL
-
-
-async def test_the_last_answer_ends_the_scan(opened: Any, answered: StatePaths) -> None:
-    async with opened("k") as (pilot, app, screen):
-        await pilot.press("r")
-        await until(pilot, lambda: len(screen.answer.open) == 2)
-        await pilot.press("A")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
-        await pilot.press("enter")
+        await pilot.press(key)
         await to_deck(pilot, app)
-    read = reader(answered)
-    assert read.task(screen.answer.task.id).state is TaskState.DONE
-    assert [one.state for one in read.suggestions(screen.answer.task.id)] == [
-        "dismissed",
-        "accepted",
-        "accepted",
-    ]
+    assert reader(answered).task(screen.answer.task.id).state is TaskState.DONE
 
 
-async def test_done_dismisses_what_is_open_after_a_question(opened: Any, answered: StatePaths) -> None:
-    async with opened("k") as (pilot, app, screen):
-        await pilot.press("a", "d")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
-        await pilot.press("enter")
-        await to_deck(pilot, app)
-    read = reader(answered)
-    assert read.task(screen.answer.task.id).state is TaskState.DONE
-    assert [one.state for one in read.suggestions(screen.answer.task.id)] == [
-        "accepted",
-        "dismissed",
-        "dismissed",
-    ]
-
-
-async def test_approving_a_scan_on_the_deck_does_not_throw_its_suggestions_away(
-    make_app: AppMaker, answered: StatePaths
-) -> None:
+async def test_suggestions_are_read_and_settled_one_by_one(make_app: AppMaker, answered: StatePaths) -> None:
     app = make_app()
-    async with app.run_test(size=(140, 50)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
         await until(pilot, lambda: bool(app.screen.query_one("#inbox").rows))  # type: ignore[attr-defined]
-        await pilot.press("G", "k", "k", "a")
+        await pilot.press("G", "k", "k", "a")  # putting the scan away would dismiss them all
         await until(pilot, lambda: isinstance(app.screen, SuggestionsScreen))
-    assert all(one.state == "open" for one in reader(answered).suggestions("T181"))
-
-
-async def test_the_details_are_those_of_the_row_under_the_cursor(opened: Any) -> None:
-    async with opened("k", size=(80, 24)) as (pilot, _, screen):
+        screen = cast("SuggestionsScreen", app.screen)
         page = screen.query_one("#details", Page)
         await until(pilot, lambda: bool(page.lines) and shown(page)[0].startswith("Close the file"))
         assert "line  atlas/store.py:42" in shown(page)
         await pilot.press("j")
         await until(pilot, lambda: shown(page)[0].startswith("Test what load"))
-        assert "      tests/test_store.py  new" in shown(page) or "file  tests/test_store.py  new" in shown(
-            page
-        )
+        assert any(line.endswith("  tests/test_store.py  new") for line in shown(page))
         await pilot.press("j")
         await until(pilot, lambda: shown(page)[0].startswith("Say in the guide"))
         assert "line  ? its quote is in none of the files it was shown" in shown(page)
         assert "\x1b" not in "".join(shown(page))
         await pilot.press("tab", "j")
-        assert page.has_focus
-        assert screen.rows.cursor == 2
+        assert page.has_focus and screen.rows.cursor == 2
+
+        await pilot.press("tab", "g", "space", "space", "a")
+        await until(pilot, lambda: screen.answer is not None and len(screen.answer.open) == 1)
+        assert not screen.rows.selection
+        await pilot.press("g", "a")  # is accepted already
+        await pilot.pause()
+        read = reader(answered)
+        scan = read.task(screen.identifier)
+        made = [task for task in read.tasks() if task.origin == scan.id]
+        assert [(task.kind, task.complexity, task.files) for task in made] == [
+            (TaskKind.FIX, Complexity.MEDIUM, ("atlas/store.py",)),
+            (TaskKind.TEST, Complexity.COMPLEX, ("atlas/store.py", "tests/test_store.py")),
+        ]
+        assert made[0].text == _FOUND[0]["text"] and scan.state is TaskState.AWAITING_APPROVAL
+        await pilot.press("G", "r")  # the last answer ends the scan
+        await to_deck(pilot, app)
+    assert read.task(scan.id).state is TaskState.DONE
+    assert [one.state for one in read.suggestions(scan.id)] == ["accepted", "accepted", "dismissed"]
 
 
-@looks
-@pytest.mark.parametrize("name", ["report", "suggestions"])
+@pytest.mark.parametrize(
+    ("keys", "states"),
+    [
+        (("r", "A"), ["dismissed", "accepted", "accepted"]),
+        (("a", "d"), ["accepted", "dismissed", "dismissed"]),
+    ],
+    ids=["accept all", "put away"],
+)
+async def test_all_that_are_open_are_settled_after_a_question(
+    opened: Any, answered: StatePaths, keys: tuple[str, str], states: list[str]
+) -> None:
+    async with opened("k") as (pilot, app, screen):
+        await pilot.press(keys[0])
+        await until(pilot, lambda: len(screen.answer.open) == 2)
+        await pilot.press(keys[1])
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
+        await pilot.press("enter")
+        await to_deck(pilot, app)
+    read = reader(answered)
+    assert read.task(screen.answer.task.id).state is TaskState.DONE
+    assert [one.state for one in read.suggestions(screen.answer.task.id)] == states
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "theme"),
+    [("report", (80, 24), "navigator-dark"), ("suggestions", (200, 60), "navigator-light")],
+    ids=["report", "suggestions"],
+)
 def test_pictures(
     snap_compare: Snap,
     make_app: AppMaker,

@@ -18,30 +18,18 @@ from navigator.model.states import DecisionKind, ProposalState, TaskState
 from navigator.sheet.marks import facts_of
 from navigator.store.database import open_writer
 from navigator.tui.app import NavigatorApp
-from navigator.tui.dialogs.help import HelpScreen
-from navigator.tui.messages import DecideAll
+from navigator.tui.base import DecideAll
+from navigator.tui.dialogs import HelpScreen
 from navigator.tui.review import batch
 from navigator.tui.review.batch import BatchDialog
-from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
-from tests.journey.support import Desk, git, without_identity
+from tests.journey.support import git, without_identity
 from tests.tui import world
 from tests.tui.driving import loaded, until
 from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened
-
-
-@pytest.fixture
-def reviewing(tmp_path: Path) -> Reviewing:
-    return Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Dialog, "GRACE", 0.001)
-    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
 
 
 def ask(at: Driver, *ids: str, kind: DecisionKind = DecisionKind.APPROVE) -> None:
@@ -70,7 +58,14 @@ def words(dialog: BatchDialog) -> str:
     return "\n".join("".join(text for text, _ in line) for line in made)
 
 
-async def test_it_lists_what_it_leaves_out_and_why(reviewing: Reviewing) -> None:
+async def test_a_batch_from_its_question_to_its_summary(
+    reviewing: Reviewing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_identity(monkeypatch, tmp_path)
+    hook = reviewing.repository / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
     async with opened(reviewing) as at:
         dialog = await asked(at)
         assert dialog.taken == []
@@ -80,22 +75,39 @@ async def test_it_lists_what_it_leaves_out_and_why(reviewing: Reviewing) -> None
             "P4": "to confirm: Makefile: touches Makefile",
             "P5": "not seen",
         }
-        assert "You have not looked at 2 yet." in words(dialog)
-        await at.press("enter")
-        assert dialog._stage == "asking", "enter on nothing does nothing"
+        assert "You have not looked at 2 yet." in words(dialog) and "? help" in words(dialog)
+        dialog.query_one("#rows").move_to_key("P2")  # type: ignore[attr-defined]
+        await at.press("+", "m", "enter")
+        assert dialog.taken == [] and dialog._stage == "asking", "no other reason is taken away"
+        await at.press("question_mark")
+        await at.until(lambda: isinstance(at.app.screen, HelpScreen), "the help")
+        assert at.app.screen.query_one(Page).lines[0] == [("APPROVING OR REJECTING A BATCH", "heading")]
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is dialog, "the dialog")
+        await at.press("*")
+        assert [candidate.id for candidate in dialog.taken] == ["P3", "P5"]
+        assert sorted(reasons(dialog)) == ["P2", "P4"], "another reason stays a reason"
+        assert "who you are" not in words(dialog)
+        assert "Hooks exist in billing (pre-commit): they will not run." in words(dialog)
         await at.press("escape")
         await at.until(lambda: at.app.screen is at.screen)
         assert all(at.proposal(f"P{n}").decision is None for n in (2, 3, 4, 5))
 
-
-async def test_m_marks_seen_y_includes_and_all_land_in_one_go(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
+        git(reviewing.repository, "config", "--unset", "user.name")
         dialog = await asked(at)
+        await at.press("*")
+        unknown = unknown_person(str(reviewing.repository))
+        assert f"⚠ billing: {unknown}" in " ".join(words(dialog).split())
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen)
+
+        git(reviewing.repository, "config", "user.name", "A Developer")
+        dialog = await asked(at)
+        dialog.query_one("#rows").move_to_key("P3")  # type: ignore[attr-defined]
         await at.press("m")
         await at.until(lambda: at.proposal("P3").seen, "the mark")
         assert [candidate.id for candidate in dialog.taken] == ["P3"]
         await at.press("+")
-        assert [candidate.id for candidate in dialog.taken] == ["P3", "P5"]
         assert "Approve 2 proposals?" in words(dialog)
         rows = {row.key: row for row in dialog._rows()}
         assert rows["=billing"].end == "→ navigator/2026-11-20"
@@ -109,60 +121,37 @@ async def test_m_marks_seen_y_includes_and_all_land_in_one_go(reviewing: Reviewi
         await at.until(lambda: at.app.screen is at.screen)
 
 
-async def test_it_says_where_nobody_can_commit(
-    reviewing: Reviewing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_what_changed_or_overlaps_is_left_out(
+    reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without_identity(monkeypatch, tmp_path)
-    async with opened(reviewing) as at:
-        dialog = await asked(at)
-        await at.press("*")
-        assert "who you are" not in words(dialog)
-        await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
-        git(reviewing.repository, "config", "--unset", "user.name")
-        dialog = await asked(at)
-        await at.press("*")
-        said = " ".join(words(dialog).split())
-        assert f"⚠ billing: {unknown_person(str(reviewing.repository))}" in said
-        await at.press("escape")
-
-
-async def test_one_key_includes_every_unseen_one(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        dialog = await asked(at)
-        await at.press("*")
-        assert [candidate.id for candidate in dialog.taken] == ["P3", "P5"]
-        assert sorted(reasons(dialog)) == ["P2", "P4"], "another reason stays a reason"
-        await at.press("escape")
-
-
-async def test_y_takes_no_other_reason_away(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        dialog = await asked(at)
-        dialog.query_one("#rows").move_to_key("P2")  # type: ignore[attr-defined]
-        await at.press("+", "m")
-        assert dialog.taken == []
-
-
-async def test_what_changed_since_it_was_on_the_screen_is_left_out(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
+    await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
+    async with opened(reviewing, "P3") as at:
         await asyncio.to_thread(act_alone, reviewing.paths, "reject", {"proposals": [{"id": "P5"}]})
+        tree = at.proposal("P3").tree
         at.screen.post_message(
             DecideAll(DecisionKind.APPROVE, [("P3", "f" * 40), ("P5", at.proposal("P5").tree)])
         )
         dialog: Any = await at.dialog(BatchDialog)
         await at.until(lambda: dialog._stage == "asking")
         assert reasons(dialog) == {"P3": "has changed since you looked at it", "P5": "is already rejected"}
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen)
+
+        monkeypatch.setattr(
+            batch, "facts_of", lambda *given: [replace(of, overlaps=("P31",)) for of in facts_of(*given)]
+        )
+        at.screen.post_message(DecideAll(DecisionKind.APPROVE, [("P3", tree)]))
+        dialog = await at.dialog(BatchDialog)
+        await at.until(lambda: dialog._stage == "asking", "the dialog's list")
+        assert "Nothing to approve" in words(dialog) and reasons(dialog) == {"P3": "overlaps P31"}
+        assert "approve one separately (a); the other is then written again on top of it" in words(dialog)
 
 
-async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
-        readme = reviewing.repository / "README.md"
-        readme.write_text("Another text altogether.\n")
+async def test_a_refused_landing_is_said_in_full_and_takes_no_other_with_it(reviewing: Reviewing) -> None:
+    await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
+    async with opened(reviewing, size=(80, 24)) as at:
+        (reviewing.repository / "README.md").write_text("Another text altogether.\n")
         git(reviewing.repository, "commit", "--quiet", "-am", "Meanwhile")
-        await at.until(lambda: bool(at.app.snapshot.inbox))
         dialog = await asked(at)
         await at.press("enter")
         await done(at, dialog)
@@ -171,32 +160,11 @@ async def test_a_refused_landing_is_said_and_takes_no_other_with_it(reviewing: R
         assert outcomes["P3"].level != "information" and "README.md" in outcomes["P3"].text
         assert "1 landed, 1 not landed" in words(dialog)
         assert at.read().task(at.proposal("P3").task_id).state is TaskState.STALE
-
-
-async def test_why_one_did_not_land_is_said_in_full(reviewing: Reviewing) -> None:
-    async with opened(reviewing, size=(80, 24)) as at:
-        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3", "P5"]})
-        (reviewing.repository / "README.md").write_text("Another text altogether.\n")
-        git(reviewing.repository, "commit", "--quiet", "-am", "Meanwhile")
-        dialog = await asked(at)
-        await at.press("enter")
-        await done(at, dialog)
         page = dialog.query_one(Page)
         drawn = ["".join(text for text, _ in line) for line in page.lines]
         assert len(drawn) > 2 and not any("…" in line for line in drawn)
-        assert " ".join(dialog._outcomes["P3"].text.split()) in " ".join(" ".join(drawn).split())
+        assert " ".join(outcomes["P3"].text.split()) in " ".join(" ".join(drawn).split())
         await at.until(lambda: page.size.height >= len(page.lines), "room for all of it")
-
-
-async def test_hooks_are_named(reviewing: Reviewing) -> None:
-    hook = reviewing.repository / ".git" / "hooks" / "pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\nexit 1\n")
-    hook.chmod(0o755)
-    async with opened(reviewing) as at:
-        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
-        dialog = await asked(at)
-        assert "Hooks exist in billing (pre-commit): they will not run." in words(dialog)
 
 
 async def test_it_opens_at_its_top(tmp_path: Path) -> None:
@@ -218,79 +186,22 @@ async def test_it_opens_at_its_top(tmp_path: Path) -> None:
         await until(pilot, lambda: listed.scroll_y == 0, what="its top, once it has its height")
 
 
-async def test_a_question_mark_lists_the_keys_of_the_dialog(reviewing: Reviewing) -> None:
+async def test_a_batch_is_rejected_once_keys_answer(
+    reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dialog, "GRACE", 3600.0)
     async with opened(reviewing) as at:
-        dialog = await asked(at)
-        assert "? help" in words(dialog)
-        await at.press("question_mark")
-        await at.until(lambda: isinstance(at.app.screen, HelpScreen), "the help")
-        assert at.app.screen.query_one(Page).lines[0] == [("APPROVING OR REJECTING A BATCH", "heading")]
-        await at.press("escape")
-        await at.until(lambda: at.app.screen is dialog, "the dialog")
-
-
-async def test_overlaps_say_what_to_do(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        batch, "facts_of", lambda *given: [replace(of, overlaps=("P31",)) for of in facts_of(*given)]
-    )
-
-    async with opened(reviewing, "P3") as at:
-        before = at.app.snapshot.seq
-        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
-        await at.until(lambda: at.app.snapshot.seq > before, "the mark, in the app's snapshot")
-        dialog = BatchDialog(DecideAll(DecisionKind.APPROVE, [("P3", at.proposal("P3").tree)]))
-        at.app.push_screen(dialog)
-        await at.until(lambda: dialog._stage == "asking", "the dialog's list")
-        said = words(dialog)
-        assert "Nothing to approve" in said and reasons(dialog) == {"P3": "overlaps P31"}
-        assert "approve one separately (a); the other is then written again on top of it" in said
-
-
-async def test_rejecting_a_batch(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        dialog = await asked(at, kind=DecisionKind.REJECT)
+        ask(at, kind=DecisionKind.REJECT)
+        await at.until(lambda: isinstance(at.app.screen, BatchDialog) and at.app.screen._stage == "asking")
+        dialog = at.app.screen
+        assert isinstance(dialog, BatchDialog)
         assert reasons(dialog) == dict.fromkeys(("P2", "P3", "P4", "P5"), "not seen")
+        await at.press("enter", "+", "m")
+        assert dialog.taken == [] and at.proposal("P2").decision is None, "keys are dead at first"
+        dialog._arm()
         await at.press("+", "+", "+")
         assert len(dialog.taken) == 3
         await at.press("enter")
         await done(at, dialog)
         assert sorted(dialog._outcomes) == ["P2", "P3", "P4"]
         assert at.proposal("P5").decision is None
-
-
-async def test_accept_keys_are_dead_at_first(reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Dialog, "GRACE", 3600.0)
-    async with opened(reviewing) as at:
-        await asyncio.to_thread(act_alone, reviewing.paths, "seen", {"ids": ["P3"]})
-        ask(at)
-        await at.until(lambda: isinstance(at.app.screen, BatchDialog) and at.app.screen._stage == "asking")
-        await at.press("enter", "+", "m")
-        dialog = at.app.screen
-        assert isinstance(dialog, BatchDialog)
-        assert dialog._stage == "asking"
-        assert [candidate.id for candidate in dialog.taken] == ["P3"]
-        assert at.proposal("P3").decision is None
-        await at.press("escape")
-
-
-async def test_the_conductor_is_asked_where_one_works(
-    reviewing: Reviewing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tmp_path / "resident.toml"
-    config.write_text('[swap]\nstrategy = "resident"\n')
-    desk = Desk(reviewing.paths.root, config)
-    conductor = desk.start("run")
-    try:
-        async with opened(reviewing, "P3") as at:
-            await at.until(lambda: at.app.link.here, "the conductor")
-            monkeypatch.setattr("navigator.actions.alone.act_alone", None)  # whatever is done here would fail
-            await at.press("m")
-            await at.until(lambda: at.proposal("P3").seen, "the mark")
-            dialog = await asked(at, "P3")
-            await at.press("enter")
-            await done(at, dialog)
-            assert at.proposal("P3").state is ProposalState.LANDED
-            assert reviewing.branch()
-    finally:
-        conductor.terminate()
-        conductor.communicate(timeout=60)

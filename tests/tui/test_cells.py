@@ -1,6 +1,8 @@
-"""Columns stay columns, whatever text comes."""
+"""Text in cells: nothing unsafe, nothing lost, nothing wider than it may be; columns stay columns."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -8,7 +10,24 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from navigator.model.text import is_unsafe
-from navigator.tui.widgets.cells import bar, clip, cropped, duration, fit, justified, length, right
+from navigator.tui.widgets.cells import (
+    LONG,
+    bar,
+    clip,
+    cropped,
+    display,
+    display_enough,
+    duration,
+    fit,
+    fit_left,
+    justified,
+    length,
+    right,
+    rows_needed,
+    wrap,
+    wrap_words,
+)
+from tests.tui.diff.samples import TEXT
 
 anything = st.text(max_size=40)
 
@@ -60,3 +79,83 @@ def test_bars(share: float, shown: str) -> None:
 )
 def test_durations(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
+
+
+WIDTHS = st.integers(1, 50)
+
+
+@given(TEXT)
+def test_what_is_displayed_is_safe_and_on_one_line(text: str) -> None:
+    assert not is_unsafe(display(text))
+
+
+def test_tabs_go_to_the_next_stop_counting_wide_characters_as_two() -> None:
+    assert display("\tx") == "    x"
+    assert display("ab\tx") == "ab  x"
+    assert display("日\tx") == "日  x"
+    assert display("abcd\tx") == "abcd    x"
+
+
+def test_controls_and_bidi_are_shown_by_name() -> None:
+    assert display("a\x1b[31m\u202eb\r") == "a␛[31m<U+202E>b␍"
+
+
+@given(TEXT, WIDTHS)
+def test_wrapping_loses_nothing_and_keeps_the_width(text: str, width: int) -> None:
+    shown = display(text)
+    breaks = (*wrap(shown, width), len(shown))
+    rows = [shown[start:stop] for start, stop in pairwise(breaks)]
+    assert "".join(rows) == shown
+    assert len(rows) == rows_needed(text, width)
+    if width > 1:
+        assert all(cell_len(row) <= width for row in rows)
+
+
+@given(TEXT, WIDTHS)
+def test_prose_keeps_its_words_and_its_width(text: str, width: int) -> None:
+    rows = wrap_words(text, width)
+    assert "".join("".join(rows).split()) == "".join(display(text).split())
+    assert rows
+    if width > 1:
+        assert all(cell_len(row) <= width for row in rows)
+
+
+@given(TEXT, st.integers(0, 30))
+def test_fitting_keeps_the_width(text: str, width: int) -> None:
+    assert cell_len(fit_left(display(text), width)) <= width
+
+
+def test_fitting_keeps_the_end_of_a_path() -> None:
+    assert fit_left("a/very/long/path/name.py", 10) == "…h/name.py"
+
+
+def test_a_line_of_a_hundred_thousand_characters_is_cut_where_it_shows() -> None:
+    line = "x" * 100_000
+    assert rows_needed("日" * 100_000, 80) == 2_500
+    assert display_enough(line, 80) == ("x" * 224, False)
+
+
+@given(TEXT, st.integers(1, 20), st.integers(0, 40))
+def test_the_start_of_a_line_is_displayed_as_in_the_whole(text: str, times: int, width: int) -> None:
+    line = text * times
+    start, complete = display_enough(line, width)
+    whole = display(line)
+    assert (start == whole) if complete else whole.startswith(start)
+    assert complete or cell_len(start) >= width
+
+
+@given(TEXT, st.integers(0, 300))
+def test_some_characters_are_displayed_as_at_the_start_of_the_whole(text: str, upto: int) -> None:
+    long = text * (LONG // max(1, len(text)) + 2)
+    for line in (text, long):
+        assert display(line).startswith(display(line, upto))
+
+
+@given(TEXT, WIDTHS)
+def test_long_lines_wrap_without_loss_within_the_width(text: str, width: int) -> None:
+    shown = display(text * (LONG // max(1, len(text)) + 2))
+    breaks = (*wrap(shown, width), len(shown))
+    rows = [shown[start:stop] for start, stop in pairwise(breaks)]
+    assert "".join(rows) == shown
+    if width > 1:
+        assert all(cell_len(row) <= width for row in rows)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from navigator.config.paths import StatePaths
 from navigator.model.models import Proposal
 from navigator.model.states import ProposalState, TaskState
 from navigator.sheet.marks import Facts
@@ -15,22 +11,9 @@ from navigator.sheet.waiting import row_head
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
 from navigator.tui.deck.rows import flags_of
-from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
-from navigator.tui.review.screen import ReviewScreen
-from navigator.tui.widgets.screen import Dialog
+from navigator.tui.dialogs import ConfirmDialog, NoteDialog
 from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened, plain
-
-
-@pytest.fixture
-def reviewing(tmp_path: Path) -> Reviewing:
-    return Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Dialog, "GRACE", 0.001)
-    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
 
 
 def part_of(at: Driver, parent: str) -> Proposal:
@@ -46,65 +29,6 @@ def whole_text(at: Driver) -> str:
     return "\n".join(diff._painter.strip(row, 0, 1).text for row in rows)
 
 
-@pytest.mark.parametrize(("size", "mode"), [((80, 24), "unified"), ((200, 60), "split")])
-async def test_space_marks_the_hunk_under_the_cursor(
-    reviewing: Reviewing, size: tuple[int, int], mode: str
-) -> None:
-    async with opened(reviewing, size=size) as at:
-        if mode == "split":
-            await at.press("backslash")
-        await at.press("right_square_bracket", "space")
-        assert at.screen.diff.chosen == {"H1"}
-        await at.press("j", "right_square_bracket", "j", "space")
-        assert at.screen.diff.chosen == {"H1", "H2"}
-        assert "◉ chosen  H2" in whole_text(at)
-        assert "◉ chosen 2 of 2" in whole_text(at)
-        assert "◉ 2 hunks chosen" in plain(at)
-        await at.press("space")
-        assert at.screen.diff.chosen == {"H1"}, "the same key clears the mark"
-        assert at.screen.diff.mode == mode
-
-
-async def test_the_header_of_a_file_selects_all_its_hunks(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        assert at.screen.diff.move_to("billing/totals.py")
-        await at.press("space")
-        assert at.screen.diff.chosen == {"H1", "H2"}
-        await at.press("space")
-        assert at.screen.diff.chosen == frozenset()
-
-
-async def test_what_is_chosen_stays_while_the_developer_leafs_about(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await at.press("right_square_bracket", "space")
-        await at.press("n")
-        await at.drawn("P3")
-        assert at.screen.diff.chosen == frozenset()
-        await at.press("p")
-        await at.drawn("P2")
-        assert at.screen.diff.chosen == {"H1"}
-        await at.press("equals_sign")
-        await at.until(lambda: at.screen.between and at.screen.diff.files[0].added == 2)
-        assert at.screen.diff.chosen == frozenset(), "labels of another diff"
-        await at.press("right_square_bracket", "space")
-        assert at.told("of the whole change")
-        await at.press("equals_sign")
-        await at.until(lambda: at.screen.diff.chosen == {"H1"}, "the marks again")
-        await at.press("backslash", "w")
-        assert at.screen.diff.chosen == {"H1"}
-
-
-async def test_hunks_of_an_earlier_round_and_of_a_single_hunk_are_not_chosen(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await at.press("comma")
-        await at.drawn(reviewing.first)
-        await at.press("right_square_bracket", "space")
-        assert at.told("does not wait for your decision") and at.screen.diff.chosen == frozenset()
-        await at.show("P3")
-        await at.press("right_square_bracket", "space")
-        assert at.told("P3 is a single hunk") and at.screen.diff.chosen == frozenset()
-
-
 async def asked(at: Driver) -> Any:
     await at.press("a")
     return await at.dialog(NoteDialog)
@@ -112,6 +36,65 @@ async def asked(at: Driver) -> Any:
 
 def said(dialog: Any) -> str:
     return "\n".join(str(widget.render()) for widget in dialog.query("Static"))
+
+
+async def test_hunks_are_chosen_kept_and_refused(reviewing: Reviewing) -> None:
+    async with opened(reviewing, size=(80, 24)) as at:
+        diff = at.screen.diff
+        await at.press("right_square_bracket", "space")
+        assert diff.chosen == {"H1"}
+        await at.press("j", "right_square_bracket", "j", "space")
+        assert diff.chosen == {"H1", "H2"}
+        assert "◉ chosen  H2" in whole_text(at) and "◉ chosen 2 of 2" in whole_text(at)
+        assert "◉ 2 hunks chosen" in plain(at)
+        await at.press("space")
+        assert diff.chosen == {"H1"}, "the same key clears the mark"
+        await at.press("backslash", "space")
+        assert (diff.mode, diff.chosen) == ("split", {"H1", "H2"})
+        assert diff.move_to("billing/totals.py")  # the header of a file is all its hunks
+        await at.press("space")
+        assert diff.chosen == frozenset()
+        await at.press("backslash", "w", "right_square_bracket", "space")
+        assert diff.chosen == {"H1"}
+
+        await at.press("n")
+        await at.drawn("P3")
+        assert diff.chosen == frozenset()
+        await at.press("right_square_bracket", "space")
+        assert at.told("P3 is a single hunk") and diff.chosen == frozenset()
+        await at.press("p")
+        await at.drawn("P2")
+        assert diff.chosen == {"H1"}
+        await at.press("equals_sign")
+        await at.until(lambda: at.screen.between and diff.files[0].added == 2)
+        assert diff.chosen == frozenset(), "labels of another diff"
+        await at.press("right_square_bracket", "space")
+        assert at.told("of the whole change")
+        await at.press("equals_sign")
+        await at.until(lambda: diff.chosen == {"H1"}, "the marks again")
+        await at.press("comma")
+        await at.drawn(reviewing.first)
+        await at.press("right_square_bracket", "space")
+        assert at.told("does not wait for your decision") and diff.chosen == frozenset()
+        await at.press("full_stop")
+        await at.drawn(reviewing.second)
+
+        await asked(at)  # leaving the question decides nothing
+        await at.type("a thought")
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen, "Review again")
+        assert diff.chosen == {"H1"} and at.proposal("P2").state is ProposalState.OPEN
+        dialog = await asked(at)
+        assert "a thought" in dialog.query_one("WritingArea").text, "the draft"
+        await at.press("escape")
+        await at.until(lambda: at.app.screen is at.screen, "Review again")
+
+        shown = at.screen.shown  # another tree than the one on the screen is refused
+        assert shown is not None
+        stale = shown.model_copy(update={"tree": "f" * 40})
+        at.screen.run_worker(at.screen._split(stale, frozenset({"H1"})))
+        await at.until(lambda: at.told("changed since you looked"), "the refusal")
+        assert at.proposal("P2").state is ProposalState.OPEN
 
 
 async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: Reviewing) -> None:
@@ -139,6 +122,9 @@ async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: 
         part = part_of(at, "P2")
         await at.drawn(part.id)
         assert part.hunks == ("H2",)
+        (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])
+        assert card.parent == "P2" and row_head(card, Facts.of_card(card)).word == "PART"
+        assert ("part of P2", "muted") in flags_of(card, Facts.of_card(card), short=False)
         head = plain(at)
         assert "PART" in head and "part of P2, reviewed as a whole (REVISE there)" in head
         assert at.read().task(part.task_id).state is TaskState.AWAITING_APPROVAL
@@ -164,42 +150,3 @@ async def test_all_hunks_chosen_are_the_whole_proposal(reviewing: Reviewing) -> 
         await at.press("enter")
         await at.until(lambda: at.proposal("P2").state is ProposalState.LANDED, "the landing")
         assert not [one for one in at.read().proposals() if one.parent]
-
-
-async def test_leaving_the_question_decides_nothing(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await at.press("right_square_bracket", "space")
-        await asked(at)
-        await at.type("a thought")
-        await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen, "Review again")
-        assert at.screen.diff.chosen == {"H1"}
-        assert at.proposal("P2").state is ProposalState.OPEN
-        dialog = await asked(at)
-        assert "a thought" in dialog.query_one("WritingArea").text, "the draft"
-
-
-async def test_another_tree_than_the_one_on_the_screen_is_refused(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await at.press("right_square_bracket", "space")
-        shown = at.screen.shown
-        assert shown is not None
-        stale = shown.model_copy(update={"tree": "f" * 40})
-        at.screen.hunks._chosen["P2", stale.tree] = frozenset({"H1"})
-        at.screen.run_worker(at.screen._split(stale, frozenset({"H1"})))
-        await at.until(lambda: at.told("changed since you looked"), "the refusal")
-        assert at.proposal("P2").state is ProposalState.OPEN
-
-
-async def test_the_deck_says_what_is_a_part(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await at.press("right_square_bracket", "space")
-        await asked(at)
-        await at.press("ctrl+s")
-        await at.until(lambda: at.screen.shown_id not in ("P2", ""), "the part")
-        part = part_of(at, "P2")
-    (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])
-    assert card.parent == "P2"
-    facts = Facts.of_card(card)
-    assert row_head(card, facts).word == "PART"
-    assert ("part of P2", "muted") in flags_of(card, facts, short=False)

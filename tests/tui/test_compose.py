@@ -18,9 +18,9 @@ from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.store.writes.writer import Store
 from navigator.tui.app import NavigatorApp
-from navigator.tui.compose.screen import FIELDS, ComposeScreen
-from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.messages import ComposeFor
+from navigator.tui.base import ComposeFor
+from navigator.tui.compose import FIELDS, ComposeScreen
+from navigator.tui.dialogs import PickDialog
 from navigator.tui.widgets.screen import KeyBar
 from tests.journey.support import make_repository
 from tests.tui.driving import loaded, until
@@ -105,7 +105,7 @@ async def composing(paths: StatePaths, *projects: str, text: str = "") -> AsyncI
         yield at
 
 
-async def test_a_task_is_queued_as_it_was_written(paths: StatePaths) -> None:
+async def test_tasks_are_queued_as_they_were_written(paths: StatePaths) -> None:
     async with composing(paths, "billing") as at:
         await at.type("Round half even")
         await at.press("enter", "enter")
@@ -125,18 +125,17 @@ async def test_a_task_is_queued_as_it_was_written(paths: StatePaths) -> None:
         await at.until(lambda: at.app.current_mode == "deck", "back on the deck")
         assert at.read().drafts() == {}
 
-
-async def test_variants_and_the_tasks_that_come_first_are_chosen_by_keys(paths: StatePaths) -> None:
-    async with composing(paths, "billing", text="First") as at:
-        await at.press("ctrl+s")
-        await at.until(lambda: len(at.read().tasks()) == 1, "the first task")
         await at.until(lambda: at.app.snapshot.card("T1") is not None, "its row")
         at.app.go("compose", ComposeFor(("billing",), "Second"))
         await at.until(lambda: at.screen.editor.text == "Second", "the text")
+        await at.change("kind", "left")
         await at.change("variants", "right", "enter")
+        await at.press("ctrl+s")
+        await at.until(lambda: at.told("has variants, and a"), "why there can be no such task")
+        await at.change("kind", "right")
         await at.change("after", "enter")
         await at.picking()
-        await at.press(*"first", "enter")  # by a word of its title
+        await at.press(*"even", "enter")  # by a word of its title
         await at.back()
         assert "3 proposals" in at.words and "T1" in at.words
         await at.press("ctrl+s")
@@ -148,15 +147,33 @@ async def test_variants_and_the_tasks_that_come_first_are_chosen_by_keys(paths: 
 
 async def test_one_task_for_several_projects_with_the_files_each_has(paths: StatePaths) -> None:
     async with composing(paths) as at:
-        await at.type("Say it better")
+        await at.press("ctrl+s")
+        assert at.told("Write what needs to be done first")
+        await at.type("Say it better, qCDF?")  # keys of the app are letters here
+        assert "to change" not in at.words and "change" not in at.app.screen.query_one(KeyBar).render().plain
+        await at.press("ctrl+s")
+        dialog = await at.picking()
+        await at.press("escape")
+        await at.back()
+        assert at.read().tasks() == [], "without a project nothing is queued"
         await at.change("for", "enter")
         dialog = await at.picking()
-        await at.press("tab", "tab")
+        await at.press("ctrl+a")
+        assert dialog._marked == {"atlas", "billing", "quill"}
+        await at.press("enter")
+        await at.back()
+        assert "all projects" in at.words
+        await at.change("for", "enter")
+        dialog = await at.picking()
+        await at.press("down", "down", "tab")
         assert dialog._marked == {"atlas", "billing"}
         await at.press("enter")
         await at.back()
         assert "atlas, billing  2 of 3" in at.words
-        await at.change("files", "enter")
+        await at.change("files")
+        assert "enter to choose" in at.words
+        await at.until(lambda: "enter change" in at.app.screen.query_one(KeyBar).render().plain, "the footer")
+        await at.press("enter")
         dialog = await at.picking()
         assert ".env" not in dialog._names, "a secret is shown to no model"
         await at.type("readme")
@@ -175,77 +192,37 @@ async def test_one_task_for_several_projects_with_the_files_each_has(paths: Stat
         }
 
 
-async def test_all_projects_and_no_project(paths: StatePaths) -> None:
-    async with composing(paths) as at:
-        await at.press("ctrl+s")
-        assert at.told("Write what needs to be done first")
-        await at.type("x")
-        await at.press("ctrl+s")
-        dialog = await at.picking()
-        await at.press("escape")
-        await at.back()
-        assert at.read().tasks() == [], "without a project nothing is queued"
-        await at.change("for", "enter")
-        dialog = await at.picking()
-        await at.press("ctrl+a")
-        assert dialog._marked == {"atlas", "billing", "quill"}
-        await at.press("enter")
-        await at.back()
-        assert "all projects" in at.words
-
-
-async def test_enter_takes_the_row_where_nothing_was_marked(paths: StatePaths) -> None:
+async def test_what_enter_chooses_from_a_list(paths: StatePaths) -> None:
+    """By what was searched for, and whether something is marked."""
     async with composing(paths, "billing") as at:
+        for search, keys, chosen, why in (
+            ("zzzz", ("enter",), {"billing"}, "where nothing matches the choice stays"),
+            ("quill", ("enter",), {"quill"}, "one choice that stood there is replaced"),
+            ("atlas", ("tab", "enter"), {"atlas", "quill"}, "what is marked joins it"),
+            ("billing", ("enter",), {"atlas", "billing", "quill"}, "what was searched for joins several"),
+            ("", ("down", "enter"), {"atlas", "billing", "quill"}, "nothing was searched for"),
+        ):
+            await at.change("for", "enter")
+            dialog = await at.picking()
+            await at.type(search)
+            found = [search] if search and search != "zzzz" else []
+            await at.until(
+                lambda dialog=dialog, found=found, search=search: (
+                    not search or list(dialog.rows.rows) == found
+                )
+            )
+            await at.press(*keys)
+            await at.back()
+            assert set(at.screen.sheet.projects) == chosen, why
         await at.change("for", "enter")
         dialog = await at.picking()
-        await at.type("quill")
-        await at.until(lambda: list(dialog.rows.rows) == ["quill"])
-        await at.press("enter")
-        await at.back()
-        assert set(at.screen.sheet.projects) == {"quill"}, "one choice that stood there is replaced"
-        await at.change("for", "enter")
-        dialog = await at.picking()
-        await at.type("atlas")
-        await at.until(lambda: list(dialog.rows.rows) == ["atlas"])
-        await at.press("tab", "enter")
-        await at.back()
-        assert set(at.screen.sheet.projects) == {"atlas", "quill"}, "what is marked joins it"
-        await at.change("for", "enter")
-        dialog = await at.picking()
-        await at.type("billing")
-        await at.until(lambda: list(dialog.rows.rows) == ["billing"])
-        await at.press("enter")
-        await at.back()
-        assert set(at.screen.sheet.projects) == {"atlas", "billing", "quill"}, (
-            "what was searched for joins several"
-        )
-        await at.change("for", "enter")
-        await at.picking()
-        await at.press("down", "enter")
-        await at.back()
-        assert set(at.screen.sheet.projects) == {"atlas", "billing", "quill"}, "nothing was searched for"
-
-
-async def test_enter_takes_what_was_typed_though_the_search_is_not_done(paths: StatePaths) -> None:
-    async with composing(paths, "billing") as at:
-        await at.change("for", "enter")
-        await at.picking()
+        dialog._touched = True
+        dialog._marked.clear()
         # All at once, as from a terminal whose program was busy.
         for key in (*"quill", "enter"):
             at.app.post_message(Key(key, key if len(key) == 1 else None))
         await at.back()
         assert at.screen.sheet.projects == ("quill",)
-
-
-async def test_enter_where_nothing_matches_leaves_the_choice(paths: StatePaths) -> None:
-    async with composing(paths, "billing") as at:
-        await at.change("for", "enter")
-        dialog = await at.picking()
-        await at.type("zzzz")
-        await at.until(lambda: not dialog.rows.rows)
-        await at.press("enter")
-        await at.back()
-        assert at.screen.sheet.projects == ("billing",)
 
 
 async def test_nothing_typed_is_lost(paths: StatePaths) -> None:
@@ -267,18 +244,14 @@ async def test_nothing_typed_is_lost(paths: StatePaths) -> None:
         assert at.screen.editor.text == "half a thought\n\nAnd another"
 
 
-async def test_uncommitted_work_is_said(paths: StatePaths, tmp_path: Path) -> None:
+async def test_what_is_wrong_with_a_project_is_said(paths: StatePaths, tmp_path: Path) -> None:
     (tmp_path / "billing" / "README.md").write_text("changed\n")
     (tmp_path / "billing" / "new.py").write_text("")
-    async with composing(paths, "billing") as at:
+    (tmp_path / "quill").rename(tmp_path / "moved")
+    async with composing(paths, "billing", "quill") as at:
         await at.until(lambda: "uncommitted in billing, not included (2): " in at.words, "the warning")
         assert "README.md, new.py" in at.words
-
-
-async def test_a_repository_that_is_gone_is_said(paths: StatePaths, tmp_path: Path) -> None:
-    (tmp_path / "quill").rename(tmp_path / "moved")
-    async with composing(paths, "quill") as at:
-        await at.until(lambda: "quill: " in at.words, "the warning")
+        await at.until(lambda: "quill: " in at.words, "the other")
 
 
 async def test_the_text_can_be_written_in_an_editor(
@@ -292,20 +265,3 @@ async def test_the_text_can_be_written_in_an_editor(
         monkeypatch.setattr(at.app, "suspend", nullcontext)
         await at.press("ctrl+g")
         await at.until(lambda: at.screen.editor.text == "begun and ended", "what was saved")
-
-
-async def test_keys_of_the_app_are_letters_here(paths: StatePaths) -> None:
-    async with composing(paths, "quill") as at:
-        await at.type("qCDF?")
-        assert at.screen.editor.text == "qCDF?"
-        assert at.app.is_running and len(at.app.screen_stack) == 1
-
-
-async def test_the_form_says_what_changes_a_field(paths: StatePaths) -> None:
-    async with composing(paths, "billing") as at:
-        assert "to change" not in at.words and "change" not in at.app.screen.query_one(KeyBar).render().plain
-        await at.change("kind")
-        assert "← → to change" in at.words
-        await at.until(lambda: "enter change" in at.app.screen.query_one(KeyBar).render().plain, "the footer")
-        await at.change("files")
-        assert "enter to choose" in at.words

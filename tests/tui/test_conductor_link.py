@@ -18,9 +18,10 @@ from navigator.engine.client import request
 from navigator.engine.server import SocketServer
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Event
-from navigator.tui.app import NavigatorApp
+from navigator.tui.app import NavigatorApp, rehearsed
 from navigator.tui.data.conductor_link import ConductorLink, in_brief
-from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.data.prefs import Prefs
+from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.widgets.strip import StatusStrip
 from tests.tui import world
 from tests.tui.driving import loaded, until
@@ -73,7 +74,11 @@ async def kept(paths: StatePaths) -> AsyncIterator[Line]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_it_finds_the_conductor_and_asks_it(empty_state: StatePaths) -> None:
+def said(kind: str, **data: str) -> Event:
+    return Event(seq=1, at="2026-11-20T10:00:00.000Z", kind=kind, data=data)
+
+
+async def test_it_asks_the_conductor_and_comes_back_to_it(empty_state: StatePaths) -> None:
     desk = Desk(empty_state)
     await desk.server.start()
     async with kept(empty_state) as line:
@@ -85,14 +90,6 @@ async def test_it_finds_the_conductor_and_asks_it(empty_state: StatePaths) -> No
         with pytest.raises(NavigatorError, match="no longer open"):
             await line.link.request("decide", {})
         await desk.server.close()
-
-
-async def test_it_comes_back_when_the_conductor_does(empty_state: StatePaths) -> None:
-    desk = Desk(empty_state)
-    await desk.server.start()
-    async with kept(empty_state) as line:
-        await line.until(lambda: line.link.here)
-        await desk.server.close()
         await line.until(lambda: not line.link.here)
         assert line.link.live.conductor == "absent"
         again = Desk(empty_state)
@@ -101,63 +98,43 @@ async def test_it_comes_back_when_the_conductor_does(empty_state: StatePaths) ->
         await again.server.close()
 
 
-async def test_events_pass_and_progress_is_counted(empty_state: StatePaths) -> None:
+async def test_streams_swaps_and_servers_are_followed(empty_state: StatePaths) -> None:
     desk = Desk(empty_state)
     await desk.server.start()
     async with kept(empty_state) as line:
         await line.until(lambda: desk.server.listeners)
         desk.server.publish_live({"task": "T2", "checking": "billing"})  # no stream
         for chars in (100, 400, 900):
-            desk.server.publish_live(
-                {"task": "T1", "role": "generator", "purpose": "generate", "chars": chars}
-            )
+            desk.server.publish_live({"task": "T1", "role": "generator", "chars": chars})
             await asyncio.sleep(0.15)
-        await line.until(lambda: line.link.live.tasks and line.link.live.tasks["T1"].chars == 900)
+        await line.until(lambda: line.link.live.chars_per_second > 0)
         assert line.link.live.streams == 1
-        assert line.link.live.chars_per_second > 0
-        desk.server.publish(Event(seq=1, at="2026-11-20T10:00:00Z", kind="call_ended", task_id="T1"))
+        desk.server.publish(said("call_ended").model_copy(update={"task_id": "T1"}))
         await line.until(lambda: line.events)
         assert line.events[0]["kind"] == "call_ended"
         assert line.link.live.streams == 0
-        await desk.server.close()
 
-
-async def test_a_swap_is_followed_phase_by_phase(empty_state: StatePaths) -> None:
-    desk = Desk(empty_state)
-    await desk.server.start()
-    async with kept(empty_state) as line:
-        await line.until(lambda: desk.server.listeners)
-        ends = {"from": "generator", "to": "reviewer"}
-        desk.server.publish_live({"swap": {**ends, "phase": "begin"}})
-        desk.server.publish_live({"swap": {**ends, "phase": "stop", "state": "begin", "seconds": 0.0}})
-        desk.server.publish_live({"swap": {**ends, "phase": "stop", "state": "done", "seconds": 2.1}})
-        desk.server.publish_live({"swap": {**ends, "phase": "load", "state": "begin", "seconds": 0.0}})
+        swap = {"from": "generator", "to": "reviewer"}
+        for phase, state, seconds in (
+            ("begin", "", 0.0),
+            ("stop", "begin", 0.0),
+            ("stop", "done", 2.1),
+            ("load", "begin", 0.0),
+        ):
+            live = {**swap, "phase": phase, "state": state, "seconds": seconds}
+            desk.server.publish_live({"swap": live})
         await line.until(lambda: line.link.live.swap and line.link.live.swap.phase == "load")
-        swap = line.link.live.swap
-        assert swap is not None
-        assert (swap.origin, swap.to, swap.done) == ("generator", "reviewer", (("stop", 2.1),))
-        assert swap.begun <= time.monotonic()
-        desk.server.publish(
-            Event(seq=2, at="2026-11-20T10:00:00Z", kind="resident", data={"role": "reviewer"})
-        )
+        progress = line.link.live.swap
+        assert progress is not None and progress.begun <= time.monotonic()
+        assert (progress.origin, progress.to, progress.done) == ("generator", "reviewer", (("stop", 2.1),))
+        desk.server.publish(said("resident", role="reviewer"))
         await line.until(lambda: line.link.live.swap is None)
         assert line.link.live.status["resident"] == "reviewer"
-        await desk.server.close()
 
-
-async def test_a_server_that_stops_and_starts_answering_is_followed(empty_state: StatePaths) -> None:
-    def said(problem: str) -> Event:
-        data = {"role": "reviewer", "problem": problem}
-        return Event(seq=1, at="2026-01-01T00:00:00.000Z", kind="server_problem", data=data)
-
-    desk = Desk(empty_state)
-    await desk.server.start()
-    async with kept(empty_state) as line:
-        await line.until(lambda: line.link.here)
-        desk.server.publish(said("No server answers at 127.0.0.1:9."))
+        desk.server.publish(said("server_problem", role="reviewer", problem="No server answers."))
         await line.until(lambda: line.link.live.status.get("problems"))
-        assert line.link.live.status["problems"] == {"reviewer": "No server answers at 127.0.0.1:9."}
-        desk.server.publish(said(""))
+        assert line.link.live.status["problems"] == {"reviewer": "No server answers."}
+        desk.server.publish(said("server_problem", role="reviewer", problem=""))
         await line.until(lambda: not line.link.live.status["problems"])
         await desk.server.close()
 
@@ -215,16 +192,16 @@ async def test_without_a_strategy_the_screens_say_it_in_a_line(
         await loaded(pilot)
         assert not await app.start_conductor()
         await pilot.pause()
-        (said,) = (note.message for note in app._notifications)
+        (told,) = (note.message for note in app._notifications)
         first = "There are no settings yet."
-        assert said == f"{first} `navigator setup` finds your model servers and writes them."
+        assert told == f"{first} `navigator setup` finds your model servers and writes them."
         strip = app.screen.query_one(StatusStrip)
         await until(pilot, lambda: first in str(strip.render()), what="the banner, not cut")
 
 
 def test_a_short_hint_is_said_whole() -> None:
-    said = "navigator: The conductor did not start: navigator: Another one works here. End it first."
-    assert in_brief(said) == ("Another one works here.", "End it first.")
+    words = "navigator: The conductor did not start: navigator: Another one works here. End it first."
+    assert in_brief(words) == ("Another one works here.", "End it first.")
     assert in_brief("no sentence") == ("no sentence", "")
 
 
@@ -244,3 +221,30 @@ async def test_leaving_says_that_the_conductor_keeps_running(empty_state: StateP
         await pilot.press("enter")
         await until(pilot, lambda: app._exit)
     await desk.server.close()
+
+
+REHEARSAL = Settings.model_validate({"swap": {"strategy": "rehearsal"}})
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_opening_alone_starts_no_conductor(
+    state: StatePaths, asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: list[bool] = []
+    monkeypatch.setattr(NavigatorApp, "want_work", lambda app: wanted.append(True))
+    app = NavigatorApp(REHEARSAL, state, autostart=True) if asked else NavigatorApp(REHEARSAL, state)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await loaded(pilot)
+    assert wanted == ([True] if asked else [])
+
+
+def test_a_demo_is_rehearsed_again_as_it_was(
+    empty_state: StatePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NAVIGATOR_TIME_SCALE", raising=False)
+    root = empty_state.root
+    assert rehearsed(Prefs(root), None, 0) == (None, 0)
+    assert rehearsed(Prefs(root), 0.02, 7) == (0.02, 7)
+    assert rehearsed(Prefs(root), None, 0) == (0.02, 7)
+    monkeypatch.setenv("NAVIGATOR_TIME_SCALE", "1")
+    assert rehearsed(Prefs(root), None, 0) == (None, 7)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,21 +13,19 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from navigator.actions.alone import act_alone
 from navigator.model.states import DecisionKind, TaskState
 from navigator.sheet.effort import card_seconds
-from navigator.store.database import open_reader
-from navigator.store.reads.reader import Reader
-from navigator.tui.answers.task import ReportScreen
 from navigator.tui.app import NavigatorApp
+from navigator.tui.base import DecideAll, OpenProposal
 from navigator.tui.deck.rows import CARD_ORDERS, IS
 from navigator.tui.deck.screen import DeckScreen, pane_heights
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.dialogs.help import HelpScreen
-from navigator.tui.keys.registry import ACTIONS
-from navigator.tui.messages import DecideAll, OpenProposal
+from navigator.tui.dialogs import ConfirmDialog, HelpScreen
+from navigator.tui.keys import ACTIONS
 from navigator.tui.theme import THEMES
-from navigator.tui.welcome import AddProjectsScreen
+from navigator.tui.welcome import AddProjectsScreen, FirstRunScreen
 from navigator.tui.widgets.page import Page
+from tests.git.world import make_repo
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, until
 
@@ -66,75 +66,29 @@ async def to_row(pilot: Pilot[Any], screen: DeckScreen, pane: str, key: str) -> 
     await pilot.pause()
 
 
-async def test_enter_opens_the_review_with_its_neighbours(deck: Any) -> None:
-    async with deck() as (pilot, _, screen, heard):
-        await pilot.press("j", "enter")
-        await pilot.pause()
-        asked = last(heard, OpenProposal)
-        assert asked.proposal == "P163"
-        assert asked.queue == tuple(key for key in keys_of(screen) if key.startswith("P"))
+async def test_lists_are_walked_filtered_and_sorted(deck: Any) -> None:
+    async with deck() as (pilot, app, screen, _):
+        seen = []
+        for key in ("tab", "tab", "tab", "tab", "shift+tab"):
+            await pilot.press(key)
+            seen.append(screen.focused_pane)
+        assert seen == ["work", "ended", "projects", "inbox", "projects"]
 
-
-async def test_enter_on_a_report_shows_it_and_puts_it_away(deck: Any, state: Any) -> None:
-    async with deck() as (pilot, app, _, _):
-        await pilot.press("G", "k", "enter")  # below it stands what failed
-        await until(pilot, lambda: isinstance(app.screen, ReportScreen) and app.screen.answer is not None)
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
-    assert Reader(open_reader(state.database)).task("T171").state is TaskState.DONE
-
-
-async def test_enter_on_a_project_narrows_the_inbox_to_it(deck: Any) -> None:
-    async with deck() as (pilot, _, screen, _):
         await to_row(pilot, screen, "projects", "dune-loader")
-        await pilot.press("enter")
+        await pilot.press("enter")  # a project narrows the inbox to itself
         await pilot.pause()
         assert keys_of(screen) == ["P163", "P164"]
         await pilot.press("escape")
         await pilot.pause()
         assert len(keys_of(screen)) == 9
 
-
-async def test_tab_goes_round_the_panes(deck: Any) -> None:
-    async with deck() as (pilot, _, screen, _):
-        seen = []
-        for _ in range(4):
-            await pilot.press("tab")
-            seen.append(screen.focused_pane)
-        assert seen == ["work", "ended", "projects", "inbox"]
-        await pilot.press("shift+tab")
-        assert screen.focused_pane == "projects"
-
-
-async def test_a_narrow_terminal_shows_one_pane_at_a_time(deck: Any) -> None:
-    async with deck(size=(80, 24)) as (pilot, _, screen, _):
-        shown = [
-            name for name in ("projects", "inbox", "work", "ended") if screen.pane(name).region.height > 1
-        ]
-        assert shown == ["inbox"]
-        await pilot.press("tab", "tab", "tab")
-        await pilot.pause()
-        shown = [
-            name for name in ("projects", "inbox", "work", "ended") if screen.pane(name).region.height > 1
-        ]
-        assert shown == ["projects"]
-        assert screen.pane("projects").region.height == 22
-
-
-async def test_the_filter_narrows_while_it_is_typed(deck: Any) -> None:
-    async with deck() as (pilot, _, screen, _):
         await pilot.press("slash", *"is:approve")
         await pilot.pause()
         assert keys_of(screen) == ["P163", "P164", "P166", "P167", "P168"]
         await pilot.press("enter")
         assert screen.focused_pane == "inbox" and not isinstance(screen.focused, Input)
         await pilot.press("escape")
-        await pilot.pause()
-        assert len(keys_of(screen)) == 9
 
-
-async def test_what_is_read_fastest_comes_first_and_the_heading_says_so(deck: Any) -> None:
-    async with deck() as (pilot, app, screen, _):
         for _ in range(len(CARD_ORDERS) - 1):
             await pilot.press("o")
         await pilot.pause()
@@ -143,6 +97,14 @@ async def test_what_is_read_fastest_comes_first_and_the_heading_says_so(deck: An
         to_decide = [card_seconds(card) for card in rows[:-1]]
         assert to_decide == sorted(to_decide) and rows[-1].state is TaskState.FAILED
         assert "quickest first" in "".join(text for text, _ in screen._inbox_heading(160))
+
+        await pilot.resize_terminal(80, 24)  # one list at a time
+        for key, shown in (("", "inbox"), ("tab", "work"), ("tab", "ended"), ("tab", "projects")):
+            await pilot.press(*filter(None, [key]))
+            await pilot.pause()
+            panes = ("projects", "inbox", "work", "ended")
+            assert [name for name in panes if screen.pane(name).region.height > 1] == [shown]
+        assert screen.pane("projects").region.height == 22
 
 
 @pytest.mark.parametrize(
@@ -162,27 +124,20 @@ def test_each_list_has_what_it_needs_or_its_share(
     assert sum(heights) + 4 <= height
 
 
-async def test_a_asks_about_exactly_what_is_under_the_cursor(
+async def test_keys_are_about_exactly_what_is_under_the_cursor_or_selected(
     deck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(NavigatorApp, "on_decide_all", lambda app, request: None)
-    async with deck() as (pilot, app, _, heard):
-        await pilot.press("j", "a")
-        await pilot.pause()
-        asked = last(heard, DecideAll)
-        card = app.snapshot.card("P163")
-        assert (asked.kind, asked.proposals) == (DecisionKind.APPROVE, (("P163", card.tree),))
-
-
-async def test_a_batch_is_what_is_selected_or_what_was_reviewed_together(
-    deck: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(NavigatorApp, "on_decide_all", lambda app, request: None)
-    async with deck() as (pilot, _, screen, heard):
+    async with deck() as (pilot, app, screen, heard):
         await pilot.press("A")
         await pilot.pause()
         assert [name for name, _ in last(heard, DecideAll).proposals] == [f"P{n}" for n in range(162, 169)]
-        await pilot.press("j", "space", "space", "R")
+        await pilot.press("j", "a")
+        await pilot.pause()
+        asked = last(heard, DecideAll)
+        tree = app.snapshot.card("P163").tree
+        assert (asked.kind, list(asked.proposals)) == (DecisionKind.APPROVE, [("P163", tree)])
+        await pilot.press("space", "space", "R")
         await pilot.pause()
         asked = last(heard, DecideAll)
         assert asked.kind is DecisionKind.REJECT
@@ -190,41 +145,73 @@ async def test_a_batch_is_what_is_selected_or_what_was_reviewed_together(
         await pilot.press("escape")
         assert not screen.pane("inbox").selection
 
-
-async def test_c_composes_for_the_row_or_the_selected_projects(deck: Any) -> None:
-    async with deck() as (pilot, app, screen, _):
-        asked: list[Any] = []
-        app.go = lambda mode, request=None: asked.append(request)
-        await pilot.press("C")
+        await pilot.press("g", "j", "enter")
         await pilot.pause()
-        assert asked[-1].projects == ("billing",)
+        opened = last(heard, OpenProposal)
+        assert opened.proposal == "P163"
+        assert list(opened.queue) == [key for key in keys_of(screen) if key.startswith("P")]
+        await until(pilot, lambda: app.current_mode == "review")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
+
+        asked_for: list[Any] = []
+        app.go = lambda mode, request=None: asked_for.append(request)
+        await pilot.press("g", "C")
         await to_row(pilot, screen, "projects", "aurora-api")
         await pilot.press("space", "space", "C")
         await pilot.pause()
-        assert asked[-1].projects == ("aurora-api", "billing")
+        assert [list(request.projects) for request in asked_for] == [["billing"], ["aurora-api", "billing"]]
 
 
-async def test_m_marks_as_looked_at(deck: Any, state: Any) -> None:
+async def test_verbs_change_what_is_under_the_cursor(
+    deck: Any, state: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with deck() as (pilot, app, screen, _):
+
+        def told() -> list[str]:
+            return [notice.message for notice in app._notifications]
+
+        for pane, row, key, said in (
+            ("work", "T179", "a", "has no proposal to decide on"),
+            ("work", "T179", "t", "cannot be retried"),
+            ("ended", "T162", "u", ""),
+            ("inbox", "P163", "u", "nothing to undo"),
+            ("inbox", "P163", "s", "No conductor"),
+        ):
+            await to_row(pilot, screen, pane, row)
+            before = len(told())
+            await pilot.press(key)
+            if said:
+                await until(pilot, lambda said=said: said in told()[-1])  # type: ignore[misc]
+            else:
+                await pilot.pause()
+                assert len(told()) == before
+
+        await to_row(pilot, screen, "inbox", "P162")
         assert not screen.current_card.seen
         await pilot.press("m")
         await until(pilot, lambda: app.snapshot.card("P162").seen)
         await pilot.press("m")
         await until(pilot, lambda: not app.snapshot.card("P162").seen)
-    assert not Reader(open_reader(state.database)).proposal("P162").seen
 
-
-async def test_t_retries_what_failed(deck: Any) -> None:
-    async with deck() as (pilot, app, screen, _):
         await to_row(pilot, screen, "inbox", "T162")
         await pilot.press("t")
         await until(pilot, lambda: app.snapshot.card("T162").state is TaskState.QUEUED)
 
+        landed = next(card for card in app.snapshot.ended if card.state is TaskState.LANDED)
+        await to_row(pilot, screen, "ended", landed.task)
+        await pilot.press("u")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
+        assert app.snapshot.card(landed.task).state is TaskState.LANDED
 
-async def test_x_cancels_after_asking(deck: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The moment of grace ends when the test says so: on a loaded machine half a second may be over before a key arrives.
-    monkeypatch.setattr(ConfirmDialog, "GRACE", 3600.0)
-    async with deck() as (pilot, app, screen, _):
+        task = {"project": "inkwell", "text": "Said by another hand"}
+        await asyncio.to_thread(act_alone, state, "task.add", {"tasks": [task]})
+        await until(pilot, lambda: task["text"] in [card.title for card in screen.pane("work").rows])
+
+        # The moment of grace ends when the test says so: on a loaded machine half a second may be over before a key arrives.
+        monkeypatch.setattr(ConfirmDialog, "GRACE", 3600.0)
         await to_row(pilot, screen, "work", "T179")
         await pilot.press("X")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.is_mounted)
@@ -236,79 +223,9 @@ async def test_x_cancels_after_asking(deck: Any, monkeypatch: pytest.MonkeyPatch
         await until(pilot, lambda: app.snapshot.card("T179").state is TaskState.CANCELLED)
 
 
-async def test_u_asks_before_it_takes_a_landing_back(deck: Any) -> None:
-    async with deck() as (pilot, app, screen, _):
-        landed = next(card for card in app.snapshot.ended if card.state is TaskState.LANDED)
-        await to_row(pilot, screen, "ended", landed.task)
-        await pilot.press("u")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
-        assert app.snapshot.card(landed.task).state is TaskState.LANDED
-
-
-async def test_what_does_not_fit_is_said(deck: Any) -> None:
-    async with deck() as (pilot, app, screen, _):
-        for pane, row, key, said in (
-            ("work", "T179", "a", "has no proposal to decide on"),
-            ("work", "T179", "t", "cannot be retried"),
-            ("ended", "T162", "u", ""),
-            ("inbox", "P163", "u", "nothing to undo"),
-        ):
-            await to_row(pilot, screen, pane, row)
-            before = len(app._notifications)
-            await pilot.press(key)
-            await pilot.pause()
-            notices = [notice.message for notice in app._notifications]
-            assert (said in notices[-1]) if said else len(notices) == before
-
-
-async def test_r_without_a_conductor_says_so(deck: Any) -> None:
-    async with deck() as (pilot, app, _, _):
-        await pilot.press("s")
-        await until(pilot, lambda: any("No conductor" in notice.message for notice in app._notifications))
-
-
-async def test_plus_finds_repositories_and_adds_them(deck: Any, tmp_path: Any) -> None:
-    from tests.git.world import make_repo
-
+async def test_help_themes_palette_and_leaving(deck: Any, tmp_path: Any) -> None:
     make_repo(tmp_path / "src" / "alpha")
     make_repo(tmp_path / "src" / "deep" / "beta")
-    async with deck() as (pilot, app, _, _):
-        await pilot.press("+")
-        await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
-        app.screen.query_one("#folder", Input).value = str(tmp_path / "src")
-        await pilot.press("enter")
-        await until(pilot, lambda: len(app.screen.query_one("#found").rows) == 2)
-        await pilot.press("ctrl+a", "enter")
-        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
-        await until(pilot, lambda: len(app.snapshot.projects) == 26)
-        (told,) = [notice.message for notice in app._notifications]
-        assert told.startswith("2 projects added. C writes a task. 2 without a test command: ")
-        assert "`navigator project check NAME --set CMD`" in told
-
-
-async def test_the_first_screen_gives_way_to_the_deck_once_there_are_projects(
-    make_app: AppMaker, empty_state: Any, tmp_path: Any
-) -> None:
-    from navigator.tui.welcome import FirstRunScreen
-    from tests.git.world import make_repo
-
-    make_repo(tmp_path / "src" / "alpha")
-    app = make_app(empty_state)
-    async with app.run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
-        await pilot.press("3")
-        await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
-        app.screen.query_one("#folder", Input).value = str(tmp_path / "src")
-        await pilot.press("enter")
-        await until(pilot, lambda: bool(app.screen.query_one("#found").rows))
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
-        await until(pilot, lambda: len(app.snapshot.projects) == 1)
-
-
-async def test_help_theme_and_back(deck: Any) -> None:
     async with deck() as (pilot, app, screen, _):
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
@@ -322,51 +239,51 @@ async def test_help_theme_and_back(deck: Any) -> None:
             assert app.theme == theme.name
         assert app.prefs.get("theme", "") == THEMES[0].name
 
-
-async def test_the_palette_does_what_the_key_does(deck: Any) -> None:
-    async with deck() as (pilot, app, _, _):
-        await pilot.press("ctrl+p")
+        await pilot.press("ctrl+p")  # the palette does what the key does
         await pilot.pause()
         await pilot.press(*"add projects")
-        await until(
-            pilot,
-            lambda: bool(app.screen.query("OptionList") and app.screen.query_one("OptionList").option_count),
-        )
+        found = app.screen.query("OptionList")
+        await until(pilot, lambda: bool(found and found.first().option_count))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
+        app.screen.query_one("#folder", Input).value = str(tmp_path / "src")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen.query_one("#found").rows) == 2)
+        await pilot.press("ctrl+a", "enter")
+        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
+        await until(pilot, lambda: len(app.snapshot.projects) == 26)
+        (told,) = [notice.message for notice in app._notifications]
+        assert told.startswith("2 projects added. C writes a task. 2 without a test command: ")
+        assert "`navigator project check NAME --set CMD`" in told
 
-
-async def test_what_another_hand_does_appears(deck: Any, state: Any) -> None:
-    import asyncio
-
-    from navigator.actions.alone import act_alone
-
-    async with deck() as (pilot, _app, screen, _):
-        task = {"project": "inkwell", "text": "Said by another hand"}
-        await asyncio.to_thread(act_alone, state, "task.add", {"tasks": [task]})
-        await until(
-            pilot, lambda: any(card.title == "Said by another hand" for card in screen.pane("work").rows)
-        )
-
-
-async def test_something_new_rings_when_the_terminal_is_not_focused(deck: Any) -> None:
-    async with deck() as (_pilot, app, _, _):
-        written: list[str] = []
+        written: list[str] = []  # something new rings when the terminal has no focus
         app._driver.write = written.append
         grown = app.snapshot
-        from dataclasses import replace
-
         app._new_snapshot(replace(grown, inbox=(*grown.inbox, grown.inbox[0])))
         assert not any("\x1b]9;" in text for text in written)
         app.app_focus = False
         app._new_snapshot(replace(grown, inbox=(*grown.inbox, *grown.inbox)))
         assert any("\x1b]9;Navigator: 18 waiting for you\x07" in text for text in written)
 
-
-async def test_leaving_without_a_conductor_needs_no_question(deck: Any) -> None:
-    async with deck() as (pilot, app, _, _):
-        await pilot.press("q")
+        await pilot.press("q")  # no conductor runs: no question
         await until(pilot, lambda: app._exit)
+
+
+async def test_the_first_screen_gives_way_to_the_deck_once_there_are_projects(
+    make_app: AppMaker, empty_state: Any, tmp_path: Any
+) -> None:
+    make_repo(tmp_path / "src" / "alpha")
+    app = make_app(empty_state)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, AddProjectsScreen))
+        app.screen.query_one("#folder", Input).value = str(tmp_path / "src")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(app.screen.query_one("#found").rows))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DeckScreen))
+        await until(pilot, lambda: len(app.snapshot.projects) == 1)
 
 
 async def test_a_store_that_cannot_be_read_stays_said(make_app: AppMaker, state: Any) -> None:

@@ -20,37 +20,31 @@ from navigator.config.settings import GeneratorSettings, ReviewerSettings, Setti
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.swap import look_at_servers
+from navigator.tui import fleet
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
-from navigator.tui.dialogs.confirm import ConfirmDialog
-from navigator.tui.fleet import panes
-from navigator.tui.fleet.panes import FleetView, log_lines, now_lines, server_lines
-from navigator.tui.fleet.screen import TAIL_BYTES, FleetScreen, log_end
+from navigator.tui.dialogs import ConfirmDialog
+from navigator.tui.fleet import (
+    TAIL_BYTES,
+    FleetScreen,
+    log_end,
+    log_lines,
+    now_lines,
+    server_lines,
+)
 from navigator.tui.widgets.page import Page
 from navigator.tui.widgets.strip import StripFacts
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, looks, until
+from tests.tui.driving import loaded, until
 from tests.tui.test_statistics import text_of
 
 CLOSED = "http://127.0.0.1:1"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """A rehearsal's generator that answers."""
-    child = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "navigator.rehearsal",
-            "--role",
-            "generator",
-            "--port",
-            "0",
-            "--time-scale",
-            "0",
-        ],
-        stdout=subprocess.PIPE,
-    )
+    words = "-m navigator.rehearsal --role generator --port 0 --time-scale 0"
+    child = subprocess.Popen([sys.executable, *words.split()], stdout=subprocess.PIPE)
     assert child.stdout is not None
     port = json.loads(child.stdout.readline())["port"]
     yield f"http://127.0.0.1:{port}"
@@ -73,7 +67,7 @@ def ready(settings: Settings, state: StatePaths) -> tuple[ServerLook, ...]:
     return looks
 
 
-def test_only_the_configured_servers_are_asked(server: str, empty_state: StatePaths) -> None:
+def test_what_the_servers_say(server: str, empty_state: StatePaths) -> None:
     looks = ready(settings(server, CLOSED), empty_state)
     assert [(look.role, look.state) for look in looks] == [
         (Role.GENERATOR, "ready"),
@@ -81,16 +75,9 @@ def test_only_the_configured_servers_are_asked(server: str, empty_state: StatePa
     ]
     assert "35B" in looks[0].served and looks[0].load is not None and looks[0].load.running == 0
     assert looks[1].problem
-
-
-def test_a_server_with_another_model_is_not_called_ready(server: str, empty_state: StatePaths) -> None:
     looks = ready(settings(server, server), empty_state)
     assert looks[1].state == "other" and "35B" in looks[1].served
-
-
-def test_a_server_of_the_other_role_has_no_problem_where_models_are_swapped(
-    server: str, empty_state: StatePaths
-) -> None:
+    # The server of the other role is no problem where models are swapped.
     swap = SwapSettings.model_validate({"strategy": "command", "command": {"argv": ("true",)}})
     for reviewer in (server, CLOSED):
         chosen = settings(server, reviewer).model_copy(update={"swap": swap})
@@ -98,9 +85,6 @@ def test_a_server_of_the_other_role_has_no_problem_where_models_are_swapped(
             ("ready", "", ""),
             ("not loaded", "", ""),
         ]
-
-
-def test_a_rehearsal_that_does_not_run_is_not_loaded(empty_state: StatePaths) -> None:
     chosen = Settings.model_validate({"swap": {"strategy": "rehearsal"}})
     assert [look.state for look in look_at_servers(chosen, empty_state)] == ["not loaded", "not loaded"]
 
@@ -108,16 +92,19 @@ def test_a_rehearsal_that_does_not_run_is_not_loaded(empty_state: StatePaths) ->
 # Lines
 
 
-def view(live: LiveStatus | None = None, looks: tuple[ServerLook, ...] | None = None) -> FleetView:
+FACTS = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, 30)
 
-    facts = StripFacts({"generator": "a/x-35B", "reviewer": "b/x-122B"}, 30)
-    return FleetView(DeckSnapshot(), live or LiveStatus(), facts, looks)
+
+def now(*swaps: Swap, **live: Any) -> str:
+    """The lines about now, while a conductor works."""
+    status = LiveStatus(conductor="here", **live)
+    return text_of(now_lines(DeckSnapshot(swaps=swaps), status, FACTS, 110))
 
 
 def test_a_swap_is_shown_phase_by_phase() -> None:
-    now = time.monotonic()
-    swap = SwapProgress("generator", "reviewer", now - 9, "load", now - 3, (("drain", 0.4), ("stop", 2.1)))
-    said = text_of(now_lines(view(LiveStatus(conductor="here", swap=swap)), 110))
+    began = time.monotonic() - 9
+    done = (("drain", 0.4), ("stop", 2.1))
+    said = now(swap=SwapProgress("generator", "reviewer", began, "load", began + 6, done))
     rows = {line.split()[1]: line.split()[2] for line in said.splitlines() if line[:1] in ("✓", "▸")}
     assert (
         "35B → 122B" in said
@@ -137,11 +124,8 @@ def test_beside_each_phase_is_what_it_usually_takes() -> None:
         seconds=29.5,
     )
     outside = known.model_copy(update={"made_by": "outside", "seconds": 0.0, "phases": ()})
-    now = time.monotonic()
-    swap = SwapProgress("generator", "reviewer", now - 9, "stop", now - 3)
-    seen = view(LiveStatus(conductor="here", swap=swap))
-    picture = FleetView(DeckSnapshot(swaps=(outside, known)), seen.live, seen.facts, None)
-    said = text_of(now_lines(picture, 110))
+    began = time.monotonic() - 9
+    said = now(outside, known, swap=SwapProgress("generator", "reviewer", began, "stop", began + 6))
     assert "median 4.0 s" in said and "median 25.5 s" in said and "of ~30 s, measured" in said
 
 
@@ -159,7 +143,7 @@ def test_what_went_wrong_with_servers_is_said_and_what_to_do() -> None:
             "ended": "",
         },
     }
-    said = text_of(now_lines(view(LiveStatus(conductor="here", status=status)), 110))
+    said = now(status=status)
     assert "reviewer disabled after repeated failures: its server died 3 times" in said and "\x1b" not in said
     assert "swap to the reviewer to try again" in said
     assert "the generator's server died once" in said
@@ -170,7 +154,7 @@ def test_a_server_s_words_are_made_safe() -> None:
     look = ServerLook(
         Role.GENERATOR, "m", "http://127.0.0.1:9", "ready", served="m\x1b[2J\u202e", problem="\x9bx"
     )
-    said = text_of(server_lines(view(looks=(look,)), 110))
+    said = text_of(server_lines((look,), LiveStatus(), 110))
     assert not set("\x1b\u202e\x9b") & set(said)
 
 
@@ -251,17 +235,14 @@ async def test_a_manual_swap_is_asked_about_and_needs_a_conductor(make_app: AppM
         )
 
 
-@looks
-def test_pictures(
-    make_app: AppMaker, snap_compare: Callable[..., bool], size: tuple[int, int], theme: str
-) -> None:
+def test_a_picture(make_app: AppMaker, snap_compare: Callable[..., bool]) -> None:
     app = make_app(settings=settings(CLOSED, CLOSED))
-    app.theme = theme
+    app.theme = "navigator-light"
 
     async def before(pilot: Pilot[Any]) -> None:
         await opened(pilot)
 
-    assert snap_compare(app, terminal_size=size, run_before=before)
+    assert snap_compare(app, terminal_size=(200, 60), run_before=before)
 
 
 def test_a_picture_in_mid_swap(
@@ -274,7 +255,7 @@ def test_a_picture_in_mid_swap(
         def monotonic() -> float:
             return 1000.0
 
-    monkeypatch.setattr(panes, "time", Stopped)
+    monkeypatch.setattr(fleet, "time", Stopped)
     swap = SwapProgress(
         "generator", "reviewer", 988.0, "load", 991.5, (("drain", 0.4), ("stop", 2.1), ("start", 6.0))
     )

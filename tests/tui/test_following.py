@@ -13,7 +13,7 @@ from navigator.model.states import DecisionKind, LandingState, ProposalState, Ro
 from navigator.sheet.marks import overlapping, places_of
 from navigator.store.database import open_reader, open_writer
 from navigator.store.writes.writer import Store
-from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, LiveStatus, short_model
+from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, short_model
 from navigator.tui.data.feed import Follower
 from tests.tui import world
 
@@ -177,8 +177,3 @@ def test_three_on_one_path_overlap_each_other(state: StatePaths) -> None:
 )
 def test_models_have_short_names(name: str, short: str) -> None:
     assert short_model(name) == short
-
-
-def test_an_empty_live_is_quiet() -> None:
-    assert LiveStatus().streams == 0
-    assert LiveStatus().chars_per_second == 0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from navigator.model.text import is_unsafe
-from navigator.tui.answers.markdown import drawn
+from navigator.tui.widgets.markdown import drawn
 
 
 def text(source: str, width: int = 40) -> list[str]:

@@ -14,9 +14,8 @@ from navigator.schedule.forecast import PUBLISHED
 from navigator.sheet.measured import measured_figures
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress
+from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, swap_bar
 from navigator.tui.data.feed import Follower
-from navigator.tui.data.meter import meter_of, swap_bar
 from navigator.tui.widgets.strip import StripFacts, strip_line, summary
 from tests.tui.test_following import looked
 
@@ -64,15 +63,7 @@ def test_the_meter_says_how_full_the_batch_is_and_when_its_review_comes(state: S
     snapshot = looked(Follower(open_reader(state.database)))
     ahead = {"seconds": 40, "why": "when 30 wait"}
     live = LiveStatus(conductor="here", status={"resident": "generator", "next_review": ahead})
-    meter = meter_of(snapshot, live, 30)
-    assert (meter.waiting, meter.target) == (5, 30)
-    assert meter.eta == 40.0
     assert text_of(snapshot, live, 120)[0].endswith("batch 5 of 30, review in 40 s")
-
-
-def test_without_a_conductor_no_review_is_in_sight(state: StatePaths) -> None:
-    snapshot = looked(Follower(open_reader(state.database)))
-    assert meter_of(snapshot, LiveStatus(), 30).eta is None
 
 
 def test_figures_are_published_until_something_is_measured(
@@ -87,7 +78,7 @@ def test_figures_are_published_until_something_is_measured(
 
 
 def text_of(snapshot: DeckSnapshot, live: LiveStatus, width: int) -> tuple[str, str]:
-    line = strip_line(snapshot, live, FACTS, meter_of(snapshot, live, FACTS.target), width)
+    line = strip_line(snapshot, live, FACTS, width)
     return "".join(text for text, _ in line), "".join(text for text, _ in summary(snapshot, live))
 
 
@@ -122,8 +113,7 @@ def test_the_strip_says_what_the_gpu_does(state: StatePaths) -> None:
 def test_unsandboxed_tests_are_said_everywhere(state: StatePaths) -> None:
     snapshot = looked(Follower(open_reader(state.database)))
     facts = replace(FACTS, unsandboxed=True)
-    meter = meter_of(snapshot, LiveStatus(), facts.target)
     for width in (78, 198):
         assert "without a sandbox" in "".join(
-            text for text, _ in strip_line(snapshot, LiveStatus(), facts, meter, width)
+            text for text, _ in strip_line(snapshot, LiveStatus(), facts, width)
         )

@@ -6,42 +6,30 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from textual.events import Key
 from textual.pilot import Pilot
+from textual.widgets import Input
 
-from navigator.config.paths import StatePaths
+from navigator.actions.alone import act_alone
 from navigator.config.settings import Settings
 from navigator.model.models import Proposal
 from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
 from navigator.store.database import open_reader, open_writer
 from navigator.store.reads.reader import Reader
 from navigator.tui.app import NavigatorApp
-from navigator.tui.dialogs.confirm import ConfirmDialog, NoteDialog
-from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.messages import OpenProposal
+from navigator.tui.base import OpenProposal
+from navigator.tui.dialogs import ConfirmDialog, NoteDialog, PickDialog
 from navigator.tui.review.context import finding_notes
-from navigator.tui.review.details import DetailsDialog
 from navigator.tui.review.screen import ReviewScreen
-from navigator.tui.widgets.panels import SearchBar, WritingArea
+from navigator.tui.review.words import DetailsDialog
+from navigator.tui.widgets.panels import WritingArea
 from navigator.tui.widgets.screen import Dialog, KeyBar
 from tests.journey.support import git
 from tests.tui.driving import go_to_finding, loaded, until
 from tests.tui.reviewing import Reviewing, editor_script
-
-
-@pytest.fixture
-def reviewing(tmp_path: Path) -> Reviewing:
-    return Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dialogs answer at once here; the moment of grace has a test of its own."""
-    monkeypatch.setattr(Dialog, "GRACE", 0.001)
-    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
 
 
 class Driver:
@@ -129,50 +117,11 @@ def plain(driver: Driver) -> str:
 # What is shown
 
 
-async def test_why_a_task_waits_unchanged_is_said(reviewing: Reviewing) -> None:
-    """A revision that was NO_CHANGE: its proposal waits with REVISE, and the writer said why."""
+async def test_what_there_is_to_know_is_shown_copied_and_judged(reviewing: Reviewing) -> None:
+    # A revision that was NO_CHANGE: its proposal waits with REVISE, and the writer said why.
     reason = "The generator keeps its change: net() is never\x1b[31m called with a float." + " Truly." * 40
     with closing(open_writer(reviewing.paths.database)) as connection, connection:
         connection.execute("UPDATE tasks SET reason = ? WHERE id = ?", (reason, int(reviewing.task[1:])))
-    async with opened(reviewing) as at:
-        lines = ["".join(text for text, _ in line) for line in at.screen._warnings(100)]
-        (said,) = (line for line in lines if "keeps its change" in line)
-        assert "net() is never" in said and "\x1b" not in said and len(said) <= 100
-        await at.press("i")
-        dialog = await at.dialog(DetailsDialog)
-        shown = "\n".join(str(widget.render()) for widget in dialog.query("Static"))
-        assert "Truly. Truly." in shown and "\x1b" not in shown
-        await at.press("escape", "comma")
-        await at.drawn(reviewing.first)
-        assert "keeps its change" not in plain(at), "said of the newest round alone"
-
-
-@pytest.mark.parametrize(("key", "yes"), [("r", "reject"), ("b", "send back")])
-async def test_enter_is_a_new_line_of_a_note_and_the_dialog_says_so(
-    reviewing: Reviewing, key: str, yes: str
-) -> None:
-    async with opened(reviewing, size=(80, 24)) as at:
-        await at.press(key)
-        dialog = await at.dialog(NoteDialog)
-        line = dialog.query_one(".answer")
-        assert str(line.render()) == f"ctrl+s {yes}     esc cancel     enter new line"
-        assert line.size.height == 1
-        await at.press("x", "enter", "y")
-        assert dialog.query_one(WritingArea).text == "x\ny"
-        await at.press("ctrl+s")
-        await at.until(lambda: at.proposal("P2").decision is not None, "the decision")
-
-
-async def test_a_toast_that_is_shown_is_not_repeated(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await at.press(*"nnnnnnnnnn")
-        await at.until(lambda: at.told("No other proposal in that direction"), "the toast")
-        await at.press("n", "n")
-        said = [note.message for note in at.app._notifications]
-        assert len(said) == len(set(said))
-
-
-async def test_the_head_says_what_there_is_to_know(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
         words = plain(at)
         for expected in (
@@ -186,57 +135,68 @@ async def test_the_head_says_what_there_is_to_know(reviewing: Reviewing) -> None
         ):
             assert expected in words
         assert "review@" not in words and "generate@" not in words, "prompts are in the details"
+        assert at.screen.context is not None
         asked = "".join(text for line in at.screen._asked(80) for text, _ in line)
         assert asked.split() == at.screen.context.task.text.split(), "the task's text is above the diff"
-        await at.show("P4")
-        words = plain(at)
-        assert "⚠ to confirm: Makefile" in words
-        assert "⚠ to confirm: pyproject.toml" in words
+        lines = ["".join(text for text, _ in line) for line in at.screen._warnings(100)]
+        (said,) = (line for line in lines if "keeps its change" in line)
+        assert "net() is never" in said and "\x1b" not in said and len(said) <= 100
 
+        await at.press("i")
+        dialog = await at.dialog(DetailsDialog)
+        assert dict(dialog._sections)["check tests"] == "passed in 12.4 s\n214 passed"
+        shown = "\n".join(str(widget.render()) for widget in dialog.query("Static"))
+        assert "Truly. Truly." in shown and "\x1b" not in shown
+        await at.press("i")
 
-async def test_findings_stand_beside_the_lines_they_quote(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
         view = at.screen.diff
         assert go_to_finding(view, "freviewer0")
         assert (view.location.path, view.location.line) == ("billing/totals.py", 29)
         assert not view.expanded["freviewer1"], "a nit takes one row until it is asked for"
+        await at.press("y")
+        assert "Decimal cannot be divided by a float" in at.app.clipboard
+        await at.press("J")
+        await at.dialog(PickDialog)
+        await at.press(*"wrong", "enter")
+        await at.dialog(NoteDialog)
+        await at.press(*"no", "ctrl+s")
+        await at.until(lambda: at.app.screen is at.screen)
+        await at.until(lambda: "you: wrong: no" in remarks_of(at.screen), "the judgement")
+        view.move_to("billing/totals.py")
+        await at.press("y", "J")
+        assert at.app.clipboard == "billing/totals.py"
+        assert at.app.screen_stack[-1] is at.screen, "there is no finding there"
+        view.move_to("billing/totals.py", "new", 3)
+        await at.press("y")
+        assert at.app.clipboard.startswith("--- billing/totals.py\n@@ -1,6 +1,6 @@\n")
+        assert "+from decimal import ROUND_HALF_EVEN, Decimal\n" in at.app.clipboard
+
+        await at.show("P4")
+        assert "⚠ to confirm: Makefile" in plain(at) and "⚠ to confirm: pyproject.toml" in plain(at)
+        reviewing.repository.rename(reviewing.repository.with_name("elsewhere"))
+        at.screen.__dict__.pop("trees")
+        at.screen.open("P3")
+        await at.until(lambda: at.screen.has_class("-message"), "words in the place of the diff")
 
 
-async def test_rounds_are_tabs_and_what_changed_between_them_is_shown(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        assert at.screen.diff.files[0].added == 4
-        await at.press("equals_sign")
-        await at.until(lambda: at.screen.diff.files[0].added == 2, "the diff between the rounds")
-        assert "since r0" in plain(at)
-        await at.press("comma")
-        await at.drawn(reviewing.first)
-        assert "[r0] ─ r1" in plain(at)
-        assert not at.screen.between, "before the first round there is none"
-        await at.press("full_stop")
-        await at.drawn(reviewing.second)
-        await at.press("full_stop")
-        assert at.told("last round")
-
-
-async def test_n_and_p_walk_the_inbox(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await at.press("p")
-        assert at.told("No other proposal")
-        await at.press("n")
-        await at.drawn("P3")
-        await at.press("n")
-        await at.drawn("P4")
-        await at.press("p")
-        await at.drawn("P3")
-
-
-async def test_more_context_and_less_again(reviewing: Reviewing) -> None:
+async def test_rounds_proposals_context_and_search(reviewing: Reviewing) -> None:
     def lines() -> list[str]:
         return [line.text for hunk in view.files[0].hunks for line in hunk.lines]
 
     async with opened(reviewing) as at:
         view = at.screen.diff
-        await at.press("right_square_bracket", "space", "right_square_bracket")
+        await at.press("slash")
+        await at.type("quantize")
+        for line in (24, 29, 24):
+            await at.press("enter")
+            await at.until(lambda line=line: view.location.line == line, "the match")  # type: ignore[misc]
+        at.screen.query_one(Input).value = "nowhere"
+        await at.press("enter")
+        await at.until(lambda: at.told("No match"), "that there is none")
+        await at.press("escape")
+        assert view.has_focus
+
+        await at.press("g", "right_square_bracket", "space", "right_square_bracket")
         assert view.chosen == {"H1"} and "def first(lines):" not in lines()
         line = view.files[0].hunks[1].lines[0].new
         await at.press("enter")
@@ -249,42 +209,36 @@ async def test_more_context_and_less_again(reviewing: Reviewing) -> None:
         await at.until(lambda: "def first(lines):" not in lines(), "fewer lines")
         assert view.chosen == {"H1"}
 
+        assert view.files[0].added == 4
+        await at.press("equals_sign")
+        await at.until(lambda: view.files[0].added == 2, "the diff between the rounds")
+        assert "since r0" in plain(at)
+        await at.press("comma")
+        await at.drawn(reviewing.first)
+        assert "[r0] ─ r1" in plain(at)
+        assert not at.screen.between, "before the first round there is none"
+        for key in ("a", "r", "b"):
+            await at.press(key)
+            assert at.app.screen is at.screen
+        assert at.told(f"is an earlier round; {reviewing.second} replaced it")
+        await at.press("full_stop")
+        await at.drawn(reviewing.second)
+        await at.press("full_stop")
+        assert at.told("last round")
 
-async def test_search_goes_round(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await at.press("slash")
-        await at.type("quantize")
-        await at.press("enter")
-        assert at.screen.diff.location.line == 24
-        await at.press("enter")
-        assert at.screen.diff.location.line == 29
-        await at.press("enter")
-        assert at.screen.diff.location.line == 24
-        await at.press("up")
-        assert at.screen.diff.location.line == 29
-        at.screen.query_one(SearchBar).value = "nowhere"
-        await at.press("enter")
-        assert at.told("No match")
+        await at.press("p")
+        assert at.told("No other proposal")
+        await at.press("n")
+        await at.drawn("P3")
+        await at.press("n")
+        await at.drawn("P4")
+        await at.press("p")
+        await at.drawn("P3")
+        await at.press(*"nnnnnnnnnn")
+        said = [note.message for note in at.app._notifications]
+        assert len(said) == len(set(said)), "a toast that is shown is not repeated"
         await at.press("escape")
-        assert at.screen.diff.has_focus
-
-
-async def test_details_and_back(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        await at.press("i")
-        dialog = await at.dialog(DetailsDialog)
-        said = dict(dialog._sections)
-        assert said["check tests"] == "passed in 12.4 s\n214 passed"
-        await at.press("i", "escape")
         await at.until(lambda: at.app.current_mode == "deck", "the deck")
-
-
-async def test_a_repository_that_is_gone_is_said(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        reviewing.repository.rename(reviewing.repository.with_name("elsewhere"))
-        at.screen.__dict__.pop("trees")
-        at.screen.open("P3")
-        await at.until(lambda: at.screen.has_class("-message"), "words in the place of the diff")
 
 
 # Seen
@@ -376,50 +330,28 @@ async def test_what_is_typed_is_never_lost(reviewing: Reviewing) -> None:
 # Deciding
 
 
-async def test_approve_lands_what_was_on_the_screen(reviewing: Reviewing) -> None:
+async def test_decisions_of_what_was_on_the_screen(
+    reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dialog, "GRACE", 3600.0)
     async with opened(reviewing, "P3") as at:
+        bar = at.screen.query_one(KeyBar)
+        assert "u undo" not in bar.render().plain
         await at.press("a")
-        dialog = await at.dialog(ConfirmDialog)
-        assert any("navigator/2026-11-20" in line for line in dialog._lines)
-        assert reviewing.branch() == ""
-        await at.press("enter")
+        await at.until(lambda: isinstance(at.app.screen, ConfirmDialog))
+        assert any("navigator/2026-11-20" in line for line in cast("ConfirmDialog", at.app.screen)._lines)
+        await at.press("enter", "enter")
+        assert isinstance(at.app.screen, ConfirmDialog), "a key meant for the diff does not answer"
+        await at.press("n")
+        await at.until(lambda: at.app.screen is at.screen)
+        assert at.proposal("P3").decision is None and reviewing.branch() == ""
+
+        monkeypatch.setattr(Dialog, "GRACE", 0.001)
+        await at.press("a", "y")  # before the moment of grace is over
         await at.until(lambda: at.proposal("P3").state is ProposalState.LANDED, "the landing")
         assert git(reviewing.repository, "show", "navigator/2026-11-20:README.md").endswith("half-even.")
         assert at.told("P3 landed")
         await at.drawn("P4")
-
-
-async def test_yes_answers_as_soon_as_it_may(reviewing: Reviewing) -> None:
-    async with opened(reviewing, "P3") as at:
-        await at.press("a", "y")  # before the moment of grace is over
-        await at.until(lambda: at.proposal("P3").state is ProposalState.LANDED, "the landing")
-
-
-async def test_no_answers_no(reviewing: Reviewing) -> None:
-    async with opened(reviewing, "P3") as at:
-        await at.press("a")
-        await at.dialog(ConfirmDialog)
-        await at.press("n")
-        await at.until(lambda: not isinstance(at.app.screen, ConfirmDialog), "the screen")
-        assert at.proposal("P3").decision is None
-
-
-async def test_what_is_typed_while_a_dialog_opens_is_in_its_note(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        for character in "rwrong":
-            at.app.post_message(Key(character, character))
-        dialog = await at.dialog(NoteDialog)
-        await at.until(lambda: dialog.query_one(WritingArea).text == "wrong", "the note")
-
-
-async def test_undo_takes_back_what_was_decided_last(reviewing: Reviewing) -> None:
-    async with opened(reviewing, "P3") as at:
-        assert "u undo" not in at.app.screen.query_one(KeyBar).render().plain
-        await at.press("a")
-        await at.dialog(ConfirmDialog)
-        await at.press("enter")
-        await at.drawn("P4")
-        bar = at.app.screen.query_one(KeyBar)
         await at.until(lambda: "u undo" in bar.render().plain, "undo in the footer")
         await at.press("u")
         dialog = await at.dialog(ConfirmDialog)
@@ -431,9 +363,7 @@ async def test_undo_takes_back_what_was_decided_last(reviewing: Reviewing) -> No
         landing = at.proposal("P3").landing
         assert landing is not None and landing.state is LandingState.UNDONE
 
-
-async def test_policy_items_are_confirmed_one_by_one(reviewing: Reviewing) -> None:
-    async with opened(reviewing, "P4") as at:
+        await at.show("P4")  # policy items are confirmed one by one
         await at.press("a")
         first = await at.dialog(ConfirmDialog)
         assert "1 of 2" in first._question and "Makefile" in first._question
@@ -448,8 +378,7 @@ async def test_policy_items_are_confirmed_one_by_one(reviewing: Reviewing) -> No
         assert "2 of 2" in second._question and "pyproject.toml" in second._question
         await at.press("enter")
         await at.until(lambda: at.app.screen is not second)
-        last = await at.dialog(ConfirmDialog)
-        assert last._question.startswith("Approve P4")
+        assert (await at.dialog(ConfirmDialog))._question.startswith("Approve P4")
         await at.press("enter")
         await at.until(lambda: at.proposal("P4").decision is not None)
         decision = at.proposal("P4").decision
@@ -457,22 +386,33 @@ async def test_policy_items_are_confirmed_one_by_one(reviewing: Reviewing) -> No
         assert decision.confirmed == ("makefile:Makefile", "packaging:pyproject.toml")
 
 
-async def test_reject_with_a_reason(reviewing: Reviewing) -> None:
+async def test_rejecting_here_and_elsewhere(reviewing: Reviewing) -> None:
     async with opened(reviewing, "P5") as at:
-        await at.press("r")
-        await at.dialog(NoteDialog)
-        await at.type("not now")
-        await at.press("ctrl+s")
+        for character in "rnot":  # what is typed while a dialog opens is in its note
+            at.app.post_message(Key(character, character))
+        dialog = await at.dialog(NoteDialog)
+        await at.until(lambda: dialog.query_one(WritingArea).text == "not", "the note")
+        await at.press("enter", *"now", "ctrl+s")
         await at.until(lambda: at.proposal("P5").decision is not None)
         decision = at.proposal("P5").decision
-        assert decision is not None and (decision.kind, decision.note) == (DecisionKind.REJECT, "not now")
+        assert decision is not None and (decision.kind, decision.note) == (DecisionKind.REJECT, "not\nnow")
         await at.until(lambda: at.read().drafts() == {}, "the draft gone")
+
+        await at.show("P3")
+        args = {"proposals": [{"id": "P3"}], "note": "by the other one"}
+        await asyncio.to_thread(act_alone, reviewing.paths, "reject", args)
+        await at.until(lambda: "rejected: by the other one" in plain(at), "the other's decision")
+        await at.press("a")
+        await at.until(lambda: at.told("P3 is already rejected"), "why not")
 
 
 async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
+    async with opened(reviewing, size=(80, 24)) as at:
         await at.press("b")
-        await at.dialog(NoteDialog)
+        dialog = await at.dialog(NoteDialog)
+        line = dialog.query_one(".answer")
+        assert str(line.render()) == "ctrl+s send back     esc cancel     enter new line"
+        assert line.size.height == 1
         await at.press("ctrl+s")
         assert isinstance(at.app.screen, NoteDialog), "nothing to say is no reason to send back"
         await at.type("mind")
@@ -497,73 +437,7 @@ async def test_send_back_takes_the_comments_along_and_needs_words(reviewing: Rev
         assert all(comment["sent"] for comment in at.read().comments())
 
 
-async def test_an_earlier_round_is_not_decided_on(reviewing: Reviewing) -> None:
-    async with opened(reviewing, reviewing.first) as at:
-        for key in ("a", "r", "b"):
-            await at.press(key)
-            assert at.app.screen is at.screen
-        assert at.told(f"is an earlier round; {reviewing.second} replaced it")
-
-
-async def test_a_key_meant_for_the_diff_does_not_answer_a_dialog(
-    reviewing: Reviewing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Dialog, "GRACE", 3600.0)
-    async with opened(reviewing, "P3") as at:
-        await at.press("a")
-        await at.until(lambda: isinstance(at.app.screen, ConfirmDialog))
-        await at.press("enter", "enter")
-        assert isinstance(at.app.screen, ConfirmDialog)
-        assert at.proposal("P3").decision is None
-        await at.press("escape")
-        await at.until(lambda: at.app.screen is at.screen)
-
-
-async def test_what_another_navigator_decided_is_shown(reviewing: Reviewing) -> None:
-    from navigator.actions.alone import act_alone
-
-    async with opened(reviewing, "P5") as at:
-        args = {"proposals": [{"id": "P5"}], "note": "by the other one"}
-        await asyncio.to_thread(act_alone, reviewing.paths, "reject", args)
-        await at.until(lambda: "rejected: by the other one" in plain(at), "the other's decision")
-        await at.press("a")
-        assert at.told("P5 is already rejected")
-
-
-async def test_the_finding_under_the_cursor_is_judged(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        view = at.screen.diff
-        view.move_to("billing/totals.py")
-        await at.press("J")
-        assert at.app.screen_stack[-1] is at.screen, "there is no finding there"
-        go_to_finding(view, "freviewer0")
-        await at.press("J")
-        await until(at.pilot, lambda: isinstance(at.app.screen_stack[-1], PickDialog))
-        await at.press(*"wrong", "enter")
-        await until(at.pilot, lambda: isinstance(at.app.screen_stack[-1], NoteDialog))
-        await at.press(*"no", "ctrl+s")
-        await until(at.pilot, lambda: at.app.screen_stack[-1] is at.screen)
-        shown = at.screen.shown
-        assert shown is not None
-        await until(at.pilot, lambda: "you: wrong: no" in remarks_of(at.screen))
-
-
 # Beyond the screen
-
-
-async def test_y_copies_what_is_under_the_cursor(reviewing: Reviewing) -> None:
-    async with opened(reviewing) as at:
-        view = at.screen.diff
-        view.move_to("billing/totals.py")
-        await at.press("y")
-        assert at.app.clipboard == "billing/totals.py"
-        view.move_to("billing/totals.py", "new", 3)
-        await at.press("y")
-        assert at.app.clipboard.startswith("--- billing/totals.py\n@@ -1,6 +1,6 @@\n")
-        assert "+from decimal import ROUND_HALF_EVEN, Decimal\n" in at.app.clipboard
-        go_to_finding(view, "freviewer0")
-        await at.press("y")
-        assert "Decimal cannot be divided by a float" in at.app.clipboard
 
 
 async def test_e_opens_a_copy_to_read_at_the_line(

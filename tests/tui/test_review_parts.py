@@ -1,4 +1,4 @@
-"""What stands behind Review and Compose, without a screen: carrying comments, drafts, editors, search, sheets."""
+"""What stands behind Review and Compose, without a screen: carrying comments, drafts, editors, words about the reading."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.errors import Conflict, MissingPart, NavigatorError
-from navigator.model.states import Complexity, TaskKind
-from navigator.tui.compose.sheet import Sheet
+from navigator.model.models import Finding, Project, Proposal, Review, Task
+from navigator.model.states import Complexity, Criterion, FindingKind, Severity, TaskKind, TaskState, Verdict
+from navigator.tui.compose import Sheet
 from navigator.tui.data import prefs as drafts
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.dialogs.pick import best
-from navigator.tui.review.context import found_again
+from navigator.tui.dialogs import best
+from navigator.tui.review.context import REMARK, ReviewContext, finding_notes, found_again
+from navigator.tui.review.words import warning_lines
 from navigator.tui.terminal import borrowed, editor_command, editor_words, run_editor
 
 LINES = ["def a():", "    return 1", "", "def b():", "    return 1", "\treturn 1"]
@@ -153,3 +155,62 @@ def test_a_borrowed_file_stays_in_its_folder(name: str) -> None:
         seen = subprocess.run(["ls", "-l", str(file)], capture_output=True, text=True, check=True).stdout
         assert seen.startswith("-r--------")
     assert not file.parent.exists()
+
+
+def shown(review: Review) -> tuple[ReviewContext, Proposal]:
+    proposal = Proposal(
+        id="P2",
+        task_id="T1",
+        project_id=1,
+        project="p",
+        attempt=0,
+        round=1,
+        base_commit="b",
+        tree="t",
+        review=review,
+    )
+    task = Task(
+        id="T1",
+        project_id=1,
+        project="p",
+        text="x",
+        state=TaskState.AWAITING_APPROVAL,
+        created="",
+        updated="",
+    )
+    return ReviewContext(task, Project(id=1, name="p", path="/p"), (proposal,)), proposal
+
+
+def lines(review: Review, width: int = 120) -> list[str]:
+    context, proposal = shown(review)
+    return ["".join(text for text, _ in line) for line in warning_lines(context, proposal, (), width)]
+
+
+def test_the_parts_and_the_stated_verdict_share_a_line() -> None:
+    review = Review(verdict=Verdict.APPROVE, stated_verdict=Verdict.REVISE, parts=4)
+    (line,) = lines(review, 160)
+    assert line.startswith("the reviewer said REVISE, overruled: no blocker or major finding of it counts")
+    assert line.endswith("   reviewed in 4 parts")
+
+
+def test_why_it_was_not_reviewed_is_said() -> None:
+    review = Review(
+        verdict=Verdict.UNREVIEWED, summary="Too large to be reviewed whole: hunk H1\x1b[2J of a.py."
+    )
+    (line,) = lines(review)
+    assert line.startswith("? unreviewed: Too large to be reviewed whole: hunk H1")
+    assert "\x1b" not in line
+
+
+def test_a_remark_says_that_it_decides_nothing() -> None:
+    made = Finding(
+        kind=FindingKind.WRONG,
+        severity=Severity.MAJOR,
+        criterion=Criterion.CORRECTNESS,
+        message="m",
+        anchored=True,
+        remark=True,
+    )
+    context, proposal = shown(Review(verdict=Verdict.APPROVE, findings=(made,)))
+    (note,) = finding_notes(context, proposal)
+    assert note.remarks == (REMARK,)

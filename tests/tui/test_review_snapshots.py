@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
 
-from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.model.states import DecisionKind
 from navigator.tui.app import NavigatorApp
-from navigator.tui.compose.screen import ComposeScreen
-from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.messages import ComposeFor, DecideAll, OpenProposal
+from navigator.tui.base import ComposeFor, DecideAll, OpenProposal
+from navigator.tui.compose import ComposeScreen
+from navigator.tui.dialogs import PickDialog
 from navigator.tui.review.batch import BatchDialog
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import Dialog
@@ -25,15 +23,8 @@ from tests.tui.reviewing import Reviewing
 Script = Callable[[Pilot[Any]], Awaitable[None]]
 
 
-@pytest.fixture
-def reviewing(tmp_path: Path) -> Reviewing:
-    return Reviewing(StatePaths(tmp_path / "s").ensure(), tmp_path)
-
-
 @pytest.fixture(autouse=True)
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Dialog, "GRACE", 0.001)
-    monkeypatch.setattr(ReviewScreen, "SEEN_AFTER", 3600.0)
     monkeypatch.setattr(NavigatorApp, "toast", lambda *words, **more: None)
 
 
@@ -62,12 +53,6 @@ async def review(pilot: Pilot[Any]) -> None:
     await painted(pilot)
 
 
-async def review_split(pilot: Pilot[Any]) -> None:
-    await review(pilot)
-    await pilot.press("backslash")
-    await painted(pilot)
-
-
 async def chosen(pilot: Pilot[Any]) -> None:
     screen = await to_review(pilot)
     await pilot.press("right_square_bracket", "right_square_bracket", "space")
@@ -86,14 +71,6 @@ async def taking(pilot: Pilot[Any]) -> None:
     await pilot.press("a")
     await until(pilot, lambda: isinstance(pilot.app.screen, Dialog) and pilot.app.screen.ready)
     await pilot.press(*"plainer")
-    await painted(pilot)
-
-
-async def comment(pilot: Pilot[Any]) -> None:
-    await review(pilot)
-    await pilot.press("c")
-    await until(pilot, lambda: isinstance(pilot.app.screen, Dialog) and pilot.app.screen.ready)
-    await pilot.press(*"also", "space", *"net")
     await painted(pilot)
 
 
@@ -136,21 +113,17 @@ async def files(pilot: Pilot[Any]) -> None:
 
 
 @looks
-@pytest.mark.parametrize("script", [review, batch, compose], ids=lambda script: script.__name__)
-def test_screens(
-    snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script, theme: str, size: tuple[int, int]
+def test_review(
+    snap_compare: Callable[..., bool], reviewing: Reviewing, theme: str, size: tuple[int, int]
 ) -> None:
-    assert snap_compare(made(reviewing, theme), terminal_size=size, run_before=script)
+    assert snap_compare(made(reviewing, theme), terminal_size=size, run_before=review)
 
 
-@pytest.mark.parametrize("script", [review_split, comment, policy, files], ids=lambda script: script.__name__)
+@pytest.mark.parametrize(
+    "script", [batch, compose, files, policy, taking, chosen_split], ids=lambda script: script.__name__
+)
 def test_states(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
     assert snap_compare(made(reviewing, "navigator-dark"), terminal_size=(100, 30), run_before=script)
-
-
-@pytest.mark.parametrize("script", [chosen, chosen_split, taking], ids=lambda script: script.__name__)
-def test_choosing(snap_compare: Callable[..., bool], reviewing: Reviewing, script: Script) -> None:
-    assert snap_compare(made(reviewing, "navigator-dark"), terminal_size=(120, 36), run_before=script)
 
 
 def made(reviewing: Reviewing, theme: str) -> NavigatorApp:

@@ -16,9 +16,8 @@ from navigator.model.states import TaskState, Verdict
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.deck.screen import DeckScreen
-from navigator.tui.dialogs.confirm import NoteDialog
-from navigator.tui.dialogs.pick import PickDialog
-from navigator.tui.keys.registry import ACTIONS
+from navigator.tui.dialogs import NoteDialog, PickDialog
+from navigator.tui.keys import ACTIONS
 from navigator.tui.review.screen import ReviewScreen
 from navigator.tui.widgets.screen import KeyBar
 from tests.journey.support import git, make_repository

@@ -1,14 +1,21 @@
-"""The list of any length."""
+"""The list of any length; and how the deck puts variants and linked tasks into rows."""
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from navigator.model.states import TaskState, Verdict
+from navigator.sheet.marks import overlapping, places_of
+from navigator.sheet.variants import best_first
+from navigator.store.reads.cards import Card
+from navigator.tui.deck.rows import CARD_ORDERS, flags_of, in_order, work_word
 from navigator.tui.theme import DEFAULT_THEME, THEMES
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
@@ -52,52 +59,55 @@ async def pressed(pilot: Pilot[None], *keys: str) -> None:
     await pilot.pause()
 
 
-async def test_keys_move_the_cursor_and_it_stays_in_sight() -> None:
+async def test_keys_and_mouse_move_the_cursor_and_it_stays_in_sight() -> None:
     app = Lists()
     async with app.run_test(size=(40, 11)) as pilot:
-        for keys, cursor in (
-            (("j",), 1),
-            (("down",), 2),
-            (("k",), 1),
-            (("up",), 0),
-            (("k",), 0),
-            (("ctrl+d",), 5),
-            (("ctrl+u",), 0),
-            (("pagedown",), 10),
-            (("pageup",), 0),
-            (("G",), 99),
-            (("j",), 99),
-            (("g",), 0),
-            (("end",), 99),
-            (("home",), 0),
+        for key, cursor in zip(
+            [
+                "j",
+                "down",
+                "k",
+                "up",
+                "k",
+                "ctrl+d",
+                "ctrl+u",
+                "pagedown",
+                "pageup",
+                "G",
+                "j",
+                "g",
+                "end",
+                "home",
+            ],
+            (1, 2, 1, 0, 0, 5, 0, 10, 0, 99, 99, 0, 99, 0),
+            strict=True,
         ):
-            await pressed(pilot, *keys)
-            assert app.list.cursor == cursor, keys
+            await pressed(pilot, key)
+            assert app.list.cursor == cursor, key
             top = round(app.list.scroll_y)
             assert top <= cursor < top + 10
-        assert app.line(0) == "▌ WORDS"
-        assert app.line(1) == "▸ row 0"
-        assert app.heard[-1] == "at row 0"
+            assert app.line(0) == "▌ WORDS", "the heading stays"
+        assert app.line(1) == "▸ row 0" and app.heard[-1] == "at row 0"
 
+        await pilot.click(RowList, offset=(5, 4))
+        assert app.list.current == "row 3"
+        await pilot.click(RowList, offset=(1, 2))
+        assert app.list.selected_rows == ["row 1"]
+        await pilot.click(RowList, offset=(5, 0))
+        assert app.list.current == "row 1"
+        await pilot.double_click(RowList, offset=(5, 6))
+        await pilot.pause()
+        assert "chose row 5" in app.heard
 
-async def test_only_what_is_on_the_screen_is_drawn() -> None:
-    app = Lists(50_000)
-    async with app.run_test(size=(40, 11)) as pilot:
+        app.list.set_rows([f"row {number}" for number in range(50_000)])
         await pilot.pause()
         app.drawn = 0
         await pressed(pilot, "G")
         assert app.line(10) == "▸ row 49999"
-        assert app.drawn < 100
+        assert app.drawn < 100, "only what is on the screen is drawn"
 
 
-async def test_the_heading_stays() -> None:
-    app = Lists()
-    async with app.run_test(size=(40, 11)) as pilot:
-        await pressed(pilot, "G")
-        assert app.line(0) == "▌ WORDS"
-
-
-async def test_the_cursor_follows_its_row() -> None:
+async def test_cursor_and_selection_follow_their_rows() -> None:
     app = Lists()
     async with app.run_test(size=(40, 11)) as pilot:
         await pressed(pilot, "j", "j", "j")
@@ -114,13 +124,9 @@ async def test_the_cursor_follows_its_row() -> None:
         await pressed(pilot, "j", "G", "space", "ctrl+a")
         assert not app.list.selection
 
-
-async def test_selecting_continues_and_survives_other_rows() -> None:
-    app = Lists(5)
-    async with app.run_test(size=(40, 11)) as pilot:
+        app.list.set_rows([f"row {number}" for number in range(5)])
         await pressed(pilot, "space", "space")
-        assert app.list.selected_rows == ["row 0", "row 1"]
-        assert app.list.cursor == 2
+        assert app.list.selected_rows == ["row 0", "row 1"] and app.list.cursor == 2
         app.list.set_rows(["row 1", "row 4"])
         assert app.list.selected_rows == ["row 1"]
         await pressed(pilot, "ctrl+a")
@@ -128,22 +134,7 @@ async def test_selecting_continues_and_survives_other_rows() -> None:
         await pressed(pilot, "ctrl+a")
         assert app.list.selected_rows == []
         await pressed(pilot, "space")
-        assert app.list.clear_selection()
-        assert not app.list.clear_selection()
-
-
-async def test_the_mouse_moves_selects_and_opens() -> None:
-    app = Lists()
-    async with app.run_test(size=(40, 11)) as pilot:
-        await pilot.click(RowList, offset=(5, 4))
-        assert app.list.current == "row 3"
-        await pilot.click(RowList, offset=(1, 2))
-        assert app.list.selected_rows == ["row 1"]
-        await pilot.click(RowList, offset=(5, 0))
-        assert app.list.current == "row 1"
-        await pilot.double_click(RowList, offset=(5, 6))
-        await pilot.pause()
-        assert "chose row 5" in app.heard
+        assert app.list.clear_selection() and not app.list.clear_selection()
 
 
 @settings(max_examples=60, deadline=None)
@@ -165,3 +156,70 @@ def test_a_cursor_is_always_on_a_row(seed: int) -> None:
             )()
         assert (rows.current is None) == (not rows.rows)
         assert rows.selection <= set(rows.rows)
+
+
+PLAIN = Card(
+    task="T1",
+    project_id=1,
+    project="code",
+    title="Do it",
+    kind="fix",
+    complexity="simple",
+    priority=0,
+    state=TaskState.AWAITING_APPROVAL,
+    attempt=0,
+    round=0,
+    since="",
+    created="",
+    reason="",
+    report=False,
+    proposal="P1",
+    open=True,
+    verdict=Verdict.APPROVE,
+    added=5,
+    paths=("a.py",),
+    tests="passed",
+)
+
+
+def card(number: int, **more: object) -> Card:
+    return replace(PLAIN, task=f"T{number}", proposal=f"P{number}", **more)  # type: ignore[arg-type]
+
+
+GROUP = {"variant_of": "T2", "variants": 3}
+ROWS = [
+    card(1, added=60),
+    card(2, variant=1, verdict=Verdict.REVISE, blocking=1, added=2, **GROUP),
+    card(3, added=9),
+    card(4, variant=2, added=30, **GROUP),
+    card(5, variant=3, added=20, failed=("tests",), tests="failed", **GROUP),
+]
+
+
+@pytest.mark.parametrize("order", CARD_ORDERS)
+def test_variants_stay_together_with_the_best_first_in_every_order(order: str) -> None:
+    groups = best_first(ROWS)
+    rows = [row.task for row in in_order(ROWS, order, groups)]
+    start = rows.index("T4")
+    # T4 passes and has APPROVE; T2 has a serious finding; the tests of T5 fail.
+    assert rows[start : start + 3] == ["T4", "T2", "T5"]
+    assert sorted(rows) == [row.task for row in ROWS]
+
+
+def test_a_filter_that_hides_the_best_shows_the_others() -> None:
+    shown = [row for row in ROWS if row.task != "T4"]
+    assert [row.task for row in in_order(shown, "effort", best_first(ROWS))] == ["T2", "T5", "T3", "T1"]
+
+
+def test_variants_of_one_task_do_not_overlap_one_another_but_others_do() -> None:
+    met = overlapping(places_of(ROWS[1:]))
+    assert met["P3"] == ("P2", "P4", "P5") and met["P4"] == ("P3",)
+
+
+def test_a_row_says_which_variant_it_is_and_what_a_queued_task_waits_for() -> None:
+    assert ("best 2/3", "good") in flags_of(ROWS[3], None, short=False, best=True)
+    assert ("variant 1/3", "muted") in flags_of(ROWS[1], None, short=False)
+    queued = card(6, state=TaskState.QUEUED, waits=(("T1", TaskState.REVIEWING),))
+    assert work_word(queued) == ("after T1", "muted")
+    stuck = replace(queued, waits=(("T1", TaskState.REVIEWING), ("T3", TaskState.REJECTED)))
+    assert work_word(stuck) == ("after T3", "warn")

@@ -14,14 +14,14 @@ from textual.pilot import Pilot
 from navigator.config.paths import StatePaths
 from navigator.config.settings import Settings
 from navigator.tui.app import NavigatorApp
-from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
-from navigator.tui.dialogs.confirm import ConfirmDialog
+from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress
+from navigator.tui.dialogs import ConfirmDialog
 from navigator.tui.widgets import strip as strip_text
 from tests.tui.conftest import AppMaker
 from tests.tui.driving import loaded, looks, until
 
 CONFIG = Path("/home/dev/.config/navigator/config.toml")
-Before = Callable[[Pilot[Any]], Awaitable[None]]
+Script = Callable[[NavigatorApp, Pilot[Any]], Awaitable[None]]
 Snap = Callable[..., bool]
 
 
@@ -38,9 +38,8 @@ async def settled(pilot: Pilot[Any]) -> NavigatorApp:
 
 def working(app: NavigatorApp, swap: SwapProgress | None = None) -> None:
     """As if a conductor had just told this."""
-    tasks = {"T177": TaskProgress("generator", "generate", 3_853, 600.0, 0.0)} if swap is None else {}
     status = {"resident": "generator", "strategy": "systemd", "busy": {"T177": "generator"}}
-    live = LiveStatus(conductor="here", status=status, tasks=tasks, swap=swap)
+    live = LiveStatus("here", "", int(swap is None), 600.0 if swap is None else 0.0, swap, status)
     type(app.link).live = property(lambda self: live)  # type: ignore[assignment,method-assign]
     app._live_changed()
 
@@ -52,7 +51,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ConductorLink, "live", ConductorLink.live)
     monkeypatch.setattr(ConductorLink, "here", ConductorLink.here)
-    for module in ("welcome", "dialogs.help"):
+    for module in ("welcome", "dialogs"):
         monkeypatch.setattr(f"navigator.tui.{module}.config_path", lambda: CONFIG)
     monkeypatch.setattr("textual.widgets.Input.cursor_blink", False, raising=False)
     clock = time.monotonic()
@@ -77,66 +76,58 @@ def test_deck(
     assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
 
 
-@looks
-def test_deck_during_a_swap(
-    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
-) -> None:
+async def swapping(app: NavigatorApp, pilot: Pilot[Any]) -> None:
+    now = strip_text.time.monotonic()
+    ended = (("drain", 0.4), ("stop", 2.1), ("start", 6.0))
+    working(app, SwapProgress("generator", "reviewer", now - 27, "load", now - 18.5, ended))
+
+
+async def in_the_terminals_colours(app: NavigatorApp, pilot: Pilot[Any]) -> None:
+    app.theme = "navigator-ansi"
+    working(app)
+
+
+async def with_contrast(app: NavigatorApp, pilot: Pilot[Any]) -> None:
+    app.theme = "navigator-contrast"
+    await pilot.resize_terminal(80, 24)
+    cast("Any", app.screen)._focus("projects")
+
+
+async def help_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
+    await pilot.press("question_mark")
+
+
+async def task_page(app: NavigatorApp, pilot: Pilot[Any]) -> None:
+    await pilot.press("G", "k", "enter")
+    await until(pilot, lambda: getattr(app.screen, "answer", None) is not None)
+    await pilot.press("i")
+    await until(
+        pilot, lambda: app.screen.__class__.__name__ == "TaskScreen" and app.screen.answer is not None
+    )  # type: ignore[attr-defined]
+
+
+async def leaving(app: NavigatorApp, pilot: Pilot[Any]) -> None:
+    working(app)
+    type(app.link).here = property(lambda self: True)  # type: ignore[assignment,method-assign]
+    await pilot.press("q")
+    await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [swapping, in_the_terminals_colours, with_contrast, help_page, task_page, leaving],
+    ids=lambda script: script.__name__,
+)
+def test_states(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, script: Script) -> None:
     async def before(pilot: Pilot[Any]) -> None:
-        app = await settled(pilot)
-        app.theme = theme
-        now = strip_text.time.monotonic()
-        ended = (("drain", 0.4), ("stop", 2.1), ("start", 6.0))
-        working(app, SwapProgress("generator", "reviewer", now - 27, "load", now - 18.5, ended))
+        await script(await settled(pilot), pilot)
         await pilot.pause()
 
-    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
+    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 36), run_before=before)
 
 
-@pytest.mark.parametrize("pane", ["work", "ended", "projects"])
-def test_deck_panes_on_a_narrow_terminal(
-    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, pane: str
-) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        app = await settled(pilot)
-        working(app)
-        cast("Any", app.screen)._focus(pane)
-        await pilot.pause()
-
-    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(80, 24), run_before=before)
-
-
-@pytest.mark.parametrize("theme", ["navigator-ansi", "navigator-contrast"])
-def test_deck_in_the_other_themes(snap_compare: Snap, make_app: AppMaker, tmp_path: Path, theme: str) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        app = await settled(pilot)
-        app.theme = theme
-        working(app)
-        await pilot.pause()
-
-    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 34), run_before=before)
-
-
-@looks
-def test_help(
-    snap_compare: Snap, make_app: AppMaker, tmp_path: Path, size: tuple[int, int], theme: str
-) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        app = await settled(pilot)
-        app.theme = theme
-        await pilot.press("question_mark")
-        await pilot.pause()
-
-    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=size, run_before=before)
-
-
-@looks
 def test_first_run(
-    snap_compare: Snap,
-    make_app: AppMaker,
-    empty_state: StatePaths,
-    monkeypatch: pytest.MonkeyPatch,
-    size: tuple[int, int],
-    theme: str,
+    snap_compare: Snap, make_app: AppMaker, empty_state: StatePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from navigator.tui.welcome import FoundServer
 
@@ -150,29 +141,6 @@ def test_first_run(
 
     async def before(pilot: Pilot[Any]) -> None:
         app = await loaded(pilot)
-        app.theme = theme
         await until(pilot, lambda: "found on this machine" in shown(app, "#servers"))
 
-    assert snap_compare(make_app(empty_state), terminal_size=size, run_before=before)
-
-
-def test_a_report(snap_compare: Snap, make_app: AppMaker, tmp_path: Path) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        app = await settled(pilot)
-        await pilot.press("G", "k", "enter")
-        await until(pilot, lambda: getattr(app.screen, "answer", None) is not None)
-        await pilot.press("i")
-        await until(pilot, lambda: getattr(app.screen, "_held", None) is not None)
-
-    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(120, 36), run_before=before)
-
-
-def test_leaving(snap_compare: Snap, make_app: AppMaker, tmp_path: Path) -> None:
-    async def before(pilot: Pilot[Any]) -> None:
-        app = await settled(pilot)
-        working(app)
-        type(app.link).here = property(lambda self: True)  # type: ignore[assignment,method-assign]
-        await pilot.press("q")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog) and app.screen.ready)
-
-    assert snap_compare(make_app(settings=settings(tmp_path)), terminal_size=(80, 24), run_before=before)
+    assert snap_compare(make_app(empty_state), terminal_size=(80, 24), run_before=before)

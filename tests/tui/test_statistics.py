@@ -18,18 +18,19 @@ from navigator.model.errors import UsageError
 from navigator.model.records import VerdictCount
 from navigator.model.states import Verdict
 from navigator.model.text import is_unsafe
-from navigator.sheet.statistics.page import PageQuestion, Table, brief, document, utc_text
+from navigator.sheet.statistics.page import PageQuestion, Row, Table, brief, document, utc_text
 from navigator.sheet.statistics.pages import PAGES, REVIEWER
 from navigator.sheet.statistics.revise_rate import how_sure, rate_tables
 from navigator.store.reads.reader import Reader
-from navigator.tui.statistics import draw as plot
-from navigator.tui.statistics.draw import page_lines, table_lines
-from navigator.tui.statistics.screen import StatsScreen
+from navigator.tui.app import NavigatorApp
+from navigator.tui.statistics import StatsScreen
+from navigator.tui.widgets import tables as plot
 from navigator.tui.widgets.cells import length
 from navigator.tui.widgets.page import Line, Page, PieceLines
+from navigator.tui.widgets.tables import page_lines, table_lines
 from tests.sheet import nights
 from tests.tui.conftest import AppMaker
-from tests.tui.driving import loaded, looks, until
+from tests.tui.driving import loaded, until
 
 
 def verdict(
@@ -112,12 +113,6 @@ def test_the_axis_names_both_ends(width: int) -> None:
     drawn = plot.axis(width)
     assert len(drawn) == width
     assert drawn.startswith("0%") and drawn.endswith("100%")
-
-
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.integers(20, 120))
-def test_parts_fill_the_line(seconds: list[float], width: int) -> None:
-    drawn = plot.parts([(f"phase{place}", value) for place, value in enumerate(seconds)], width)
-    assert length(drawn) == width
 
 
 # The page
@@ -204,6 +199,13 @@ def test_a_sentence_is_wrapped_and_whole() -> None:
     assert " ".join(text_of(lines).split()) == f"T {words} {words}"
 
 
+@pytest.mark.parametrize("width", [40, 60, 76, 160])
+def test_a_bar_leaves_room_for_its_count(width: int) -> None:
+    rows = (Row("awaiting approval", count=123456), Row("failed", count=1))
+    for line in table_lines(Table("TASKS BY STATE", rows=rows), width):
+        assert length(line) <= width
+
+
 # The screen
 
 
@@ -222,30 +224,30 @@ def shown(screen: StatsScreen) -> str:
     return text_of(list(screen.query_one(Page).lines))
 
 
-async def test_keys_lead_through_the_pages(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(120, 40)) as pilot:
+async def test_pages_groups_and_periods_by_key(make_app: AppMaker) -> None:
+    async with make_app().run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
-        assert "IS THE REVIEWER WORTH IT?" in shown(screen)
-        pages = (
-            (
-                "30% [23–37]  n 166",
-                "DOES UNCERTAINTY TELL?",
-            ),
+        told, _, figures = shown(screen).partition("IS THE REVIEWER WORTH IT?")
+        # two more headings, and three sentences of at most two lines
+        assert len([line for line in figures.split("\n") if line.strip()]) <= 9
+        assert all(words in told for words in ("waits", "T162 pinyon: failed: NO_MATCH", "done", "2 swaps"))
+        await pilot.press("y")
+        assert pilot.app.clipboard.startswith("WHAT HAPPENED SINCE THURSDAY 19 NOVEMBER 14:30?")
+
+        whole: dict[str, str] = {}
+        for marks in (
+            ("30% [23–37]  n 166", "DOES UNCERTAINTY TELL?"),
             ("YOU AND THE REVIEWER",),
             ("COST PER ACCEPTED CHANGE", "generator → reviewer", "THROUGHPUT"),
             ("EDITS", "RUNGS THAT APPLIED"),
             ("WHAT DOES IT COST?",),
-        )
-        for marks in pages:
+        ):
             await pilot.press("n")
             assert [mark for mark in marks if mark not in shown(screen)] == []
+            whole[screen._shown.name] = shown(screen)
         await pilot.press("p")
         assert "EDITS" in shown(screen)
 
-
-async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(120, 60)) as pilot:
-        screen = await opened(pilot)
         for title, row in (
             ("BY COMPLEXITY", "medium"),
             ("BY PROJECT", "granite-db"),
@@ -260,18 +262,7 @@ async def test_the_group_and_the_period_change_by_key(make_app: AppMaker) -> Non
             await pilot.press("B")
             await until(pilot, lambda title=title: title in shown(screen), what=title)  # type: ignore[misc]
             assert row in shown(screen)
-        await pilot.press("P")
-        await until(pilot, lambda: "first-round verdicts, 7 days" in shown(screen), what="the week")
-        assert "n 166" not in shown(screen)
 
-
-async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(120, 60)) as pilot:
-        screen = await opened(pilot)
-        whole: dict[str, str] = {}
-        for _ in PAGES:
-            await pilot.press("right")
-            whole[screen._shown.name] = shown(screen)
         before = dict(screen.counted)
         await pilot.press("P")
         await until(
@@ -279,87 +270,55 @@ async def test_the_period_holds_on_every_page(make_app: AppMaker) -> None:
             lambda: all(screen.counted[page.name] is not before[page.name] for page in PAGES),
             what="the week",
         )
+        assert "first-round verdicts, 7 days" in shown(screen) and "n 166" not in shown(screen)
         for _ in PAGES:
-            await pilot.press("n")
-            name = screen._shown.name
+            await pilot.press("right")
             assert "7 days" in screen.query_one(PieceLines).render().plain
-            assert shown(screen) != whole[name], name
+            assert shown(screen) != whole[screen._shown.name], screen._shown.name
         assert "landed" in document(screen.counted["outcomes"])["states"]
         now, then = (document(of["writing"])["edits"]["clean_first"]["n"] for of in (screen.counted, before))
         assert now < then
+        screen.action_to_page(0)
+        assert "SINCE FRIDAY 13 NOVEMBER" in shown(screen)
 
-
-async def test_a_long_page_scrolls_by_keys(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
+        await pilot.resize_terminal(80, 24)  # a long page scrolls by keys
         page = screen.query_one(Page)
-        await pilot.press("n", "j")
+        await until(pilot, lambda: page.max_scroll_y > 1)
+        await pilot.press("j")
         assert page.scroll_offset.y == 1
         await pilot.press("G")
-        assert page.scroll_offset.y == page.max_scroll_y > 1
+        assert page.scroll_offset.y == page.max_scroll_y
         await pilot.press("g")
         assert page.scroll_offset.y == 0
-
-
-async def test_a_page_is_copied_as_text(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
-        await pilot.press("y")
-        assert pilot.app.clipboard.startswith("WHAT HAPPENED SINCE THURSDAY 19 NOVEMBER 14:30?")
 
 
 async def test_a_page_appears_when_it_has_something_to_say(
     make_app: AppMaker, empty_state: StatePaths
 ) -> None:
-    async with make_app(empty_state).run_test(size=(120, 36)) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: screen.pages == [PAGES[0]], what="the pages without a word gone")
+    async with make_app(empty_state).run_test(size=(80, 24)) as pilot:
+        app = cast("NavigatorApp", pilot.app)
+        await loaded(pilot)
+        app.go("stats")
+        await until(pilot, lambda: isinstance(app.screen_stack[0], StatsScreen))
+        screen = cast("StatsScreen", app.screen_stack[0])
+        await until(pilot, lambda: bool(screen.counted) and screen.pages == [PAGES[0]])
         line = screen.query_one(PieceLines).render().plain
         assert "Summary" in line and "Cost" not in line
-        await pilot.press("n")
+        assert "Nothing is counted yet." in shown(screen)
+        screen.action_next()
         assert screen._shown is PAGES[0]
-
-
-async def test_the_summary_is_the_account_of_a_night_and_three_sentences(make_app: AppMaker) -> None:
-    async with make_app().run_test(size=(120, 36)) as pilot:
-        screen = await opened(pilot)
-        told, _, figures = shown(screen).partition("IS THE REVIEWER WORTH IT?")
-        # two more headings, and three sentences of at most two lines
-        assert len([line for line in figures.split("\n") if line.strip()]) <= 9
-        assert all(words in told for words in ("waits", "T162 pinyon: failed: NO_MATCH", "done", "2 swaps"))
-        await pilot.press("P")
-        await until(pilot, lambda: "SINCE FRIDAY 13 NOVEMBER" in shown(screen), what="the longer account")
 
 
 async def test_a_hostile_night_stays_text(make_app: AppMaker, empty_state: StatePaths) -> None:
     nights.made(empty_state, nights.hostile)
     async with make_app(empty_state).run_test(size=(80, 24)) as pilot:
-        screen = await opened(pilot)
-        lines = shown(screen).split("\n")
+        lines = shown(await opened(pilot)).split("\n")
         assert any("<script>" in line for line in lines)
         assert not any(is_unsafe(line) for line in lines)
 
 
-async def test_an_empty_store_says_so(make_app: AppMaker, empty_state: StatePaths) -> None:
-    app = make_app(empty_state)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await loaded(pilot)
-        app.go("stats")
-        await until(
-            pilot,
-            lambda: isinstance(app.screen_stack[0], StatsScreen) and bool(app.screen_stack[0].counted),
-        )
-        assert "Nothing is counted yet." in shown(cast("StatsScreen", app.screen_stack[0]))
-
-
-@looks
-def test_pictures(
-    make_app: AppMaker, snap_compare: Callable[..., bool], theme: str, size: tuple[int, int]
-) -> None:
-    app = make_app()
-    app.theme = theme
-
+def test_a_picture(make_app: AppMaker, snap_compare: Callable[..., bool]) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         await opened(pilot)
 
-    assert snap_compare(app, terminal_size=size, run_before=before)
+    assert snap_compare(make_app(), terminal_size=(80, 24), run_before=before)

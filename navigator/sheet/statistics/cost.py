@@ -179,8 +179,7 @@ def swap_table(swaps: Sequence[Swap]) -> Table:
 
 def _timed(label: str, took: _Took, phases: dict[str, Durations], note: str = "") -> Iterator[Row]:
     """A row, and one for each of its phases."""
-    medians = tuple((phase, summary.median) for phase, summary in phases.items())
-    yield Row(label, tuple(column.of(took) for column in _SWAP_COLUMNS), parts=medians, note=note)
+    yield Row(label, tuple(column.of(took) for column in _SWAP_COLUMNS), note=note)
     yield from rows_of(
         _SWAP_COLUMNS, ((f"  {name}", (one, None)) for name, one in phases.items()), detail=True
     )

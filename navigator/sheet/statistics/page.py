@@ -50,7 +50,6 @@ class Row:
         cells: one text per column.
         share: drawn as an interval between 0 and 100 % where a client can; a hollow one below 30.
         count: drawn as a bar.
-        parts: named seconds, drawn as stretches of one line.
         note: words after the cells.
         detail: belongs to the row above it.
     """
@@ -59,7 +58,6 @@ class Row:
     cells: tuple[str, ...] = ()
     share: Share | None = None
     count: int | None = None
-    parts: tuple[tuple[str, float], ...] = ()
     note: str = ""
     detail: bool = False
 

@@ -1,30 +1,33 @@
-"""What the screens of a report and of a scan's suggestions share: the head, and the verbs on the task."""
+"""One task whose answer is words: the head and the verbs on it, a report, and a task's own page."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import work
+from textual.app import ComposeResult
 
-from navigator.actions.base import Verb
+from navigator.actions.base import Subject, SubjectVerb, Verb
 from navigator.actions.send_back import SendBack, SendBackArgs
-from navigator.actions.tasks import PutAway, TasksArgs
+from navigator.actions.tasks import After, Cancel, PutAway, Retry, Tasks, TasksArgs
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Model, Suggestion, Task
+from navigator.model.models import Event, Model, Suggestion, Task
 from navigator.model.states import Role, TaskState
-from navigator.tui.base import begin
+from navigator.model.text import safe_line, safe_text
+from navigator.sheet.variants import predecessor_words, why_it_waits
+from navigator.tui.base import OpenTask, begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, short_model
-from navigator.tui.messages import OpenTask
-from navigator.tui.terminal import open_in_editor
 from navigator.tui.verbs import perform
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, thousands
-from navigator.tui.widgets.page import PieceLines
+from navigator.tui.widgets.markdown import Line, drawn, wrapped
+from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.screen import NavScreen
 
 if TYPE_CHECKING:
-    from navigator.store.reads.loop import RoundCost
+    from navigator.store.reads.loop import Predecessor, RoundCost
     from navigator.store.reads.reader import Reader
 
 
@@ -33,14 +36,27 @@ R = TypeVar("R", bound=Model)
 
 
 class AnswerScreen(NavScreen):
-    """Over any screen; esc leaves it. A subclass shows the answer in `show_answer`."""
+    """Over any screen; esc leaves it. A subclass draws the answer with `draw`, or shows it in widgets of its own."""
 
     CSS_PATH = "answers.tcss"
+    AUTO_FOCUS = "#answer"
 
     def __init__(self, identifier: str) -> None:
         super().__init__()
         self.identifier = identifier
         self.answer: AnswerText | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """Who asked what and who answered; the answer."""
+        yield PieceLines(id="head")
+        yield Page(self._lines, id="answer")
+
+    def _lines(self, width: int) -> list[Line]:
+        return list(self.draw(self.answer, width)) if self.answer is not None else []
+
+    def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
+        """The answer as lines."""
+        yield from ()
 
     def on_mount(self) -> None:
         """The head is drawn for the width there is."""
@@ -67,6 +83,7 @@ class AnswerScreen(NavScreen):
 
     def show_answer(self, answer: AnswerText) -> None:
         """Draw what the answer is now."""
+        self.query_one("#answer", Page).redraw()
 
     def word(self, answer: AnswerText) -> str:
         """Its state, in a word or two."""
@@ -107,18 +124,9 @@ class AnswerScreen(NavScreen):
         return result
 
     def action_copy(self) -> None:
-        """Copy the whole report."""
+        """Copy the whole report, or the text of a task that has none."""
         if self.answer is not None:
-            self.app.copy_to_clipboard(self.answer.task.report)
-
-    def action_editor(self) -> None:
-        """Read it in $VISUAL or $EDITOR; changes there are not kept."""
-        if self.answer is None:
-            return
-        try:
-            open_in_editor(self.app, f"{self.identifier}.md", self.answer.task.report.encode())
-        except NavigatorError as error:
-            self.app.toast(str(error), "warning")
+            self.app.copy_to_clipboard(self.answer.task.report or self.answer.task.text)
 
     def action_details(self) -> None:
         """The task's text, and its history."""
@@ -130,12 +138,15 @@ class AnswerScreen(NavScreen):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """A task, what its answer cost, who wrote it, and what a scan suggests."""
+    """A task, what its answer cost, who wrote it, what a scan suggests, what came before and what happened."""
 
     task: Task
     cost: RoundCost
     role: Role
-    suggestions: tuple[Suggestion, ...] = ()
+    suggestions: tuple[Suggestion, ...]
+    events: tuple[Event, ...]
+    before: list[Predecessor]
+    on: Subject
 
     @property
     def open(self) -> list[Suggestion]:
@@ -148,8 +159,15 @@ def read_answer(reader: Reader, identifier: str) -> AnswerText:
     task = reader.task(identifier)
     role = reader.wrote(identifier) or Role.GENERATOR
     cost = reader.round_cost(task.id, task.attempt, task.round, role)
-    found = reader.suggestions(task.id, attempt=task.attempt)
-    return AnswerText(task, cost, role, tuple(found))
+    return AnswerText(
+        task,
+        cost,
+        role,
+        tuple(reader.suggestions(task.id, attempt=task.attempt)),
+        tuple(reader.task_events(identifier)),
+        reader.predecessors(identifier),
+        Subject.read(reader, identifier),
+    )
 
 
 def head_lines(answer: AnswerText, word: str, width: int) -> list[list[Piece]]:
@@ -178,3 +196,97 @@ def _makers(answer: AnswerText) -> list[Piece]:
     if task.attempt:
         pieces.append((f"  attempt {task.attempt + 1}", "muted"))
     return pieces
+
+
+_VERBS: dict[str, SubjectVerb[Any, Tasks]] = {
+    "put_away": PutAway(),
+    "retry": Retry(),
+    "stop": Cancel(),
+    "free": After(),
+}
+_QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
+
+
+class TaskScreen(AnswerScreen):
+    """A task that has no proposal to decide on: its text, its report, and its history."""
+
+    SCOPE = "task"
+    TITLE = "task"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what fits the task's state."""
+        if action not in _VERBS:
+            return True
+        if self.answer is None or (action == "free" and not self.answer.task.after):
+            return False
+        return _VERBS[action].refuse_one(self.answer.on) is None
+
+    def action_retry(self) -> None:
+        """Start a new attempt."""
+        self._do("retry")
+
+    def action_stop(self) -> None:
+        """Cancel it."""
+        self._do("stop")
+
+    def action_free(self) -> None:
+        """Start it without waiting for other tasks."""
+        self._do("free")
+
+    def _do(self, name: str) -> None:
+        verb = _VERBS[name]
+        begin(self, partial(self.perform, verb, verb.args(ids=(self.identifier,))), group="decide")
+
+    def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
+        """The text; why it waits, its notes and its report; what happened, newest last."""
+        task = answer.task
+        after = predecessor_words(answer.before, task.project_id)
+        if task.state is TaskState.QUEUED:
+            after += (
+                f"\n{why_it_waits(task.id, [(one.id, one.state) for one in answer.before if not one.met])}"
+            )
+        yield [(f"{task.complexity.value} · attempt {task.attempt + 1}, round {task.round}", "muted")]
+        for title, text in (
+            ("", task.text),
+            ("after", after),
+            ("note", task.note),
+            ("reason", task.reason),
+            ("report", task.report),
+        ):
+            if text.strip():
+                yield []
+                yield from [[(title, "heading")]] if title else []
+                for line in safe_text(text.strip()).split("\n"):
+                    yield from wrapped([(line.expandtabs(4), "")], width)
+        yield []
+        for event in answer.events:
+            if event.kind not in _QUIET:
+                yield from wrapped([(f"{event.at[11:19]}  {_told(event)}", "muted")], width, None, " " * 10)
+
+
+def _told(event: Event) -> str:
+    from navigator.sheet.events import event_words
+
+    kind, detail = event_words(event)
+    if event.kind == "task_state":
+        return detail
+    return "  ".join(filter(None, (kind, safe_line(event.proposal_id), detail)))[:300]
+
+
+_COMFORTABLE = 100
+"""Cells beyond which a line is hard to read."""
+
+
+class ReportScreen(AnswerScreen):
+    """A report: who asked what and who answered, and the words."""
+
+    SCOPE = "report"
+    TITLE = "report"
+
+    def word(self, answer: AnswerText) -> str:
+        """Its state."""
+        return "REPORT" if self.waits else super().word(answer)
+
+    def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
+        """The report as Markdown."""
+        yield from drawn(answer.task.report, min(width, _COMFORTABLE))

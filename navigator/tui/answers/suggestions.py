@@ -12,10 +12,10 @@ from navigator.actions.suggestions import Settle, SuggestionArgs
 from navigator.model.models import Suggestion
 from navigator.model.states import SuggestionState
 from navigator.model.text import safe_line
-from navigator.tui.answers.markdown import Line, drawn, wrapped
 from navigator.tui.answers.screen import AnswerScreen, AnswerText
 from navigator.tui.base import begin
 from navigator.tui.widgets.cells import Piece, fit, length
+from navigator.tui.widgets.markdown import Line, drawn, wrapped
 from navigator.tui.widgets.page import Page, PieceLines
 from navigator.tui.widgets.rows import RowList
 

@@ -18,9 +18,9 @@ from navigator.actions.wire import NoConductor
 from navigator.config.paths import StatePaths
 from navigator.engine.following import ConductorClient
 from navigator.model import patterns
-from navigator.model.errors import MissingPart, NavigatorError
+from navigator.model.errors import NavigatorError
 from navigator.process.runner import start
-from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress, TaskProgress
+from navigator.tui.data.deck_snapshot import LiveStatus, SwapProgress
 
 log = logging.getLogger(__name__)
 
@@ -29,13 +29,14 @@ _ANSWERS_WITHIN = 5.0
 _STATUS_PAUSE = 2.0
 _RATE_SPAN = 3.0
 """Seconds over which a stream's speed is measured."""
+_ENOUGH = 0.2
+"""Seconds of a stream that say how fast it is."""
 _SILENT = 15.0
 """Seconds after which a stream that says nothing is no longer shown."""
 _SPOKEN, _ENDED = "navigator: ", "The conductor did not start: "
 """How the command line begins what it says, and what comes of a conductor that did not start."""
 _SHORT_HINT = 120
 """Characters of a hint that a toast takes."""
-_MISSING_EXIT = MissingPart.exit_code
 
 
 class ConductorLink:
@@ -68,7 +69,6 @@ class ConductorLink:
         self._conductor = "absent"
         self._problem = ""
         self._status: dict[str, Any] = {}
-        self._tasks: dict[str, TaskProgress] = {}
         self._heard: dict[str, deque[tuple[float, int]]] = {}
         self._swap: SwapProgress | None = None
 
@@ -81,11 +81,12 @@ class ConductorLink:
     def live(self) -> LiveStatus:
         """What is known now, as an immutable picture."""
         now = time.monotonic()
-        heard = {task: moments[-1][0] for task, moments in self._heard.items()}
+        heard = [moments for moments in self._heard.values() if now - moments[-1][0] < _SILENT]
         return LiveStatus(
             conductor=self._conductor,
             problem=self._problem,
-            tasks={task: it for task, it in self._tasks.items() if now - heard.get(task, now) < _SILENT},
+            streams=len(heard),
+            chars_per_second=sum(map(_speed, heard)),
             swap=self._swap,
             status=self._status,
         )
@@ -174,7 +175,6 @@ class ConductorLink:
         await client.close()
         self._client = None
         self._status, self._swap = {}, None
-        self._tasks.clear()
         self._heard.clear()
         self._say("absent")
 
@@ -209,7 +209,6 @@ class ConductorLink:
     def _note_event(self, event: dict[str, Any]) -> None:
         kind, data = event.get("kind"), event.get("data") or {}
         if kind in ("call_ended", "call_judged", "task_state"):
-            self._tasks.pop(str(event.get("task_id", "")), None)
             self._heard.pop(str(event.get("task_id", "")), None)
         elif kind == "swap_added":
             self._swap = None
@@ -221,14 +220,9 @@ class ConductorLink:
             self._on_live()
         elif kind == "server_problem":
             role, problem = str(data.get("role")), str(data.get("problem") or "")
-            others = {name: said for name, said in self._problems().items() if name != role}
+            others = {name: said for name, said in self._status.get("problems", {}).items() if name != role}
             self._status = self._status | {"problems": others | ({role: problem} if problem else {})}
             self._on_live()
-
-    def _problems(self) -> dict[str, str]:
-        """Why servers do not answer, by role."""
-        found = self._status.get("problems")
-        return found if isinstance(found, dict) else {}
 
     def _note_swap(self, said: dict[str, Any]) -> None:
         now = time.monotonic()
@@ -241,25 +235,23 @@ class ConductorLink:
         elif state in ("done", "fail"):
             swap = replace(swap, done=(*swap.done, (phase, float(said.get("seconds") or 0.0))))
         self._swap = swap
-        self._tasks.clear()
         self._heard.clear()
         self._on_live()
 
     def _note_task(self, said: dict[str, Any]) -> None:
         task, chars, now = str(said["task"]), int(said.get("chars") or 0), time.monotonic()
         moments = self._heard.setdefault(task, deque())
-        known = self._tasks.get(task)
-        if known is None or chars < known.chars:
+        if moments and chars < moments[-1][1]:
             moments.clear()
         moments.append((now, chars))
         while now - moments[0][0] > _RATE_SPAN:
             moments.popleft()
-        spent = now - moments[0][0]
-        rate = (chars - moments[0][1]) / spent if spent > 0.2 else (known.rate if known else 0.0)
-        since = known.since if known is not None and len(moments) > 1 else now
-        self._tasks[task] = TaskProgress(
-            str(said.get("role", "")), str(said.get("purpose", "")), chars, rate, since
-        )
+
+
+def _speed(moments: deque[tuple[float, int]]) -> float:
+    """Characters a second of a stream; 0 before there is enough of it."""
+    (began, first), (ended, last) = moments[0], moments[-1]
+    return (last - first) / (ended - began) if ended - began > _ENOUGH else 0.0
 
 
 def in_brief(said: str) -> tuple[str, str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from navigator.model.states import ENDED_TASK_STATES, Needs, TaskState
+from navigator.figures.swaps import usual_swap
+from navigator.model.states import ENDED_TASK_STATES, Needs, Role, TaskState
+from navigator.model.text import plural
+from navigator.schedule.forecast import PUBLISHED
 from navigator.sheet.marks import Facts, overlapping, places_of
 from navigator.sheet.waiting import card_facts, risk_order
 
@@ -33,22 +36,15 @@ class ProjectRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
-    """When all that is queued is expected to wait for the developer: `seconds`, as counted at a monotonic second."""
-
-    seconds: float
-    counted_at: float
-
-    def left(self, now: float) -> float:
-        """Seconds to go; never negative."""
-        return max(0.0, self.seconds - (now - self.counted_at))
-
-
-@dataclass(frozen=True, slots=True)
 class Figured:
-    """What is counted rarely, because counting it reads everything: when all is done, where the bases are."""
+    """What is counted rarely, because counting it reads everything: when all is done, where the bases are.
 
-    finish: Finish | None = None
+    `finish`: seconds from the monotonic second `counted_at` until all that is queued waits for the developer; None where
+    that is not known.
+    """
+
+    finish: float | None = None
+    counted_at: float = 0.0
     tips: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
 
@@ -63,6 +59,7 @@ class DeckSnapshot:
         inbox: what waits for the developer, oldest first.
         work: what the loop is working on or has queued: active first, then in the order it was given.
         ended: what ended today, newest first.
+        awaiting_review: how many proposals wait for the reviewer.
         overlaps: proposal id -> ids of other open proposals that touch one of its paths.
         swaps: newest first.
         resident: the role last noted ("generator", "reviewer", "both"), or "".
@@ -77,6 +74,7 @@ class DeckSnapshot:
     inbox: tuple[Card, ...] = ()
     work: tuple[Card, ...] = ()
     ended: tuple[Card, ...] = ()
+    awaiting_review: int = 0
     overlaps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     swaps: tuple[Swap, ...] = ()
     resident: str = ""
@@ -84,16 +82,6 @@ class DeckSnapshot:
     rehearsal: bool = False
     problem: str = ""
     figured: Figured = Figured()
-
-    @property
-    def awaiting_review(self) -> int:
-        """How many proposals wait for the reviewer."""
-        return sum(card.standing.needs is Needs.REVIEWER for card in self.work)
-
-    @property
-    def ended_counts(self) -> dict[TaskState, int]:
-        """How many ended today, by state."""
-        return dict(Counter(card.state for card in self.ended))
 
     def facts(self, card: Card) -> Facts | None:
         """What is known of a row's proposal; None where it has none."""
@@ -110,17 +98,6 @@ class DeckSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskProgress:
-    """One request under way. `chars` so far; `rate` in characters a second, over the last few seconds."""
-
-    role: str
-    purpose: str
-    chars: int
-    rate: float
-    since: float
-
-
-@dataclass(frozen=True, slots=True)
 class SwapProgress:
     """A swap under way. Times are monotonic seconds; `done` holds the phases that ended, with their seconds."""
 
@@ -134,23 +111,21 @@ class SwapProgress:
 
 @dataclass(frozen=True, slots=True)
 class LiveStatus:
-    """What the conductor tells while it works. `conductor` is "absent", "starting" or "here"."""
+    """What the conductor tells while it works. `conductor` is "absent", "starting" or "here".
+
+    `streams` are the requests under way, `chars_per_second` those of all of them together.
+    """
 
     conductor: str = "absent"
     problem: str = ""
-    tasks: Mapping[str, TaskProgress] = field(default_factory=dict)
+    streams: int = 0
+    chars_per_second: float = 0.0
     swap: SwapProgress | None = None
-    status: Mapping[str, object] = field(default_factory=dict)
+    status: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def chars_per_second(self) -> float:
-        """Of all streams together."""
-        return sum(progress.rate for progress in self.tasks.values())
-
-    @property
-    def streams(self) -> int:
-        """Requests under way."""
-        return len(self.tasks)
+    def by_role(self, name: str) -> Mapping[str, Any]:
+        """A table of its status; empty while there is none."""
+        return self.status.get(name) or {}
 
 
 def make_snapshot(
@@ -191,6 +166,7 @@ def make_snapshot(
         inbox=tuple(inbox),
         work=tuple(work),
         ended=tuple(ended),
+        awaiting_review=sum(card.standing.needs is Needs.REVIEWER for card in work),
         overlaps=overlapping(places_of(inbox)),
         swaps=swaps,
         resident=resident,
@@ -212,3 +188,61 @@ def short_model(name: str) -> str:
 
     found = patterns.search(r"(?:^|[^0-9A-Za-z.])(\d+(?:\.\d+)?[BMbm])(?:[^A-Za-z]|$)", name)
     return found[1].upper() if found else name.rsplit("/", 1)[-1]
+
+
+# The figures of the strip: when the next review starts, how long a swap still takes.
+
+
+CHARS_PER_TOKEN = 3.2
+"""Bytes of source code in a token of the Qwen family, roughly: what streams are shown with before the server counts."""
+
+_PUBLISHED_SWAPS = {Role.REVIEWER.value: PUBLISHED.swap_in, Role.GENERATOR.value: PUBLISHED.swap_back}
+
+
+@dataclass(frozen=True, slots=True)
+class SwapBar:
+    """How far a swap is. `expected` and `left` are seconds; `source` is "measured" or "published".
+
+    `usual`: the median seconds of each phase of swaps in the same direction.
+    """
+
+    seconds: float
+    expected: float
+    share: float
+    source: str
+    usual: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def left(self) -> float:
+        """Seconds to go, never negative."""
+        return max(0.0, self.expected - self.seconds)
+
+
+def swap_bar(progress: SwapProgress, swaps: Sequence[Swap], now: float) -> SwapBar:
+    """How far a swap is, by the phases of those measured before.
+
+    Each phase gets the share of the bar that its measured median gives it; within a phase the clock moves the bar, and
+    it stops short of the phase's end until the phase has ended.
+    """
+    measured = usual_swap(swaps, progress.origin, progress.to)
+    seconds = now - progress.begun
+    if measured is None or measured.seconds is None:
+        expected = _PUBLISHED_SWAPS.get(progress.to, PUBLISHED.swap_in)
+        return SwapBar(seconds, expected, min(0.95, seconds / expected), "published")
+    expected = measured.seconds.median
+    usual = {name: summary.median for name, summary in measured.phases.items()}
+    total = sum(usual.values()) or 1.0
+    ended = {name for name, _ in progress.done}
+    passed = sum(usual.get(name, 0.0) for name in ended)
+    if progress.phase and progress.phase not in ended:
+        own = usual.get(progress.phase, 0.0)
+        passed += min(0.95 * own, now - progress.phase_begun)
+    return SwapBar(seconds, expected, min(1.0, passed / total), "measured", usual)
+
+
+def meanwhile(snapshot: DeckSnapshot, live: LiveStatus) -> str:
+    """What the CPU does while the GPU is swapped: `6 checks, 8 prompts`; "" for nothing."""
+    ahead = live.by_role("ahead")
+    checks = sum(card.state is TaskState.CHECKING for card in snapshot.work)
+    counts = {"check": checks, "prompt": ahead.get("prompts", 0), "baseline": ahead.get("baselines", 0)}
+    return ", ".join(plural(count, name) for name, count in counts.items() if count)

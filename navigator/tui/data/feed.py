@@ -18,7 +18,7 @@ from navigator.config.paths import StatePaths
 from navigator.engine.acting import open_reading
 from navigator.figures.swaps import NEWEST
 from navigator.tui import clock
-from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, Finish, make_snapshot
+from navigator.tui.data.deck_snapshot import DeckSnapshot, Figured, make_snapshot
 
 if TYPE_CHECKING:
     from navigator.model.models import Project, Swap
@@ -130,10 +130,10 @@ def count_figures(reader: Reader) -> Figured:
     """When all that is queued is expected to be done, and where the bases are now."""
     from navigator.sheet.base import tips
 
-    return Figured(_finish(reader), tips(reader))
+    return Figured(_finish(reader), time.monotonic(), tips(reader))
 
 
-def _finish(reader: Reader) -> Finish | None:
+def _finish(reader: Reader) -> float | None:
     """None where nothing is queued, or nothing is known of a rehearsal's times."""
     from navigator.config.settings import load_settings
     from navigator.sheet.finish import NEEDED, time_to_finish
@@ -144,7 +144,7 @@ def _finish(reader: Reader) -> Finish | None:
     if reader.rehearsal and not set(names) >= NEEDED:
         return None
     expected = time_to_finish(reader, settings, figures)
-    return None if expected is None else Finish(expected.seconds, time.monotonic())
+    return None if expected is None else expected.seconds
 
 
 class DataFeed:

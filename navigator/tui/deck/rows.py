@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -202,8 +203,9 @@ def draw_ended(card: Card, width: int) -> list[Piece]:
     return [*head, (fit(card.title, title), "muted"), (" " * gap, ""), (shown, "faint"), (" ", "")]
 
 
-def ended_note(counts: dict[TaskState, int]) -> str:
-    """`landed 9  rejected 1  failed 2`."""
+def ended_note(cards: Sequence[Card]) -> str:
+    """`landed 9  rejected 1`."""
+    counts = Counter(card.state for card in cards)
     words = ((state, ENDED[state][0]) for state in ENDED)
     return "  ".join(f"{word} {counts[state]}" for state, word in words if counts.get(state))
 

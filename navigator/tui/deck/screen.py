@@ -14,12 +14,11 @@ from textual.widgets import Input
 from navigator.model.states import DecisionKind, TaskKind, TaskState
 from navigator.model.text import safe_line
 from navigator.sheet.variants import best_first
-from navigator.tui.base import begin
+from navigator.tui.base import DecideAll, OpenProposal, OpenTask, begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, ProjectRow
 from navigator.tui.deck import rows as draw
 from navigator.tui.deck.rows import CARD_ORDERS, Query, following, in_order, parse_query
-from navigator.tui.keys.registry import Action
-from navigator.tui.messages import DecideAll, OpenProposal, OpenTask
+from navigator.tui.keys import Action
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
@@ -146,7 +145,7 @@ class DeckScreen(NavScreen):
 
     def show_live(self, live: LiveStatus) -> None:
         """Tokens move in the list of work."""
-        if live.tasks:
+        if live.streams:
             self.pane("work").refresh()
 
     def _fill(self) -> None:
@@ -214,7 +213,7 @@ class DeckScreen(NavScreen):
         )
 
     def _ended_heading(self, width: int) -> list[Piece]:
-        note = draw.ended_note(self._snapshot.ended_counts)
+        note = draw.ended_note(self._snapshot.ended)
         return draw.card_heading(
             "ENDED TODAY", None if note else self._counted(0), note, width, self._elsewhere("ended")
         )

@@ -1,34 +1,48 @@
-"""The drawing half of the diff view: rows on the line API, a cache of strips, syntax after the paint."""
+"""The drawing half of the diff view, and walking through it: rows on the line API, the cursor and how it moves."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.reactive import var
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.theme import Theme
 
 from navigator.model.diff import FileDiff
 from navigator.tui.diff.highlight import Spans, SyntaxStore
-from navigator.tui.diff.layout import DiffRow, Layout, RowKind
-from navigator.tui.diff.model import Mode
+from navigator.tui.diff.layout import (
+    Anchor,
+    DiffRow,
+    Layout,
+    Mode,
+    RowKind,
+    Side,
+    find_file,
+    find_line,
+    number_on,
+    row_of_line,
+)
 from navigator.tui.diff.paint import Cursor, Painter, Scene
 from navigator.tui.theme import palette_for
+from navigator.tui.widgets.rows import ListKeys
 
 STRIPS = 2048
 """Strips kept: some thirty screens."""
 
 EMPTY = "reading the change…"
 
+MARGIN = 2
+"""Screen lines kept between the cursor and the edge; the first line may be a file's header that stays."""
+
 _StripKey = tuple[int, int, Cursor, bool]
 
 
-class DiffCanvas(ScrollView, inherit_bindings=False):
-    """Draws a scene's rows."""
+class DiffCanvas(ListKeys, inherit_bindings=False):
+    """Draws a scene's rows, with a cursor among them."""
 
     ALLOW_SELECT = False
 
@@ -47,6 +61,7 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
         self._syntax = SyntaxStore()
         self._lexing = False
         self._cursor = 0
+        self._side: Side = "new"
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, self._theme_changed)
@@ -153,3 +168,203 @@ class DiffCanvas(ScrollView, inherit_bindings=False):
         self._lexing = False
         self._syntax.lex_wanted(self._scene.files)
         self.refresh()
+
+    # Walking: the cursor, how it moves, and what of it is on the screen
+
+    @property
+    def _row(self) -> DiffRow | None:
+        rows = self._layout.rows
+        return rows[self._cursor] if self._cursor < len(rows) else None
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.scrollable_content_region.height)
+
+    def _scroll_now(self, y: int) -> None:
+        self.scroll_to(y=max(0, y), animate=False, force=True)
+
+    def _move(self, index: int) -> None:
+        """Put the cursor on a row and show it."""
+        index = max(0, min(index, len(self._layout.rows) - 1))
+        if index != self._cursor:
+            self._refresh_row(self._cursor)
+            self._cursor = index
+            self._refresh_row(index)
+        self._reveal()
+
+    def _reveal(self) -> None:
+        """Scroll as little as needed for the cursor's row; of a row taller than the screen, for some of it."""
+        if not self._layout.rows:
+            return
+        page = self._page
+        margin = min(MARGIN, (page - 1) // 2)
+        top = self._layout.top(self._cursor)
+        bottom = top + self._layout.height(self._cursor)
+        scroll = round(self.scroll_y)
+        highest = bottom + margin - page
+        lowest = top - margin
+        if highest > lowest:
+            # Taller than the screen: anywhere inside will do.
+            highest, lowest = lowest, highest
+        if not highest <= scroll <= lowest:
+            self._scroll_now(min(max(scroll, highest), lowest))
+
+    def _on_screen(self, index: int) -> bool:
+        top = round(self.scroll_y)
+        start = self._layout.top(index)
+        return start < top + self._page and start + self._layout.height(index) > top
+
+    def _into_view(self) -> bool:
+        """Bring a cursor that was left behind by the wheel back to the screen; False when it was there already."""
+        if not self._layout.rows:
+            return False
+        if self._on_screen(self._cursor):
+            return False
+        top = round(self.scroll_y)
+        edge = top + MARGIN if self._layout.top(self._cursor) < top else top + self._page - 1 - MARGIN
+        self._move(self._layout.at(max(0, min(edge, self._layout.total - 1)))[0])
+        return True
+
+    @property
+    def page_rows(self) -> int:
+        """Screen lines of a page, less those that stay in sight."""
+        return max(1, self._page - MARGIN)
+
+    def go_by(self, by: int) -> None:
+        """One row on; inside a row taller than the screen, a few lines on."""
+        if self._into_view() or not self._layout.rows:
+            return
+        top = round(self.scroll_y)
+        start = self._layout.top(self._cursor)
+        end = start + self._layout.height(self._cursor)
+        few = max(1, self._page // 3)
+        if by > 0 and end > top + self._page:
+            self._scroll_now(min(top + few, end - self._page))
+        elif by < 0 and start < top:
+            self._scroll_now(max(top - few, start - 1))
+        else:
+            self._move(self._cursor + by)
+
+    def page_by(self, lines: int) -> None:
+        """Scroll by `lines`, the cursor with them; at an end the cursor goes all the way."""
+        if not self._layout.rows:
+            return
+        top = round(self.scroll_y)
+        start = max(self._layout.top(self._cursor), min(top, self._layout.total - 1))
+        target = max(0, min(start + lines, self._layout.total - 1))
+        self._scroll_now(top + lines)
+        self._move(self._layout.at(target)[0])
+
+    def _jump(self, places: Sequence[int], by: int) -> None:
+        """To the next or previous of some rows, shown near the top so that what follows it is seen."""
+        at = bisect_right(places, self._cursor) if by > 0 else bisect_left(places, self._cursor) - 1
+        if not 0 <= at < len(places):
+            return
+        index = places[at]
+        row = self._layout.rows[index]
+        start = self._layout.top(index) + (self._layout.height(index) - 1 if row.kind == RowKind.FILE else 0)
+        following = places[at + 1] if at + 1 < len(places) else len(self._layout.rows)
+        end = self._layout.top(following)
+        top = round(self.scroll_y)
+        if not (top + MARGIN <= start and end <= top + self._page):
+            self._scroll_now(start - (0 if row.kind == RowKind.FILE else MARGIN))
+        self._move(index)
+
+    # Actions
+
+    def action_first(self) -> None:
+        """To the top."""
+        self._scroll_now(0)
+        self._move(0)
+
+    def action_last(self) -> None:
+        """To the bottom."""
+        self._scroll_now(self._layout.total)
+        self._move(len(self._layout.rows) - 1)
+
+    def action_next_hunk(self) -> None:
+        """To the next hunk."""
+        self._jump(self._layout.hunk_rows, 1)
+
+    def action_previous_hunk(self) -> None:
+        """To the hunk before."""
+        self._jump(self._layout.hunk_rows, -1)
+
+    def action_next_file(self) -> None:
+        """To the next file."""
+        self._jump(self._layout.file_rows, 1)
+
+    def action_previous_file(self) -> None:
+        """To the file before, or the start of this one."""
+        self._jump(self._layout.file_rows, -1)
+
+    def action_next_finding(self) -> None:
+        """To the next finding or comment."""
+        self._jump(self._layout.box_rows, 1)
+
+    def action_previous_finding(self) -> None:
+        """To the finding or comment before."""
+        self._jump(self._layout.box_rows, -1)
+
+    def action_next_pane(self) -> None:
+        """Side by side: point at the old or the new line of the row."""
+        self._side = "old" if self._side == "new" else "new"
+        self._refresh_row(self._cursor)
+
+    # From rows to places in the diff and back: what the cursor is on, and where that moved when the rows changed
+
+    @property
+    def location(self) -> Anchor:
+        """What the cursor is on: where a comment would go."""
+        return self._anchor(self._cursor)
+
+    def _anchor(self, index: int) -> Anchor:
+        """The place of a row, on the wanted side where it has both; boxes belong to the line above them."""
+        rows = self._layout.rows
+        if not 0 <= index < len(rows):
+            return Anchor()
+        while index and rows[index].kind == RowKind.BOX:
+            index -= 1
+        row = rows[index]
+        if row.file < 0:
+            return Anchor()
+        file = self._scene.files[row.file]
+        if row.hunk < 0:
+            return Anchor(file.path)
+        hunk = file.hunks[row.hunk]
+        if row.kind not in (RowKind.LINE, RowKind.PAIR):
+            return Anchor(file.path, "new", None, hunk.label)
+        if row.kind == RowKind.LINE:
+            line = hunk.lines[row.a]
+            where: Side = "old" if line.kind == "-" else "new"
+        else:
+            where = self._side
+            if row.a < 0 or row.b < 0:
+                where = "new" if row.a < 0 else "old"
+            line = hunk.lines[row.a if where == "old" else row.b]
+        return Anchor(file.path, where, number_on(line, where), hunk.label)
+
+    def _key_at(self, index: int) -> str:
+        """The key of the finding or comment that a row belongs to, or ""."""
+        row = self._layout.rows[index] if index < len(self._layout.rows) else None
+        return self._scene.annotations[row.a].key if row is not None and row.kind == RowKind.BOX else ""
+
+    def _find(self, key: str, anchor: Anchor) -> int:
+        """The row that a place is in now: the same box, line or header, or the nearest header above."""
+        if key and (box := self._row_of_key(key)) is not None:
+            return box
+        files, layout = self._scene.files, self._layout
+        if anchor.line is not None:
+            ref = find_line(files, anchor.path, anchor.side, anchor.line)
+            if ref is not None and (line := row_of_line(layout, ref)) is not None:
+                return line
+        file = find_file(files, anchor.path) if anchor.path else None
+        for index in layout.hunk_rows if file is not None else ():
+            row = layout.rows[index]
+            if row.file == file and files[file].hunks[row.hunk].label == anchor.hunk:
+                return index
+        return next((index for index in layout.file_rows if layout.rows[index].file == file), 0)
+
+    def _row_of_key(self, key: str) -> int | None:
+        """The row of the box of a finding or comment."""
+        return next((index for index in self._layout.box_rows if self._key_at(index) == key), None)

@@ -1,24 +1,22 @@
-"""Syntax of the lines on screen, as spans that name a group ("keyword", "string" …); the palette gives them colours.
-
-Made after the paint, a chunk of a hunk at a time. The language comes from the file name alone: guessing it from the
-content loads every lexer there is.
-"""
+"""Syntax of the lines on screen, as spans that name a group ("keyword", "string" …), and the words that changed in them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_for_filename
-from pygments.token import Token, _TokenType
+from pygments.token import _TokenType, string_to_tokentype
 from pygments.util import ClassNotFound
 
+from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff
-from navigator.tui.diff.cells import display
+from navigator.model.json_text import table
+from navigator.tui.widgets.cells import display
 
 log = logging.getLogger(__name__)
 
@@ -35,32 +33,10 @@ Spans = tuple[tuple[int, int, str], ...]
 """Start and end in the displayed line, and the group; in order, not overlapping."""
 
 _GROUPS: dict[_TokenType, str] = {
-    Token.Comment: "comment",
-    Token.Comment.Preproc: "keyword",
-    Token.Keyword: "keyword",
-    Token.Keyword.Constant: "constant",
-    Token.Keyword.Type: "type",
-    Token.Operator.Word: "keyword",
-    Token.Literal.String: "string",
-    Token.Literal.String.Doc: "comment",
-    Token.Literal.String.Escape: "constant",
-    Token.Literal.String.Interpol: "constant",
-    Token.Literal.Number: "number",
-    Token.Name.Attribute: "attribute",
-    Token.Name.Builtin: "builtin",
-    Token.Name.Class: "type",
-    Token.Name.Constant: "constant",
-    Token.Name.Decorator: "decorator",
-    Token.Name.Exception: "type",
-    Token.Name.Function: "function",
-    Token.Name.Tag: "keyword",
-    Token.Generic.Heading: "heading",
-    Token.Generic.Subheading: "heading",
-    Token.Generic.Strong: "heading",
+    string_to_tokentype(name): group
+    for name, group in table("navigator.tui", "themes.toml")["tokens"].items()
 }
-
-GROUPS = tuple(dict.fromkeys(_GROUPS.values()))
-"""Every group a palette must know."""
+"""Groups by Pygments's tokens; a palette knows every group."""
 
 
 @lru_cache(maxsize=512)
@@ -127,12 +103,8 @@ def _lex(lexer: Lexer, lines: Sequence[DiffLine], indices: Iterable[int]) -> dic
 # Which chunks of a diff have their syntax, and which are wanted.
 
 
-class ChunkKey(NamedTuple):
-    """A chunk of `CHUNK` lines of one hunk."""
-
-    file: int
-    hunk: int
-    chunk: int
+ChunkKey = tuple[int, int, int]
+"""A chunk of `CHUNK` lines: the file, the hunk, and which one of it."""
 
 
 class SyntaxStore:
@@ -149,7 +121,7 @@ class SyntaxStore:
 
     def spans(self, file: int, hunk: int, line: int) -> Spans | None:
         """The spans of a line; None, and the chunk is wanted, when they are not known yet."""
-        key = ChunkKey(file, hunk, line // CHUNK)
+        key = (file, hunk, line // CHUNK)
         if key in self._known:
             return self._known[key].get(line, ())
         self._wanted[key] = None
@@ -158,10 +130,88 @@ class SyntaxStore:
     def lex_wanted(self, files: Sequence[FileDiff]) -> None:
         """Lex what was drawn since the last call. A lexer that fails costs the colours of its lines, not the screen."""
         for key in self._wanted:
-            file = files[key.file]
+            file = files[key[0]]
             try:
-                self._known[key] = highlight_chunk(file.path, file.hunks[key.hunk].lines, key.chunk)
+                self._known[key] = highlight_chunk(file.path, file.hunks[key[1]].lines, key[2])
             except Exception as error:  # noqa: BLE001 (a lexer may raise anything)
                 log.warning("no syntax colours for some lines of %s: %r", file.path, error)
                 self._known[key] = {}
         self._wanted.clear()
+
+
+# What changed within a line: words of a removed line against words of the added line that replaces it.
+
+
+MAX_COMPARED = 600
+"""Lines longer than this are not compared word by word."""
+
+MAX_PRODUCT = 10_000
+"""Words of one line times words of the other, between what they begin and end with alike: above, all of it changed."""
+
+MIN_LIKENESS = 0.45
+"""Share of characters that both lines must have in common; below, the whole line is new and emphasis would be noise."""
+
+_WORD = patterns.compile(r"\w+|\s+|.")
+
+Range = tuple[int, int]
+
+
+@lru_cache(maxsize=2048)
+def changed_words(old: str, new: str) -> tuple[tuple[Range, ...], tuple[Range, ...]] | None:
+    """Character ranges that differ, in `old` and in `new`; None when the lines are not versions of each other."""
+    if len(old) > MAX_COMPARED or len(new) > MAX_COMPARED:
+        return None
+    old_words = _WORD.findall(old)
+    new_words = _WORD.findall(new)
+    head = _common_start(old_words, new_words)
+    tail = _common_start(old_words[head:][::-1], new_words[head:][::-1])
+    old_middle = old_words[head : len(old_words) - tail]
+    new_middle = new_words[head : len(new_words) - tail]
+    old_ranges: list[Range] = []
+    new_ranges: list[Range] = []
+    same = sum(map(_weight, (*old_words[:head], *old_words[len(old_words) - tail :])))
+    old_at = new_at = sum(map(len, old_words[:head]))
+    for tag, old_first, old_last, new_first, new_last in _opcodes(old_middle, new_middle):
+        old_end = old_at + sum(map(len, old_middle[old_first:old_last]))
+        new_end = new_at + sum(map(len, new_middle[new_first:new_last]))
+        if tag == "equal":
+            same += sum(map(_weight, old_middle[old_first:old_last]))
+        else:
+            _add(old_ranges, old_at, old_end, old)
+            _add(new_ranges, new_at, new_end, new)
+        old_at, new_at = old_end, new_end
+    longest = max(sum(map(_weight, old_words)), sum(map(_weight, new_words)))
+    if not longest or same / longest < MIN_LIKENESS:
+        return None
+    return tuple(old_ranges), tuple(new_ranges)
+
+
+def _opcodes(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
+    if len(old) * len(new) > MAX_PRODUCT:
+        return [("replace", 0, len(old), 0, len(new))]
+    return list(SequenceMatcher(None, old, new, autojunk=False).get_opcodes())
+
+
+def _common_start(old: list[str], new: list[str]) -> int:
+    """How many words two lists begin with alike."""
+    count = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _weight(word: str) -> int:
+    """What a word counts for when lines are compared: its characters, blanks nothing."""
+    return 0 if word.isspace() else len(word)
+
+
+def _add(ranges: list[Range], start: int, stop: int, text: str) -> None:
+    """Append a range; ranges with only blanks between them become one."""
+    if start == stop:
+        return
+    if ranges and text[ranges[-1][1] : start].isspace():
+        ranges[-1] = (ranges[-1][0], stop)
+        return
+    ranges.append((start, stop))

@@ -1,19 +1,181 @@
-"""The flat list of rows that a diff becomes, and how they stack.
-
-A row is what the cursor can be on; it may take several screen lines (a finding, a wrapped line).
-"""
+"""What the diff view shows: annotations and where they stand, the flat list of rows, and how these stack."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import accumulate, zip_longest
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from navigator.model.diff import DiffLine, FileDiff
-from navigator.tui.diff.cells import rows_needed
-from navigator.tui.diff.model import Mode, Placement
+from rich.cells import cell_len
+
+from navigator.model.diff import DiffLine, FileDiff, Hunk
+from navigator.model.models import Finding
+from navigator.model.states import FindingKind, Severity
+from navigator.tui.widgets.cells import Piece, clip, cropped, display, length, rows_needed, wrap_words
+
+Side = Literal["new", "old"]
+Mode = Literal["unified", "split"]
+
+SEVERITY_ORDER = (Severity.BLOCKER, Severity.MAJOR, Severity.MINOR, Severity.NIT)
+"""From what blocks to what is taste."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingNote:
+    """A finding as it is shown.
+
+    `key` is unique in the view and comes back in its messages; `by` is a short name of who said it ("122B");
+    `remarks` are lines to add under it, such as what an earlier round said.
+    """
+
+    key: str
+    finding: Finding
+    by: str = ""
+    round: int | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineComment:
+    """The user's word on one line. `line` is 1-based on `side`; None means the whole file."""
+
+    key: str
+    path: str
+    line: int | None
+    text: str
+    side: Side = "new"
+    state: Literal["draft", "sent"] = "draft"
+
+
+Annotation = FindingNote | LineComment
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A place in the diff: the line `line` (1-based) of `side` of `path`, in the hunk labelled `hunk`.
+
+    `line` is None on a header; `path` is empty above the first file.
+    """
+
+    path: str = ""
+    side: Side = "new"
+    line: int | None = None
+    hunk: str = ""
+
+
+class LineRef(NamedTuple):
+    """One diff line by its place: file, hunk within the file, line within the hunk, all from 0."""
+
+    file: int
+    hunk: int
+    line: int
+
+
+@dataclass(slots=True)
+class Placement:
+    """Which annotations stand where, by index into the list that was placed.
+
+    `elsewhere` holds those that do not stand under the very line they are about.
+    """
+
+    top: list[int] = field(default_factory=list)
+    files: dict[int, list[int]] = field(default_factory=dict)
+    hunks: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    lines: dict[LineRef, list[int]] = field(default_factory=dict)
+    elsewhere: set[int] = field(default_factory=set)
+
+
+def find_file(files: Sequence[FileDiff], path: str) -> int | None:
+    """The index of the file that is or was called `path`; the new name wins."""
+    for index, file in enumerate(files):
+        if file.path == path:
+            return index
+    for index, file in enumerate(files):
+        if file.old_path == path:
+            return index
+    return None
+
+
+def number_on(line: DiffLine, side: Side) -> int | None:
+    """The number of `line` on `side`, None if it is not there."""
+    return line.new if side == "new" else line.old
+
+
+def find_line(files: Sequence[FileDiff], path: str, side: Side, number: int) -> LineRef | None:
+    """The diff line with `number` on `side` of `path`, None when the diff does not show it."""
+    file_index = find_file(files, path)
+    if file_index is None:
+        return None
+    for hunk_index, hunk in enumerate(files[file_index].hunks):
+        first, count = span_on(hunk, side)
+        if not first <= number < first + count:
+            continue
+        for line_index, line in enumerate(hunk.lines):
+            if number_on(line, side) == number:
+                return LineRef(file_index, hunk_index, line_index)
+    return None
+
+
+def span_on(hunk: Hunk, side: Side) -> tuple[int, int]:
+    """First line and number of lines of `hunk` on `side`."""
+    return (hunk.new_start, hunk.new_count) if side == "new" else (hunk.old_start, hunk.old_count)
+
+
+def place(files: Sequence[FileDiff], annotations: Iterable[Annotation]) -> Placement:
+    """Put each annotation as near as can be to what it is about: its line, its hunk, its file, or the top."""
+    placement = Placement()
+    labels = {hunk.label: (f, h) for f, file in enumerate(files) for h, hunk in enumerate(file.hunks)}
+    ordered = sorted(enumerate(annotations), key=lambda item: _severity_rank(item[1]))
+    for index, annotation in ordered:
+        if isinstance(annotation, LineComment):
+            _place_at(placement, files, index, annotation.path, annotation.side, annotation.line, None)
+            continue
+        finding = annotation.finding
+        if not finding.anchored:
+            placement.top.append(index)
+            placement.elsewhere.add(index)
+            continue
+        # A quote of the task has no line; a quote of the context is one of the new file.
+        line = None if finding.side == "task" else finding.line
+        side: Side = "old" if finding.side == "old" else "new"
+        _place_at(placement, files, index, finding.path, side, line, labels.get(finding.hunk))
+    return placement
+
+
+def _severity_rank(annotation: Annotation) -> int:
+    if isinstance(annotation, LineComment):
+        return len(SEVERITY_ORDER)
+    return SEVERITY_ORDER.index(annotation.finding.severity)
+
+
+def _place_at(
+    placement: Placement,
+    files: Sequence[FileDiff],
+    index: int,
+    path: str,
+    side: Side,
+    line: int | None,
+    hunk: tuple[int, int] | None,
+) -> None:
+    ref = find_line(files, path, side, line) if line is not None else None
+    if ref is not None:
+        placement.lines.setdefault(ref, []).append(index)
+        return
+    placement.elsewhere.add(index)
+    if hunk is not None:
+        placement.hunks.setdefault(hunk, []).append(index)
+        return
+    file_index = find_file(files, path)
+    if file_index is not None:
+        placement.files.setdefault(file_index, []).append(index)
+        return
+    placement.top.append(index)
+
+
+# The flat list of rows that a diff becomes, and how they stack.
 
 
 class RowKind(IntEnum):
@@ -153,6 +315,20 @@ class Layout:
         return self.top(index + 1) - self.top(index)
 
 
+def row_of_line(layout: Layout, ref: LineRef) -> int | None:
+    """The row that shows a diff line."""
+    at = bisect_left(layout.hunk_rows, ref[:2], key=lambda index: layout.rows[index][1:3])
+    if at == len(layout.hunk_rows):
+        return None
+    for index in range(layout.hunk_rows[at] + 1, len(layout.rows)):
+        row = layout.rows[index]
+        if row[1:3] != ref[:2]:
+            return None
+        if row.kind in (RowKind.LINE, RowKind.PAIR) and ref.line in (row.a, row.b):
+            return index
+    return None
+
+
 def _wrapped(rows: Sequence[DiffRow], files: Sequence[FileDiff], widths: tuple[int, int]) -> list[int]:
     """Heights of the rows whose lines wrap; a unified line is measured as the right half, whose width is all there is."""
     heights = []
@@ -162,3 +338,114 @@ def _wrapped(rows: Sequence[DiffRow], files: Sequence[FileDiff], widths: tuple[i
         lines = files[row.file].hunks[row.hunk].lines if sides else ()
         heights.append(max((rows_needed(lines[a].text, width) for a, width in sides if a >= 0), default=1))
     return heights
+
+
+# Findings and comments as rows of prose: a bar, what kind of remark, the words, who said it.
+
+
+MAX_WIDTH = 96
+"""Cells of a box at most: longer lines of prose are hard to read."""
+
+SEVERITY_GLYPHS = {Severity.BLOCKER: "◆", Severity.MAJOR: "●", Severity.MINOR: "○", Severity.NIT: "·"}
+"""Shape carries the weight where colour is missing; the word always follows."""
+
+
+BoxLine = Sequence[Piece]
+"""Words, each with the name of the style that the painter gives them."""
+
+
+def box_lines(annotation: Annotation, width: int, *, collapsed: bool, elsewhere: bool) -> list[BoxLine]:
+    """The lines of one box, each at most `width` cells. `elsewhere`: it does not stand under the line it is about."""
+    width = max(8, min(width, MAX_WIDTH))
+    if isinstance(annotation, LineComment):
+        return _comment(annotation, width, collapsed=collapsed, elsewhere=elsewhere)
+    return _finding(annotation, width, collapsed=collapsed, elsewhere=elsewhere)
+
+
+def _finding(note: FindingNote, width: int, *, collapsed: bool, elsewhere: bool) -> list[BoxLine]:
+    finding = note.finding
+    severity = f"severity-{finding.severity.value}"
+    label = f"{SEVERITY_GLYPHS[finding.severity]} {finding.severity.value}"
+    if collapsed:
+        first = display(" ".join(finding.message.split()))
+        room = width - cell_len(label) - 4
+        return [
+            (
+                ("▸ ", "muted"),
+                (label, severity),
+                ("  ", "body"),
+                (clip(first, room), "muted"),
+            )
+        ]
+    about = f" · {finding.criterion.value}" + (" · missing" if finding.kind is FindingKind.MISSING else "")
+    if not finding.anchored:
+        about += f" · {finding.why_unanchored}"
+    lines = [_headline(((label, severity), (about, "muted")), _who(note), width)]
+    if elsewhere and (place := _place_words(finding)):
+        lines.append(((clip(place, width), "muted"),))
+    lines += _prose(finding.message, "body", width)
+    if finding.quote and (elsewhere or finding.kind is FindingKind.MISSING):
+        lines += _labelled(
+            "asked for: " if finding.side == "task" else "quotes: ", finding.quote, "quote", width
+        )
+    if finding.trigger:
+        lines += _labelled("happens when: ", finding.trigger, "body", width)
+    for remark in note.remarks:
+        lines += _prose(remark, "muted", width)
+    return lines
+
+
+def _comment(comment: LineComment, width: int, *, collapsed: bool, elsewhere: bool) -> list[BoxLine]:
+    author: Piece = ("you: ", "author")
+    if collapsed:
+        first = display(" ".join(comment.text.split()))
+        return [(("▸ ", "muted"), author, (clip(first, width - 7), "muted"))]
+    lines: list[BoxLine] = []
+    if elsewhere and comment.line is not None:
+        lines.append(((clip(display(f"{comment.path}:{comment.line}"), width), "muted"),))
+    words = wrap_words(comment.text, max(8, width - 5 - len(comment.state) - 2))
+    lines.append(_headline((author, (words[0], "body")), comment.state, width))
+    return [*lines, *((("     ", "body"), (word, "body")) for word in words[1:])]
+
+
+def _headline(left: tuple[Piece, ...], right: str, width: int) -> BoxLine:
+    """`left`, and `right` at the far end where there is room for both; `left` is cut before it is lost."""
+    used = length(left)
+    if not right:
+        return cropped(left, width)
+    gap = width - used - cell_len(right)
+    if gap >= 2:
+        return (*left, (" " * gap, "body"), (right, "muted"))
+    return cropped((*left, (f" · {right}", "muted")), width)
+
+
+def _who(note: FindingNote) -> str:
+    parts = [display(note.by)] if note.by else []
+    if note.round is not None:
+        parts.append(f"round {note.round}")
+    return ", ".join(parts)
+
+
+def _place_words(finding: Finding) -> str:
+    """Where a finding belongs that could not be put there."""
+    if finding.side == "task":
+        return f"about the task, {finding.hunk}" if finding.hunk else "about the task"
+    where = display(finding.path)
+    if finding.line is not None:
+        where += f":{finding.line}"
+    return " · ".join(part for part in (where, display(finding.hunk)) if part)
+
+
+def _prose(text: str, style: str, width: int) -> list[BoxLine]:
+    return [((row, style),) for row in wrap_words(text, width)]
+
+
+def _labelled(label: str, text: str, style: str, width: int) -> list[BoxLine]:
+    """A word of introduction, then the text with its further rows under its first."""
+    indent = len(label)
+    if width - indent < 20:
+        return _prose(label + text, style, width)
+    rows = wrap_words(text, width - indent)
+    return [
+        ((label if index == 0 else " " * indent, "muted"), (row, style)) for index, row in enumerate(rows)
+    ]

@@ -14,13 +14,19 @@ from textual.strip import Strip
 
 from navigator.model import patterns
 from navigator.model.diff import DiffLine, FileDiff, choices
-from navigator.tui.diff.cells import BoxLine, box_lines, display, display_enough, fit_left, wrap
-from navigator.tui.diff.highlight import Spans
-from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words
-from navigator.tui.diff.layout import DiffRow, RowKind, hidden_above, partners
-from navigator.tui.diff.model import Annotation, Mode
+from navigator.tui.diff.highlight import MAX_COMPARED, Spans, changed_words
+from navigator.tui.diff.layout import (
+    Annotation,
+    BoxLine,
+    DiffRow,
+    Mode,
+    RowKind,
+    box_lines,
+    hidden_above,
+    partners,
+)
 from navigator.tui.theme import DiffPalette
-from navigator.tui.widgets.cells import clip
+from navigator.tui.widgets.cells import clip, display, display_enough, fit_left, wrap
 
 SIGNS = {" ": " ", "+": "+", "-": "−"}
 """The sign column. The minus is the typographic one, as wide as the plus."""
@@ -326,7 +332,7 @@ class Painter:
             return ()
         added = lines[index].kind == "+"
         old, new = (lines[other].text, lines[index].text) if added else (lines[index].text, lines[other].text)
-        if max(len(old), len(new)) > MAX_CHARACTERS:
+        if max(len(old), len(new)) > MAX_COMPARED:
             return ()
         changed = changed_words(display(old), display(new))
         if changed is None:

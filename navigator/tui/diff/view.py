@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -10,23 +11,25 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from navigator.model.diff import FileDiff, choices
-from navigator.tui.diff.layout import RowKind, build_rows
-from navigator.tui.diff.model import (
+from navigator.tui.diff.canvas import DiffCanvas
+from navigator.tui.diff.layout import (
     Annotation,
     FindingNote,
     LineComment,
     Mode,
+    RowKind,
     Side,
+    build_rows,
     find_file,
     find_line,
     place,
+    row_of_line,
 )
 from navigator.tui.diff.paint import Scene
-from navigator.tui.diff.walk import DiffWalker, row_of_line
-from navigator.tui.keys.registry import bindings_of
+from navigator.tui.keys import bindings_of
 
 
-class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
+class DiffView(DiffCanvas, can_focus=True, inherit_bindings=False):
     """Shows `FileDiff`s with findings and comments beside the lines they are about.
 
     Fill it with `show`; everything untrusted becomes inert on its way to the screen.
@@ -44,23 +47,21 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("diff")
 
+    @dataclass
     class ChoiceAsked(Message):
         """The user wants to choose some hunks, or no longer: `labels` as `navigator.model.diff.choices` gives them.
 
         Answer with `DiffView.set_chosen`.
         """
 
-        def __init__(self, labels: tuple[str, ...]) -> None:
-            super().__init__()
-            self.labels = labels
+        labels: tuple[str, ...]
 
+    @dataclass
     class ContextAsked(Message):
         """The user wants to see more unchanged lines around the hunks, or fewer. The cursor is on the hunk of that line."""
 
-        def __init__(self, path: str, line: int | None) -> None:
-            super().__init__()
-            self.path = path
-            self.line = line
+        path: str
+        line: int | None
 
     def __init__(self, *, mode: Mode = "unified", wrap: bool = False, id: str | None = None) -> None:
         super().__init__(mode=mode, wrap=wrap, id=id)
@@ -136,8 +137,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
     @property
     def current_key(self) -> str:
         """The key of the finding or comment under the cursor, or empty."""
-        row = self._row
-        return self._scene.annotations[row.a].key if row is not None and row.kind == RowKind.BOX else ""
+        return self._key_at(self._cursor)
 
     # Rows
 
@@ -155,15 +155,15 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         """Make new rows; what was on the screen stays where it was, and the cursor on what it was on."""
         if self._painter is None:
             return
-        cursor = self._mark(self._cursor)
+        cursor = self.current_key, self.location
         seen = self._on_screen(self._cursor)
         # A cursor that the wheel left behind does not pull the screen back to it.
         held = self._cursor if seen or not self._layout.total else self._layout.at(round(self.scroll_y))[0]
-        hold = self._mark(held)
+        hold = self._key_at(held), self._anchor(held)
         down = self._layout.top(held) - round(self.scroll_y)
         self._rebuild()
-        self._cursor = self._find(cursor)
-        self._scroll_now(self._layout.top(self._find(hold)) - down)
+        self._cursor = self._find(*cursor)
+        self._scroll_now(self._layout.top(self._find(*hold)) - down)
         if seen:
             self._reveal()
 
@@ -201,7 +201,7 @@ class DiffView(DiffWalker, can_focus=True, inherit_bindings=False):
         self._move(row)
         return True
 
-    # Actions: those that change what is shown; those that move about come from `DiffWalker`
+    # Actions: those that change what is shown
 
     def action_toggle_split(self) -> None:
         """Side by side, or one under the other."""

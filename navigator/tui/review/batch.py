@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 from textual import work
@@ -18,16 +19,16 @@ from navigator.actions.base import Level, Subject, Told
 from navigator.actions.deciding import DecideArgs, Pinned, Reject, require_tree
 from navigator.actions.notes import MarkSeen, SeenArgs
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Project, Proposal
+from navigator.model.models import Proposal
 from navigator.model.states import DecisionKind
-from navigator.model.text import safe_line
+from navigator.model.text import plural, safe_line
 from navigator.sheet.marks import Facts, Kind, facts_of, left_out
 from navigator.store.reads.reader import Reader
-from navigator.tui.answers.markdown import wrapped
-from navigator.tui.keys.registry import bindings_of
-from navigator.tui.messages import DecideAll
+from navigator.tui.base import DecideAll, begin
+from navigator.tui.keys import bindings_of
 from navigator.tui.verbs import perform, send
 from navigator.tui.widgets.cells import Piece, clip, fit, justified, length
+from navigator.tui.widgets.markdown import wrapped
 from navigator.tui.widgets.page import Line, Page, PieceLines
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import Dialog
@@ -120,22 +121,12 @@ class BatchDialog(Dialog):
 
     @work(exclusive=True)
     async def _look(self) -> None:
-        import asyncio
-
-        kind, pairs = self._kind, self._pairs
-
-        def read(reader: Reader) -> tuple[list[Candidate], list[Proposal]]:
-            return candidates(reader, kind, pairs)
-
         try:
-            found, proposals = await self.app.feed.read(read)
-            projects = {proposal.project_id for proposal in proposals}
-            homes = await self.app.feed.read(lambda reader: [reader.project(p) for p in sorted(projects)])
+            self._facts = await self.app.feed.read(partial(batch_facts, kind=self._kind, pairs=self._pairs))
         except NavigatorError as error:
             self.app.toast(str(error), "error")
             self.dismiss(None)
             return
-        self._facts = await asyncio.to_thread(_facts_of, found, proposals, homes)
         self._stage = "asking"
         self._show()
         rows = self.query_one(RowList)
@@ -176,9 +167,8 @@ class BatchDialog(Dialog):
         if self._stage == "reading":
             return [[(f"{self._verb.capitalize()} …", "strong")], []]
         count = len(self.taken)
-        noun = "proposal" if count == 1 else "proposals"
         if self._stage == "working":
-            return [[(f"{len(self._outcomes)} of {count} {noun} …", "strong")], []]
+            return [[(f"{len(self._outcomes)} of {plural(count, 'proposal')} …", "strong")], []]
         if self._stage == "done":
             done = "landed" if self._kind is DecisionKind.APPROVE else "rejected"
             how = Counter(told.level for told in self._outcomes.values())
@@ -186,13 +176,11 @@ class BatchDialog(Dialog):
             said += [f"{how['warning']} approved, to land after tests"] if how["warning"] else []
             said += [f"{how['error']} not {done}"] if how["error"] else []
             return [[(", ".join(said), "strong")], []]
-        per: dict[str, int] = {}
-        for candidate in self.taken:
-            per[candidate.project] = per.get(candidate.project, 0) + 1
+        per = Counter(candidate.project for candidate in self.taken)
         end = " · ".join(f"{clip(name, 20)} {n}" for name, n in per.items())
         unseen = sum(candidate.left_out == NOT_SEEN for candidate in self.left_out)
         none = f"You have not looked at {unseen} yet." if unseen else f"Nothing to {self._verb} here."
-        head = f"{self._verb.capitalize()} {count} {noun}?" if count else none
+        head = f"{self._verb.capitalize()} {plural(count, 'proposal')}?" if count else none
         room = width - len(head) - 3
         return [justified([(head, "strong")], [(clip(end, room), "muted")] if room > 8 else [], width), []]
 
@@ -270,10 +258,8 @@ class BatchDialog(Dialog):
 
     # Keys
 
-    def _change(self, candidate: Candidate, **changes: Any) -> None:
-        held = tuple(
-            replace(one, **changes) if one.id == candidate.id else one for one in self._facts.candidates
-        )
+    def _change(self, ids: Collection[str], **changes: Any) -> None:
+        held = tuple(replace(one, **changes) if one.id in ids else one for one in self._facts.candidates)
         self._facts = replace(self._facts, candidates=held)
         self._show()
         following = next((c for c in self._facts.candidates if c.left_out == NOT_SEEN), None)
@@ -290,27 +276,21 @@ class BatchDialog(Dialog):
         candidate = self._current
         if candidate is None or candidate.seen or not self.ready:
             return
-        self._change(candidate, seen=True)
-        self._note_seen(candidate.id)
-
-    @work
-    async def _note_seen(self, proposal: str) -> None:
-        await perform(self.app, MarkSeen(), SeenArgs(ids=(proposal,)), quiet=True)
+        self._change([candidate.id], seen=True)
+        args = SeenArgs(ids=(candidate.id,))
+        begin(self, partial(perform, self.app, MarkSeen(), args, quiet=True), group="seen")
 
     def action_add(self) -> None:
         """Include the one under the cursor though it was not seen, or leave it out again."""
         candidate = self._current
         if candidate is None or candidate.reason or candidate.seen or not self.ready:
             return
-        self._change(candidate, included=not candidate.included)
+        self._change([candidate.id], included=not candidate.included)
 
     def action_include_all(self) -> None:
         """Include every one that is only left out because it was not seen."""
-        if self._stage != "asking" or not self.ready:
-            return
-        held = tuple(replace(one, included=True) for one in self._facts.candidates)
-        self._facts = replace(self._facts, candidates=held)
-        self._show()
+        if self._stage == "asking" and self.ready:
+            self._change([candidate.id for candidate in self._facts.candidates], included=True)
 
     def accept(self) -> None:
         """Decide, then say what became of each."""
@@ -406,26 +386,26 @@ def _reason(
     return (mark.words, mark.kind) if mark else ("", None)
 
 
-def _facts_of(
-    found: Sequence[Candidate], proposals: Sequence[Proposal], homes: Sequence[Project]
-) -> BatchFacts:
-    """Where each project's approvals go, and which hooks it has. Reads the repositories: runs in a thread."""
+def batch_facts(reader: Reader, kind: DecisionKind, pairs: Sequence[tuple[str, str]]) -> BatchFacts:
+    """The candidates, where each project's approvals go, and which hooks it has. Reads the repositories, in a thread."""
     from navigator.git.facts import read_facts
     from navigator.landing.plan import why_nobody
 
+    found, proposals = candidates(reader, kind, pairs)
     destinations: dict[str, str] = {}
     hooks: dict[str, tuple[str, ...]] = {}
     problems: dict[str, str] = {}
     batches: dict[int, dict[str, None]] = {}
     for proposal in proposals:
         batches.setdefault(proposal.project_id, {})[proposal.batch] = None
-    for project in homes:
+    for identifier, names in batches.items():
+        project = reader.project(identifier)
         try:
             facts = read_facts(project.path)
         except NavigatorError as error:
             problems[project.name] = str(error)
             continue
-        goes = dict.fromkeys(destination(project, batch, facts) for batch in batches.get(project.id, {}))
+        goes = dict.fromkeys(destination(project, batch, facts) for batch in names)
         destinations[project.name] = ", ".join(goes)
         if facts.hooks:
             hooks[project.name] = facts.hooks

@@ -1,57 +1,38 @@
-"""Comments on lines, in Review: where one is written, and keeping, changing or removing it."""
+"""In Review: comments on lines, hunks that are chosen, search and copying; and the trees behind the diff."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from navigator.actions.notes import CommentArgs, KeepComment
 from navigator.config.paths import StatePaths
-from navigator.model.diff import FileDiff
+from navigator.model.diff import FileDiff, choices
 from navigator.model.errors import Conflict, NavigatorError, NotFound, UsageError
-from navigator.model.models import Project
+from navigator.model.models import Project, Proposal
 from navigator.model.states import ProposalState
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.diff.model import LineComment, Side, find_file, find_line
+from navigator.tui.diff.layout import LineComment, Side, find_file, find_line
 from navigator.tui.diff.view import DiffView
-from navigator.tui.review.context import ReviewContext, SavedComment, comment_key
+from navigator.tui.review.context import ReviewContext, comment_key
 from navigator.tui.verbs import send
 
 if TYPE_CHECKING:
     from navigator.git.private import PrivateRepo
 
 
-@dataclass(frozen=True, slots=True)
-class CommentPlace:
-    """What is being commented on. `line` is 1-based, 0 for the whole file; `changing` is the comment that is edited."""
-
-    proposal: str
-    path: str
-    side: str
-    line: int
-    quote: str
-    changing: SavedComment | None = None
-
-    @property
-    def key(self) -> str:
-        """The key of its draft."""
-        number = self.changing.number if self.changing is not None else 0
-        return comment_key(self.proposal, self.side, self.line, self.path, number)
-
-    @property
-    def title(self) -> str:
-        """`billing/totals.py:24`."""
-        removed = " (removed)" if self.side == "old" else ""
-        return f"{self.path}:{self.line}{removed}" if self.line else self.path
+def title_of(place: CommentArgs) -> str:
+    """What is commented on: `billing/totals.py:24`."""
+    removed = " (removed)" if place.side == "old" else ""
+    return f"{place.path}:{place.line}{removed}" if place.line else place.path
 
 
 def place_at_cursor(
     context: ReviewContext, proposal: str, diff: DiffView, *, between: bool, undo_key: str
-) -> CommentPlace:
-    """Where a comment goes that is begun now: a new one on the line under the cursor, or the comment that is there.
+) -> CommentArgs:
+    """The comment that is begun now: a new one on the line under the cursor, or the one that is there, to be changed.
 
     Args:
         proposal: the version shown.
@@ -66,15 +47,17 @@ def place_at_cursor(
             f"{context.current.id} is decided; a comment would not be sent.",
             hint=f"{undo_key} takes the decision back.",
         )
-    found = next((c for c in context.comments if f"c{c.number}" == diff.current_key and not c.sent), None)
-    if found is not None:
-        return CommentPlace(proposal, found.path, found.side, found.line, found.quote, found)
+    for found in context.unsent:
+        if f"c{found.id}" == diff.current_key:
+            known = found.model_dump(include={"path", "side", "line", "quote", "text"})
+            return CommentArgs(proposal=found.proposal_id, number=found.id, **known)
     at = diff.location
     if not at.path:
         raise UsageError("No line is under the cursor.")
     if at.side == "old" and between:
         raise UsageError("That line belongs to the round before; comment on it there.")
-    return CommentPlace(proposal, at.path, at.side, at.line or 0, _quote(diff))
+    line, quote = at.line or 0, _quote(diff)
+    return CommentArgs(proposal=proposal, path=at.path, side=at.side, line=line, quote=quote, text="")
 
 
 def _quote(diff: DiffView) -> str:
@@ -86,27 +69,16 @@ def _quote(diff: DiffView) -> str:
     return "" if ref is None else diff.files[ref.file].hunks[ref.hunk].lines[ref.line].text
 
 
-async def save(app: BaseApp, place: CommentPlace, text: str, drafts: DraftKeeper) -> None:
+async def save(app: BaseApp, place: CommentArgs, text: str, drafts: DraftKeeper) -> None:
     """Keep a finished comment and drop its draft; an emptied one is removed. What cannot be kept stays a draft."""
-    changing, kept = place.changing, text.strip()
     try:
-        if kept != (changing.text if changing is not None else ""):
-            on = changing.proposal if changing is not None else place.proposal
-            args = CommentArgs(
-                proposal=on,
-                path=place.path,
-                side=place.side,
-                line=place.line,
-                quote=place.quote,
-                text=kept,
-                number=changing.number if changing is not None else 0,
-            )
-            await send(app, KeepComment(), args)
+        if text.strip() != place.text:
+            await send(app, KeepComment(), place.model_copy(update={"text": text.strip()}))
     except NavigatorError as error:
-        drafts.keep(place.key, text)
+        drafts.keep(comment_key(place), text)
         app.toast(f"{error} Your text is kept as a draft.", "error")
     else:
-        drafts.keep(place.key, "")
+        drafts.keep(comment_key(place), "")
     await drafts.flush()
 
 
@@ -136,8 +108,8 @@ def copy_text(diff: DiffView) -> str:
     return ""
 
 
-def find_in(diff: DiffView, query: str, by: int) -> bool:
-    """Put the cursor on the next line (by 1) or the one before (-1) that holds the words; wraps around."""
+def find_in(diff: DiffView, query: str) -> bool:
+    """Put the cursor on the next line that holds the words, from the top again after the last; False for none."""
     wanted = query.casefold()
     place = diff.location
     places: list[tuple[str, Side, int]] = []
@@ -156,8 +128,7 @@ def find_in(diff: DiffView, query: str, by: int) -> bool:
                 places.append((file.path, side, number))
     if not places:
         return False
-    target = before + (1 if on_one else 0) if by > 0 else before - 1
-    path, side, number = places[target % len(places)]
+    path, side, number = places[(before + on_one) % len(places)]
     return diff.move_to(path, side, number)
 
 
@@ -193,26 +164,6 @@ class Trees:
         """
         return self._private(project).diff(a, b, context)
 
-    def lines(self, project: Project, tree: str, path: str) -> list[str]:
-        """The lines of a file without their endings; a last line without one counts too.
-
-        Raises:
-            NotFound: the tree has no such file.
-        """
-        text = self.text(project, tree, path)
-        lines = text.split("\n")
-        return lines[:-1] if lines[-1] == "" else lines
-
-    def text(self, project: Project, tree: str, path: str) -> str:
-        """A file as text: UTF-8, else Latin-1.
-
-        Raises:
-            NotFound: the tree has no such file.
-        """
-        from navigator.git.diffs import decode_lines
-
-        return decode_lines(self.content(project, tree, path))
-
     def content(self, project: Project, tree: str, path: str) -> bytes:
         """A file's bytes.
 
@@ -226,11 +177,15 @@ class Trees:
         return private.read_blob(entry.sha)
 
     def lines_of(self, project: Project, tree: str, paths: Collection[str]) -> dict[str, list[str]]:
-        """The lines of those of some files that the tree has."""
-        if not paths:
-            return {}
-        entries = self._private(project).tree_entries(tree)
-        return {path: self.lines(project, tree, path) for path in paths if path in entries}
+        """The lines, without their endings, of those of some files that the tree has."""
+        from navigator.git.diffs import decode_lines
+
+        entries = self._private(project).tree_entries(tree) if paths else {}
+        return {
+            path: decode_lines(self.content(project, tree, path)).removesuffix("\n").split("\n")
+            for path in paths
+            if path in entries
+        }
 
     def _private(self, project: Project) -> PrivateRepo:
         from navigator.git.private import PrivateRepo
@@ -244,3 +199,48 @@ class Trees:
                     )
                 self._opened[project.id] = PrivateRepo.open(self._root, project)
             return self._opened[project.id]
+
+
+# Choosing hunks in Review: which are chosen, and whether they can be.
+
+
+OTHERWISE = "Choose hunks of the whole change (= switches), without more context (enter on a hunk's header)."
+"""Why none can be chosen in a diff that is not the one the reviewer saw."""
+
+
+class HunkChoice:
+    """Which hunks are chosen, by proposal and tree: a choice is kept while other proposals are shown."""
+
+    def __init__(self) -> None:
+        self._chosen: dict[tuple[str, str], frozenset[str]] = {}
+
+    def of(self, shown: Proposal) -> frozenset[str]:
+        """The labels that are chosen of a proposal."""
+        return self._chosen.get((shown.id, shown.tree), frozenset())
+
+    def toggle(self, shown: Proposal, labels: Collection[str]) -> None:
+        """Choose these too, or none of them where all were chosen."""
+        wanted, held = frozenset(labels), self.of(shown)
+        self._chosen[shown.id, shown.tree] = held - wanted if wanted <= held else held | wanted
+
+    def forget(self, proposal: str) -> None:
+        """A decision was made: nothing of it is chosen any more."""
+        self._chosen = {key: labels for key, labels in self._chosen.items() if key[0] != proposal}
+
+
+def labels_of(files: Sequence[FileDiff]) -> list[str]:
+    """Everything that can be chosen in a diff, in its order."""
+    return [label for number, file in enumerate(files, 1) for label in choices(file, number)]
+
+
+def why_not_chosen(
+    context: ReviewContext, shown: Proposal, files: Sequence[FileDiff], *, otherwise: bool
+) -> str:
+    """Why hunks of what is shown cannot be chosen; "" where they can."""
+    if otherwise:
+        return OTHERWISE
+    if shown.parent:
+        return f"{shown.id} is already a part of {shown.parent}; approve or reject it."
+    if not context.waiting or shown.id != context.current.id:
+        return f"{shown.id} does not wait for your decision; choose hunks of one that does."
+    return f"{shown.id} is a single hunk; approve or reject it." if len(labels_of(files)) == 1 else ""

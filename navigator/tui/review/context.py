@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from navigator.model.models import Finding, Project, Proposal, Review, Task
-from navigator.model.records import JudgementCount, Look
+from navigator.model.models import Project, Proposal, Review, Task
+from navigator.model.records import Comment, JudgementCount, Look
 from navigator.model.states import ProposalState, Role, TaskState, Verdict
 from navigator.sheet.marks import Facts, facts_of
 from navigator.sheet.variants import VariantStanding, standings
 from navigator.sheet.writing import lines_below, record_words
 from navigator.tui.data.deck_snapshot import short_model
-from navigator.tui.diff.model import FindingNote, LineComment, Side
+from navigator.tui.diff.layout import FindingNote, LineComment
 
 if TYPE_CHECKING:
+    from navigator.actions.notes import CommentArgs
     from navigator.store.reads.reader import Reader
 
 COMMENT_DRAFT = "comment:"
@@ -26,20 +27,6 @@ REMARK = "new in this round and not a blocker: shown, but does not count towards
 
 SAID_AGAIN = "you judged this wrong before: shown, but does not count towards the verdict"
 """Beside a finding that repeats one that was judged wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class SavedComment:
-    """The user's comment on a line, as stored. `line` is 1-based; 0 means the whole file."""
-
-    number: int
-    proposal: str
-    path: str
-    side: str
-    line: int
-    quote: str
-    text: str
-    sent: bool
 
 
 @dataclass(frozen=True)
@@ -61,7 +48,7 @@ class ReviewContext:
     task: Task
     project: Project
     versions: tuple[Proposal, ...]
-    comments: tuple[SavedComment, ...] = ()
+    comments: tuple[Comment, ...] = ()
     drafts: Mapping[str, str] = field(default_factory=dict)
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
     facts: Mapping[str, Facts] = field(default_factory=dict)
@@ -96,7 +83,7 @@ class ReviewContext:
         return self.task.state is TaskState.AWAITING_APPROVAL and self.current.state is ProposalState.OPEN
 
     @property
-    def unsent(self) -> tuple[SavedComment, ...]:
+    def unsent(self) -> tuple[Comment, ...]:
         """Comments that go along when the task is sent back."""
         return tuple(comment for comment in self.comments if not comment.sent)
 
@@ -124,7 +111,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             task,
             project,
             versions,
-            tuple(_saved(row) for row in reader.comments(task_id=task.id)),
+            tuple(map(Comment.model_validate, reader.comments(task_id=task.id))),
             drafts,
             _met(versions),
             {of.id: of for of in facts_of(reader, versions, tips(reader, {project.id}))},
@@ -149,27 +136,14 @@ def _worth(reader: Reader, versions: Sequence[Proposal]) -> dict[str, str]:
     }
 
 
-def comment_key(proposal: str, side: str, line: int, path: str, number: int = 0) -> str:
-    """The key of a draft: of a new comment, or of comment `number` being changed."""
-    return f"{COMMENT_DRAFT}{proposal}:{side}:{line}:{number}:{path}"
+def comment_key(place: CommentArgs) -> str:
+    """The key of a comment's draft."""
+    return f"{COMMENT_DRAFT}{place.proposal}:{place.side}:{place.line}:{place.number}:{place.path}"
 
 
 def note_key(task: str, kind: str) -> str:
     """The key of the draft of a note that goes with a decision."""
     return f"note:{task}:{kind}"
-
-
-def _saved(row: Mapping[str, Any]) -> SavedComment:
-    return SavedComment(
-        row["id"],
-        f"P{row['proposal_id']}" if isinstance(row["proposal_id"], int) else row["proposal_id"],
-        row["path"],
-        row["side"],
-        row["line"],
-        row["quote"],
-        row["text"],
-        bool(row["sent"]),
-    )
 
 
 def _met(versions: Sequence[Proposal]) -> dict[tuple[str, int], tuple[bool, str]]:
@@ -209,11 +183,8 @@ def finding_notes(context: ReviewContext, shown: Proposal, *, anchors: bool = Tr
             remarks += [words] if (words := record_words(context.judged, shown.project, finding)) else []
             remarks += [_answer_to(said, shown.round + 1)] if said is not None else []
             key = f"f{review.role.value}{index}"
-            notes.append(
-                FindingNote(
-                    key, _unhooked(finding, anchors), by=who, round=shown.round, remarks=tuple(remarks)
-                )
-            )
+            placed = finding if anchors else finding.model_copy(update={"hunk": ""})
+            notes.append(FindingNote(key, placed, by=who, round=shown.round, remarks=tuple(remarks)))
     before = _version_before(context, shown)
     if before is None or before.review is None:
         return notes
@@ -240,10 +211,6 @@ def _version_before(context: ReviewContext, shown: Proposal) -> Proposal | None:
     place = context.index(shown.id)
     before = context.versions[place - 1] if place > 0 else None
     return before if before is not None and before.attempt == shown.attempt else None
-
-
-def _unhooked(finding: Finding, anchors: bool) -> Finding:
-    return finding if anchors else finding.model_copy(update={"hunk": ""})
 
 
 def _answer_to(said: tuple[bool, str], round: int) -> str:
@@ -290,32 +257,24 @@ def carried(
     """
     return [
         LineComment(
-            f"c{saved.number}",
+            f"c{saved.id}",
             saved.path,
             _line_of(saved, shown, new_lines, old_is_base),
             saved.text,
-            side=_side(saved.side),
-            state=_comment_state(saved.sent),
+            side="old" if saved.side == "old" else "new",
+            state="sent" if saved.sent else "draft",
         )
         for saved in context.comments
     ]
 
 
 def _line_of(
-    comment: SavedComment, shown: Proposal, new_lines: Mapping[str, Sequence[str]], old_is_base: bool
+    comment: Comment, shown: Proposal, new_lines: Mapping[str, Sequence[str]], old_is_base: bool
 ) -> int | None:
     if not comment.line:
         return None
     if comment.side == "old":
-        return comment.line if old_is_base and comment.proposal == shown.id else None
-    if comment.proposal == shown.id:
+        return comment.line if old_is_base and comment.proposal_id == shown.id else None
+    if comment.proposal_id == shown.id:
         return comment.line
     return found_again(new_lines.get(comment.path, ()), comment.quote, comment.line)
-
-
-def _side(word: str) -> Side:
-    return "old" if word == "old" else "new"
-
-
-def _comment_state(sent: bool) -> Literal["draft", "sent"]:
-    return "sent" if sent else "draft"

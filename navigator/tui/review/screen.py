@@ -10,14 +10,14 @@ from typing import Any, ClassVar, TypeVar
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from navigator.actions.approve import Approve, ApproveArgs
 from navigator.actions.base import A, R, Subject, Verb
 from navigator.actions.deciding import Decide, DecideArgs, Pinned, Reject
 from navigator.actions.fix_findings import FixArgs, RequestFix
 from navigator.actions.keep_tests import KeepTests, KeepTestsArgs
-from navigator.actions.notes import MarkSeen, SeenArgs
+from navigator.actions.notes import CommentArgs, MarkSeen, SeenArgs
 from navigator.actions.send_back import SendBack, SendBackArgs
 from navigator.actions.split import Split, SplitArgs
 from navigator.actions.tasks import PutAway, TasksArgs
@@ -27,25 +27,24 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import LandingState, Severity
 from navigator.model.text import safe_text
-from navigator.tui.base import begin
+from navigator.tui.base import OpenProposal, begin
 from navigator.tui.data.deck_snapshot import DeckSnapshot
 from navigator.tui.data.prefs import DraftKeeper
-from navigator.tui.dialogs.confirm import NoteDialog
-from navigator.tui.diff.model import LineComment, Mode
+from navigator.tui.dialogs import NoteDialog
+from navigator.tui.diff.layout import LineComment, Mode
 from navigator.tui.diff.view import DiffView
-from navigator.tui.keys.registry import Action
-from navigator.tui.messages import OpenProposal
+from navigator.tui.keys import Action
 from navigator.tui.review import comments
-from navigator.tui.review.comments import Trees
+from navigator.tui.review.comments import OTHERWISE, HunkChoice, Trees, labels_of, why_not_chosen
 from navigator.tui.review.context import (
     ReviewContext,
     carried,
+    comment_key,
     finding_notes,
     load_review_context,
     note_key,
 )
-from navigator.tui.review.split import OTHERWISE, HunkChoice, labels_of, why_not_chosen
-from navigator.tui.review.words import QueuePosition, rounds_line, task_lines, title_line, warning_lines
+from navigator.tui.review.words import rounds_line, task_lines, title_line, warning_lines
 from navigator.tui.terminal import editor_words, open_in_editor
 from navigator.tui.verbs import (
     escalate,
@@ -54,7 +53,6 @@ from navigator.tui.verbs import (
 )
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.page import PieceLines
-from navigator.tui.widgets.panels import SearchBar
 from navigator.tui.widgets.screen import NavScreen
 
 CONTEXT, WIDE_CONTEXT = 3, 30
@@ -109,7 +107,7 @@ class ReviewScreen(NavScreen):
         mode: Mode = "split" if self.app.prefs.get("diff.mode", "unified") == "split" else "unified"
         yield DiffView(mode=mode, wrap=self.app.prefs.get("diff.wrap", "no") == "yes", id="diff")
         yield Static("", id="message")
-        yield SearchBar(id="search")
+        yield Input(placeholder="search   enter goes to the next match   esc closes", id="search")
 
     def on_mount(self) -> None:
         """Watch how far the diff is scrolled, and how it is shown."""
@@ -144,7 +142,7 @@ class ReviewScreen(NavScreen):
     def receive(self, request: Message) -> None:
         """Show a proposal."""
         if isinstance(request, OpenProposal):
-            self.queue = request.queue
+            self.queue = tuple(request.queue)
             self.open(request.proposal)
 
     def open(self, proposal: str) -> None:
@@ -216,7 +214,7 @@ class ReviewScreen(NavScreen):
         around = WIDE_CONTEXT if self.widened else CONTEXT
         files = self.trees.diff(context.project, *pair, around) if changed else None
         commented = {
-            comment.path for comment in context.comments if comment.line and comment.proposal != shown.id
+            comment.path for comment in context.comments if comment.line and comment.proposal_id != shown.id
         }
         lines = self.trees.lines_of(context.project, shown.tree, commented)
         return files, carried(context, shown, lines, old_is_base=not self.between)
@@ -259,9 +257,10 @@ class ReviewScreen(NavScreen):
         queue = self.waiting_queue
         mine = {version.id for version in context.versions}
         number = next((index for index, name in enumerate(queue, 1) if name in mine), 0)
+        place = f"{number} of {len(queue)}" if len(queue) > 1 else ""
         chosen = len(self.hunks.of(shown))
-        place = QueuePosition(number, len(queue), self.between, chosen)
-        return [title_line(context, shown, width), rounds_line(context, shown, place, width)]
+        rounds = rounds_line(context, shown, width, place=place, between=self.between, chosen=chosen)
+        return [title_line(context, shown, width), rounds]
 
     def _asked(self, width: int) -> list[list[Piece]]:
         context, shown = self.context, self.shown
@@ -552,15 +551,15 @@ class ReviewScreen(NavScreen):
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             return
-        text = context.drafts.get(place.key, place.changing.text if place.changing is not None else "")
+        text = context.drafts.get(comment_key(place), place.text)
         begin(self, partial(self._comment, place, text), group="decide")
 
-    async def _comment(self, place: comments.CommentPlace, text: str) -> None:
+    async def _comment(self, place: CommentArgs, text: str) -> None:
         quoted = (place.quote,) if place.quote else ()
         dialog = NoteDialog(
-            place.title,
+            comments.title_of(place),
             quoted,
-            key=place.key,
+            key=comment_key(place),
             text=text,
             drafts=self.drafts,
             placeholder="a comment",
@@ -587,15 +586,19 @@ class ReviewScreen(NavScreen):
     def action_search(self) -> None:
         """Search in the diff."""
         self.add_class("-search")
-        self.query_one(SearchBar).open()
+        self.query_one("#search").focus()
 
-    def on_search_bar_step(self, event: SearchBar.Step) -> None:
-        """To another match, or back to the diff."""
-        if not event.by:
-            self.remove_class("-search")
-            self.diff.focus()
-        elif not comments.find_in(self.diff, event.query, event.by):
-            self.app.toast(f"No match for “{event.query}”.", "warning")
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """To the next match."""
+        if event.value and not comments.find_in(self.diff, event.value):
+            self.app.toast(f"No match for “{event.value}”.", "warning")
+
+    def back(self) -> bool:
+        """Esc closes the search."""
+        searching = self.has_class("-search")
+        self.remove_class("-search")
+        self.diff.focus()
+        return searching
 
     async def action_editor(self) -> None:
         """Open the file under the cursor, as it is in this version, to read."""
@@ -622,7 +625,7 @@ class ReviewScreen(NavScreen):
 
     def action_details(self) -> None:
         """The task, the checks' output, the policy items, the reviewer's words."""
-        from navigator.tui.review.details import DetailsDialog
+        from navigator.tui.review.words import DetailsDialog
 
         if self.context is not None and self.shown is not None:
             overlaps = self.overlaps_of(self.shown.id)

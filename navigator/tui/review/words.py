@@ -1,12 +1,18 @@
-"""The lines above the diff: what is proposed, what the reviewer says, what was checked, what to know before deciding."""
+"""The lines above the diff, and the details: what is proposed, what the reviewer says, what was checked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
+from typing import ClassVar
 
 from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
 
 from navigator.model.models import CheckResult, Proposal, Review
 from navigator.model.states import (
@@ -18,10 +24,13 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
-from navigator.model.text import safe_line
-from navigator.sheet.marks import Kind, head, marks
-from navigator.sheet.writing import looks_words, uncertainty_words
+from navigator.model.text import plural, safe_line, safe_text
+from navigator.sheet.effort import about, reading_seconds, reading_words
+from navigator.sheet.marks import Facts, Kind, head, marks
+from navigator.sheet.variants import standing_lines
+from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
 from navigator.tui.data.deck_snapshot import short_model
+from navigator.tui.keys import bindings_of
 from navigator.tui.review.context import ReviewContext
 from navigator.tui.widgets.cells import Piece, clip, cropped, justified, length
 
@@ -41,20 +50,10 @@ _QUIET_CHECKS = frozenset({"apply", "policy", "edits apply", "path policy"})
 """Checks that are only named when they failed: without them there is no proposal."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueuePosition:
-    """Which proposal of the queue is shown (`number` from 1), and how."""
-
-    number: int = 0
-    of: int = 0
-    between: bool = False
-    chosen: int = 0
-
-
 def title_line(context: ReviewContext, shown: Proposal, width: int) -> list[Piece]:
     """Id, project and title; the verdict and the checks at the right."""
     verdict = head(context.known(shown))
-    used = f" ({shown.round} round{'s' if shown.round > 1 else ''} used)" if shown.round else ""
+    used = f" ({plural(shown.round, 'round')} used)" if shown.round else ""
     end = [
         (verdict.word, verdict.tone),
         (used, "muted"),
@@ -95,16 +94,21 @@ def checks_pieces(checks: Sequence[CheckResult], wide: bool) -> list[Piece]:
     return pieces or [("no checks", "muted")]
 
 
-def rounds_line(context: ReviewContext, shown: Proposal, place: QueuePosition, width: int) -> list[Piece]:
-    """The tabs of rounds and attempts where there are several, what the diff is against, and who wrote and reviewed it."""
-    end: list[Piece] = []
-    if place.chosen:
-        end.append((f"◉ {place.chosen} hunk{'s' if place.chosen > 1 else ''} chosen  ", "accent"))
+def rounds_line(
+    context: ReviewContext, shown: Proposal, width: int, *, place: str, between: bool, chosen: int
+) -> list[Piece]:
+    """The tabs of rounds and attempts where there are several, what the diff is against, and who wrote and reviewed it.
+
+    Args:
+        place: where it is in the queue: `2 of 7`, or "".
+        between: the diff is against the round before.
+        chosen: how many hunks are chosen.
+    """
+    end: list[Piece] = [(f"◉ {plural(chosen, 'hunk')} chosen  ", "accent")] if chosen else []
     end.append(("seen" if shown.seen else "not seen", "muted" if shown.seen else "warn"))
-    if place.of > 1:
-        end.append((f"  {place.number} of {place.of}", "muted"))
+    end.append((f"  {place}" if place else "", "muted"))
     tabs = [*tab_pieces(context, shown), ("   ", "")] if len(context.versions) > 1 else []
-    if place.between:
+    if between:
         tabs += [("since ", "muted"), (_before_name(context, shown), "accent"), ("   ", "")]
     return justified([*tabs, *makers(shown, wide=width >= WIDE)], end, width)
 
@@ -186,13 +190,11 @@ def warning_lines(
         for mark in marks(context.known(shown, overlaps))
         if mark.kind not in _SHOWN_OTHERWISE
     ]
-    notes += [(_other_verdict(name, review), "muted") for name, review in _others(shown)]
+    notes += [(words, "muted") for words in _others(shown)]
     if wrote := context.agents.get(shown.id):
         notes.append((wrote, "muted"))
     if shown.entropy_mean is not None:
         notes.append((uncertainty_words(shown), "muted"))
-    if shown.own_review is not None:
-        notes.append((_own_words(shown.own_review), "muted"))
     if looked := looks_words(context.looks.get(shown.id, ())):
         notes.append((looked, "muted"))
     if mended := context.mended.get(shown.id):
@@ -246,21 +248,19 @@ def _review_lines(review: Review | None, worth: str = "") -> list[list[Piece]]:
     return lines
 
 
-def _own_words(review: Review) -> str:
-    """`writer's own review: REVISE, 2 findings`: what the writer says of its own change; it does not count."""
-    return _other_verdict("writer's own review", review)
-
-
-def _others(shown: Proposal) -> list[tuple[str, Review]]:
-    """The readings beside the reviewer's newest one: its first, and the final model's."""
-    readings = (("first reading", shown.first_review), ("final review", shown.final_review))
-    return [(name, review) for name, review in readings if review is not None]
-
-
-def _other_verdict(name: str, review: Review) -> str:
-    count = len(review.findings)
-    findings = f", {count} finding{'s' if count > 1 else ''}" if count else ""
-    return f"{name}: {review.verdict.value}{findings}"
+def _others(shown: Proposal) -> list[str]:
+    """The readings beside the reviewer's newest one; the writer's own does not count: `final review: REVISE, 2 findings`."""
+    readings = {
+        "first reading": shown.first_review,
+        "final review": shown.final_review,
+        "writer's own review": shown.own_review,
+    }
+    return [
+        f"{name}: {review.verdict.value}"
+        + (f", {plural(len(review.findings), 'finding')}" if review.findings else "")
+        for name, review in readings.items()
+        if review is not None
+    ]
 
 
 def _first_line(text: str) -> str:
@@ -309,3 +309,136 @@ def _state_lines(context: ReviewContext, shown: Proposal) -> list[list[Piece]]:
         state = context.task.state.value.replace("_", " ")
         return [[(f"{context.task.id} is {state}; it is not waiting for your decision", "muted")]]
     return []
+
+
+# Everything about one proposal that is not its diff: the task, the checks' output, policy, the reviewer's words.
+
+
+Section = tuple[str, str]
+
+
+class DetailsDialog(ModalScreen[None]):
+    """Sections of text to read."""
+
+    CSS_PATH = "details.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("reading")
+
+    def __init__(self, context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> None:
+        super().__init__()
+        self._sections = list(sections(context, shown, overlaps))
+
+    def compose(self) -> ComposeResult:
+        """Title and body of each section."""
+        with VerticalScroll():
+            for title, body in self._sections:
+                yield Static(Content(safe_text(title)), classes="title")
+                yield Static(Content(safe_text(body)), classes="body")
+
+    def on_mount(self) -> None:
+        """Keys scroll."""
+        self.query_one(VerticalScroll).focus()
+
+    def action_leave(self) -> None:
+        """Back."""
+        self.dismiss()
+
+    action_details = action_leave
+
+    def action_down(self) -> None:
+        """A line down."""
+        self.query_one(VerticalScroll).scroll_relative(y=1, animate=False)
+
+    def action_up(self) -> None:
+        """A line up."""
+        self.query_one(VerticalScroll).scroll_relative(y=-1, animate=False)
+
+
+def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -> Iterator[Section]:
+    """The details, as titles and bodies."""
+    task = context.task
+    files = f"\nfiles: {', '.join(task.files)}" if task.files else ""
+    what = f"review of {task.ref}" if shown.existing else f"{task.kind.value} · {task.complexity.value}"
+    yield f"{task.id}  {what}", f"{task.text.strip()}{files}"
+    if context.variants:
+        yield "variants, the best first", "\n".join(standing_lines(context.variants))
+    if why := why_it_waits(context, shown):
+        yield "why the change is kept", why
+    if task.note:
+        yield "your note to this attempt", task.note
+    if shown.policy:
+        yield (
+            "path policy",
+            "\n".join(
+                f"{'refused' if item.action is PolicyAction.REFUSE else 'to confirm'}: {item.path}  {item.detail or item.rule}"
+                for item in shown.policy
+            ),
+        )
+    for check in shown.checks:
+        detail = check.detail.strip()
+        was = f"; on the base: {check.before.value.replace('_', ' ')}" if check.before else ""
+        body = f"{check.outcome.value.replace('_', ' ')} in {check.seconds:.1f} s{was}"
+        yield f"check {check.name}", f"{body}\n{detail}" if detail else body
+    for review in (shown.review, shown.first_review, shown.final_review):
+        if review is not None:
+            yield _review_section(review, first=review is shown.first_review)
+            yield from _proving_tests(review)
+    if worth := context.worth.get(shown.id):
+        yield "the exam of this reviewer", worth
+    if looks := context.looks.get(shown.id, ()):
+        yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
+    if shown.own_review is not None:
+        yield _own_review(shown.own_review)
+    if found := marks(context.known(shown, overlaps)):
+        yield "marks", "\n".join(mark.words for mark in found)
+    of = Facts.of(shown)
+    yield "effort", f"{about(reading_seconds(of))} to read and decide, estimated from: {reading_words(of)}"
+    written = (
+        ""
+        if shown.existing
+        else f"\n{shown.usage.completion_tokens:,} tokens written by {shown.model} with {shown.prompt_version}"
+        f" in {shown.usage.seconds:.1f} s"
+    )
+    yield (
+        "origin",
+        f"base {shown.base_commit}\ntree {shown.tree}\nbatch {shown.batch or '–'}{written}"
+        + (f"\n{words}" if (words := uncertainty_words(shown)) else ""),
+    )
+
+
+def _own_review(review: Review) -> Section:
+    """What the writer says of its own change, with its findings, which are shown nowhere else."""
+    lines = [review.summary or "no summary"]
+    for finding in review.findings:
+        where = f"{finding.path}:{finding.line}" if finding.line else finding.path or "nowhere in the diff"
+        loose = "" if finding.anchored else f", {finding.why_unanchored}"
+        lines.append(f"{finding.severity.value} at {where}{loose}: {finding.message}")
+    return f"writer's own review (does not count) {review.model}  {review.verdict.value}", "\n".join(lines)
+
+
+def _proving_tests(review: Review) -> Iterator[Section]:
+    """The tests that were to prove findings, with what they said when they failed."""
+    from navigator.sheet.writing import reproduction_words
+
+    for number, finding in enumerate(review.findings, 1):
+        made = finding.reproduction
+        if made is not None and made.text:
+            failure = f"\n\n{made.failure}" if made.failure else ""
+            yield (
+                f"test of finding {number}  {made.path}",
+                f"{reproduction_words(finding)}\n\n{made.text.strip()}{failure}",
+            )
+
+
+def _review_section(review: Review, *, first: bool) -> Section:
+    lines = [review.summary or "no summary"]
+    if review.stated_verdict is not None and review.stated_verdict is not review.verdict:
+        which = "reproduced" if review.block_on == "reproduced" else "anchored"
+        lines.append(
+            f"The reviewer stated {review.stated_verdict.value}; its {which} findings make it {review.verdict.value}."
+        )
+    for entry in review.addressed:
+        word = "met" if entry.get("met") else "not met"
+        lines.append(f"finding {entry.get('finding')} of the round before: {word}. {entry.get('why', '')}")
+    name = "first reading: " if first else ""
+    title = f"{name}{review.role.value} {review.model}  {review.prompt_version}  {review.verdict.value}"
+    return title, "\n".join(lines)

@@ -1,12 +1,16 @@
-"""Text in columns of cells: cut, padded, safe."""
+"""Text in columns of cells: cut, padded, wrapped, safe."""
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, get_character_cell_size, set_cell_size
 
-from navigator.model.text import safe_line
+from navigator.model.text import safe_line, safe_text
 
 Piece = tuple[str, str]
 """Text, and the name of the style it is drawn in ("" for plain); see `RowList`."""
@@ -85,3 +89,164 @@ def duration(seconds: float) -> str:
     if hours < 48:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     return f"{hours // 24} d"
+
+
+# Text measured in terminal cells: what a raw line looks like on screen, where it is cut and where it wraps.
+
+
+TAB = 4
+"""Columns between tab stops."""
+
+LONG = 4096
+"""Characters from which a line is no longer measured cluster by cluster: tabs have a fixed width, and rows break by the
+number of characters, at half the width where some may be wide."""
+
+_VARIATION_SELECTOR = "\ufe0f"
+
+
+def display(text: str, upto: int | None = None) -> str:
+    """`text` as it may reach the terminal: one line, unsafe characters made visible, tabs expanded to spaces.
+
+    With `upto`, only its first so many characters, which come out as they would at the start of the whole.
+    """
+    part = text if upto is None else text[:upto]
+    if part.isascii() and part.isprintable():
+        return part
+    return _display_long(part) if len(text) > LONG else _display(part)
+
+
+@lru_cache(maxsize=512)
+def _display(text: str) -> str:
+    safe = safe_text(text).replace("\n", "\u240a")
+    return safe if "\t" not in safe else _expand_tabs(safe)
+
+
+@lru_cache(maxsize=64)
+def _display_long(text: str) -> str:
+    return safe_text(text).replace("\n", "\u240a").replace("\t", " " * TAB)
+
+
+def display_enough(text: str, width: int) -> tuple[str, bool]:
+    """The start of `text` as displayed, at least `width` cells of it where it has them, and whether that is all of it.
+
+    So that what a line costs goes with what is seen of it.
+    """
+    upto = 2 * width + 64
+    while upto < len(text):
+        shown = display(text, upto)
+        if cell_len(shown) > width + 2:
+            return shown, False
+        upto *= 2
+    return display(text), True
+
+
+def _expand_tabs(text: str) -> str:
+    parts: list[str] = []
+    column = 0
+    for index, part in enumerate(text.split("\t")):
+        if index:
+            spaces = TAB - column % TAB
+            parts.append(" " * spaces)
+            column += spaces
+        parts.append(part)
+        column += cell_len(part)
+    return "".join(parts)
+
+
+def rows_needed(text: str, width: int) -> int:
+    """How many rows the raw line `text` takes when wrapped at `width` cells; at least one."""
+    if text.isascii() and text.isprintable():
+        return max(1, -(-len(text) // width))
+    return len(wrap(display(text), width))
+
+
+@lru_cache(maxsize=256)
+def _edges(text: str) -> tuple[array[int], array[int]]:
+    """For a displayed line: the first character of every cluster, and the cell it starts at; both end with the end."""
+    starts: array[int] = array("L")
+    columns: array[int] = array("L")
+    column = 0
+    width = 0
+    for index, character in enumerate(text):
+        if character == _VARIATION_SELECTOR and starts:
+            # Emoji presentation: the whole cluster is as wide as rich says it is.
+            wide = cell_len(text[starts[-1] : index + 1])
+            column += wide - width
+            width = wide
+            continue
+        size = get_character_cell_size(character)
+        if size == 0 and starts:
+            continue
+        starts.append(index)
+        columns.append(column)
+        width = size
+        column += size
+    starts.append(len(text))
+    columns.append(column)
+    return starts, columns
+
+
+def wrap(text: str, width: int) -> tuple[int, ...]:
+    """Where each row of the displayed line `text` starts, in characters, when rows are `width` cells; (0,) if empty.
+
+    Rows break anywhere: code has no words. A cluster wider than `width` is alone and is cut when drawn.
+    """
+    if text.isascii():
+        return tuple(range(0, len(text), width)) or (0,)
+    if len(text) > LONG:
+        return tuple(range(0, len(text), max(1, width // 2)))
+    return _wrap_wide(text, width)
+
+
+@lru_cache(maxsize=256)
+def _wrap_wide(text: str, width: int) -> tuple[int, ...]:
+    starts, columns = _edges(text)
+    last = len(starts) - 1
+    breaks: list[int] = []
+    cluster = 0
+    while cluster < last:
+        breaks.append(starts[cluster])
+        following = bisect_right(columns, columns[cluster] + width) - 1
+        cluster = max(following, cluster + 1)
+    return tuple(breaks) or (0,)
+
+
+def wrap_words(text: str, width: int) -> list[str]:
+    """Prose wrapped between words at `width` cells, words longer than that broken. `text` may be raw and hold newlines.
+
+    Returns at least one row; every row is safe to draw.
+    """
+    rows: list[str] = []
+    for paragraph in text.split("\n"):
+        rows.extend(_wrap_paragraph(display(paragraph), max(width, 1)))
+    return rows
+
+
+def _wrap_paragraph(text: str, width: int) -> list[str]:
+    rows: list[str] = []
+    row = ""
+    room = width
+    for word in text.split():
+        size = cell_len(word)
+        if row and size + 1 <= room:
+            row += " " + word
+            room -= size + 1
+            continue
+        if row:
+            rows.append(row)
+        breaks = (*wrap(word, width), len(word))
+        pieces = [word[start:stop] for start, stop in pairwise(breaks)]
+        rows.extend(pieces[:-1])
+        row = pieces[-1]
+        room = width - cell_len(row)
+    rows.append(row)
+    return rows
+
+
+def fit_left(text: str, width: int) -> str:
+    """A displayed text cut to `width` cells that keeps its end: what matters in a path is its last part."""
+    if cell_len(text) <= width:
+        return text
+    while text and (over := cell_len(text) - width + 1) > 0:
+        text = text[max(1, over // 2) :]
+    return ELLIPSIS + text if width > 0 else ""

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from navigator.model.text import safe_line
-from navigator.tui.keys.registry import bindings_of
+from navigator.tui.keys import bindings_of
 from navigator.tui.widgets.cells import Piece
 from navigator.tui.widgets.rows import ListKeys, drawn
 from navigator.tui.widgets.strip import content_of

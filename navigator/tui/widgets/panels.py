@@ -1,75 +1,15 @@
-"""Where the user writes: a search at the foot of a screen, a note, a comment, a task."""
+"""Where the user writes: a note, a comment, a task."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import getters
 from textual.binding import BindingType
 from textual.message import Message
-from textual.widgets import Input, TextArea
+from textual.widgets import TextArea
 
-from navigator.tui.base import BaseApp
-from navigator.tui.keys.registry import bindings_of
-
-
-class SearchBar(Input):
-    """One line to search with: enter goes to the next match, up to the previous one, esc closes."""
-
-    app = getters.app(BaseApp)
-
-    DEFAULT_CSS = """
-    SearchBar {
-        dock: bottom;
-        display: none;
-        height: 1;
-        border: none;
-        padding: 0 1;
-        background: $surface;
-        &:focus { border: none; }
-        &.-open { display: block; }
-    }
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings_of("searching")
-
-    def on_mount(self) -> None:
-        """Name the keys here: the line covers the footer."""
-        keys = self.app.keymap
-        self.placeholder = (
-            f"search   {keys.shown('searching.next')} next   {keys.shown('searching.previous')} previous   "
-            f"{keys.shown('searching.close')} close"
-        )
-
-    class Step(Message):
-        """To the next match (1) or the previous one (-1); 0 closes."""
-
-        def __init__(self, query: str, by: int) -> None:
-            super().__init__()
-            self.query = query
-            self.by = by
-
-    def open(self) -> None:
-        """Start searching."""
-        self.add_class("-open")
-        self.focus()
-
-    def action_next(self) -> None:
-        """To the next match."""
-        self._step(1)
-
-    def action_previous(self) -> None:
-        """To the previous match."""
-        self._step(-1)
-
-    def _step(self, by: int) -> None:
-        if self.value:
-            self.post_message(self.Step(self.value, by))
-
-    def action_close(self) -> None:
-        """Back to the diff."""
-        self.remove_class("-open")
-        self.post_message(self.Step("", 0))
+from navigator.tui.keys import bindings_of
 
 
 class Editor(TextArea):
@@ -111,12 +51,11 @@ class WritingArea(Editor):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("writing")
 
+    @dataclass
     class Kept(Message):
         """The user is done."""
 
-        def __init__(self, area: WritingArea) -> None:
-            super().__init__()
-            self.area = area
+        area: WritingArea
 
         @property
         def control(self) -> WritingArea:

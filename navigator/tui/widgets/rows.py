@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
@@ -15,7 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from navigator.tui.keys.registry import bindings_of
+from navigator.tui.keys import bindings_of
 from navigator.tui.theme import piece_styles
 from navigator.tui.widgets.cells import Piece, length
 
@@ -33,11 +34,15 @@ def drawn(widget: Widget, pieces: Sequence[Piece], width: int, base: Style) -> S
 
 
 class ListKeys(ScrollView):
-    """The keys that move through a list or a page; a subclass says how with `go_by`, and how far a page is."""
+    """The keys that move through a list, a page or a diff; a subclass says how with `go_by`, and how far a page is."""
 
     def go_by(self, rows: int) -> None:
         """Go so many rows down, or up; to the end where there are fewer."""
         raise NotImplementedError
+
+    def page_by(self, rows: int) -> None:
+        """Go as many rows as a page or half of it has, down or up."""
+        self.go_by(rows)
 
     @property
     def page_rows(self) -> int:
@@ -54,19 +59,19 @@ class ListKeys(ScrollView):
 
     def action_half_page_down(self) -> None:
         """Half a page down."""
-        self.go_by(self.page_rows // 2)
+        self.page_by(self.page_rows // 2)
 
     def action_half_page_up(self) -> None:
         """Half a page up."""
-        self.go_by(-(self.page_rows // 2))
+        self.page_by(-(self.page_rows // 2))
 
     def action_page_down(self) -> None:
         """A page down."""
-        self.go_by(self.page_rows)
+        self.page_by(self.page_rows)
 
     def action_page_up(self) -> None:
         """A page up."""
-        self.go_by(-self.page_rows)
+        self.page_by(-self.page_rows)
 
     def action_first(self) -> None:
         """To the first row."""
@@ -102,12 +107,11 @@ class RowList(ListKeys, Generic[R], can_focus=True, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_of("list")
 
+    @dataclass
     class Moved(Message):
         """The cursor is on another row."""
 
-        def __init__(self, rows: RowList[Any]) -> None:
-            super().__init__()
-            self.rows = rows
+        rows: RowList[Any]
 
         @property
         def control(self) -> RowList[Any]:

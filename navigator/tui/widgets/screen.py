@@ -13,10 +13,9 @@ from textual.screen import ModalScreen, Screen
 from textual.style import Style
 from textual.widget import Widget
 
-from navigator.tui.base import BaseApp
+from navigator.tui.base import BaseApp, DeckSnapshotChanged, LiveChanged
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus
-from navigator.tui.keys.registry import SCOPES, Action, bindings_of, in_scope
-from navigator.tui.messages import DeckSnapshotChanged, LiveChanged
+from navigator.tui.keys import SCOPES, Action, bindings_of, in_scope
 from navigator.tui.widgets.strip import StatusStrip
 
 _CARRIED_ELSEWHERE = frozenset({"app", "go", "list", "diff"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,18 @@ from textual.content import Content
 from textual.widget import Widget
 
 from navigator.model.states import Role, TaskState
-from navigator.model.text import safe_line
+from navigator.model.text import plural, safe_line
 from navigator.sheet.effort import card_seconds
 from navigator.tui.clock import seconds_since
-from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, short_model
-from navigator.tui.data.meter import CHARS_PER_TOKEN, Meter, meanwhile, meter_of, swap_bar
+from navigator.tui.data.deck_snapshot import (
+    CHARS_PER_TOKEN,
+    DeckSnapshot,
+    Figured,
+    LiveStatus,
+    meanwhile,
+    short_model,
+    swap_bar,
+)
 from navigator.tui.widgets.cells import Piece, bar, duration, justified, length, thousands
 
 if TYPE_CHECKING:
@@ -59,19 +66,9 @@ class StatusStrip(Widget):
         self._facts = facts
         self._snapshot = DeckSnapshot()
         self._live = LiveStatus()
-        self._meter: Meter | None = None
 
     def show(self, snapshot: DeckSnapshot, live: LiveStatus) -> None:
-        """Another snapshot. The meter walks every task, so it is computed again only when its inputs changed."""
-        if self._meter is None and not snapshot.loaded and not snapshot.problem:
-            return  # before the first look at the store there is nothing to say, and no need of the settings
-        same = (
-            snapshot is self._snapshot
-            and live.status == self._live.status
-            and live.conductor == self._live.conductor
-        )
-        if self._meter is None or not same:
-            self._meter = meter_of(snapshot, live, self._facts().target)
+        """Another snapshot."""
         self._snapshot, self._live = snapshot, live
         self.refresh()
 
@@ -80,8 +77,9 @@ class StatusStrip(Widget):
         width = self.size.width
         said: list[Piece] = [(self._title, "muted")]
         line: list[Piece] = []
-        if self._meter is not None:
-            line = strip_line(self._snapshot, self._live, self._facts(), self._meter, width)
+        # Before the first look at the store there is nothing to say, and no need of the settings.
+        if self._snapshot.loaded or self._snapshot.problem:
+            line = strip_line(self._snapshot, self._live, self._facts(), width)
             said = summary(self._snapshot, self._live) if self._full else said
         head: list[Piece] = [("navigator  ", "title"), *said]
         return content_of(justified(head if length([*head, *line]) + 2 <= width else said, line, width))
@@ -99,7 +97,6 @@ class StripFacts:
 
     models: dict[str, str]
     target: int
-    strategy: str = ""
     unsandboxed: bool = False
     start_key: str = "ctrl+n"
 
@@ -113,26 +110,24 @@ def strip_facts(settings: Settings, start_key: str = "ctrl+n") -> StripFacts:
     return StripFacts(
         models={role.value: settings.server(role).model for role in Role},
         target=settings.batch.target,
-        strategy=settings.swap.strategy or "",
         unsandboxed=settings.checks.unsandboxed,
         start_key=start_key,
     )
 
 
-def strip_line(
-    snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, meter: Meter, width: int
-) -> list[Piece]:
+def strip_line(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int) -> list[Piece]:
     """What the GPU does, how full the batch is, and when its review comes."""
     wide = width >= WIDE
     line = _gpu(snapshot, live, facts, width)
     if live.swap is not None:
         return line
-    counted = (f"   batch {meter.waiting} of {meter.target}", "")
+    counted = (f"   batch {snapshot.awaiting_review} of {facts.target}", "")
     line += [counted] if length([*line, counted]) <= width else []
-    if wide and meter.eta is not None and not _failed_servers(live):
-        line.append((", review due" if meter.eta < 1 else f", review in {duration(meter.eta)}", "muted"))
+    left = live.by_role("next_review").get("seconds") if live.conductor == "here" else None
+    if wide and left is not None and not _failed_servers(live):
+        line.append((", review due" if left < 1 else f", review in {duration(left)}", "muted"))
     if width >= ROOMY:
-        line += _finish(meter, live)
+        line += _finish(snapshot.figured, live)
     return line
 
 
@@ -187,17 +182,10 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
         held = "BOTH RESIDENT"
     else:
         role = str(live.status.get("resident") or "")
-        held = (
-            f"{role.upper()} {facts.name(role)}"
-            if wide and role
-            else facts.name(role)
-            if role
-            else "GPU empty"
-        )
+        held = f"{role.upper() if wide else ''} {facts.name(role)}".strip() if role else "GPU empty"
     failed = _failed_servers(live)
     if failed:
-        again = live.status.get("asked_again")
-        pause = min(again.values(), default=0) if isinstance(again, Mapping) else 0
+        pause = min(live.by_role("asked_again").values(), default=0)
         then: list[Piece] = [(f"  asked again in {pause} s", "muted")] if pause else []
         return [*warning, ("✗ ", "bad"), (f"{' and '.join(failed).upper()} NOT USABLE", "bad"), *then]
     pieces: list[Piece] = [*warning, ("● ", "good"), (held, "strong")]
@@ -210,7 +198,7 @@ def _gpu(snapshot: DeckSnapshot, live: LiveStatus, facts: StripFacts, width: int
 def _last_known(snapshot: DeckSnapshot, facts: StripFacts, wide: bool) -> list[Piece]:
     queued = sum(card.state is TaskState.QUEUED for card in snapshot.work)
     if queued:
-        words = f"no conductor, {queued} task{'s' if queued != 1 else ''} queued: "
+        words = f"no conductor, {plural(queued, 'task')} queued: "
         return [("○ ", "warn"), (words, "warn"), (facts.start_key, "accent"), (" starts", "")]
     pieces: list[Piece] = [("○ ", "warn"), ("no conductor", "warn")]
     if wide and snapshot.resident and snapshot.resident_at:
@@ -222,21 +210,15 @@ def _last_known(snapshot: DeckSnapshot, facts: StripFacts, wide: bool) -> list[P
 
 def _failed_servers(live: LiveStatus) -> dict[str, str]:
     """Why a role's server cannot be used, by role."""
-    told = (live.status.get("given_up"), live.status.get("problems"))
-    return {
-        str(role): str(reason)
-        for found in told
-        if isinstance(found, Mapping)
-        for role, reason in found.items()
-    }
+    return {**live.by_role("given_up"), **live.by_role("problems")}
 
 
-def _finish(meter: Meter, live: LiveStatus) -> list[Piece]:
+def _finish(figured: Figured, live: LiveStatus) -> list[Piece]:
     """When all that is queued waits for the developer."""
-    if meter.finish is None:
+    if figured.finish is None:
         return []
     running = live.conductor == "here"
-    left = meter.finish.left(time.monotonic()) if running else meter.finish.seconds
+    left = figured.finish - (time.monotonic() - figured.counted_at if running else 0)
     words = "   all done in " if running else "   a run takes "
     return [(words, "muted"), (f"about {duration(coarse(left))}" if left >= 1 else "a moment", "")]
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import strategies as st
 from textual import on
+from textual.app import App, ComposeResult
 from textual.message import Message
 
+from navigator.git.diffs import parse_comparison
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.models import Finding
-from navigator.tui.diff.model import FindingNote, LineComment
+from navigator.tui.diff.layout import FindingNote, LineComment, Mode
 from navigator.tui.diff.view import DiffView
-from tests.tui.diff.preview import PreviewApp, parse_diff
+from navigator.tui.theme import DEFAULT_THEME, THEMES
 
 PATCH = """\
 diff --git a/OLD.md b/OLD.md
@@ -84,7 +88,16 @@ new file mode 100644
 +\tassert total([]) == 0  # \x1b[31mred\x1b[0m \u202eevil
 """
 
-FILES = parse_diff(PATCH)
+_CHANGES = (
+    ("D", "100644", "000000", "OLD.md"),
+    ("M", "100644", "100644", "billing/totals.py"),
+    ("M", "100644", "100644", "config.json"),
+    ("M", "100644", "100755", "tools/run.sh"),
+    ("A", "000000", "100644", "test_totals.py"),
+)
+_RAW = "".join(f":{old} {new} {'0' * 40} {'0' * 40} {sign}\0{path}\0" for sign, old, new, path in _CHANGES)
+_BLANKS_KEPT = re.sub("(?m)^$", " ", PATCH.rstrip())
+FILES = list(parse_comparison(f"{_RAW}\0{_BLANKS_KEPT}".encode()).files)
 
 
 def finding(**changes: Any) -> Finding:
@@ -135,12 +148,31 @@ COMMENTS = (
 )
 
 
-class ViewApp(PreviewApp):
-    """The view alone, remembering what it says."""
+class ViewApp(App[None]):
+    """The view alone, under any of the themes, remembering what it says."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(
+        self,
+        files: Iterable[FileDiff],
+        findings: Iterable[FindingNote] = (),
+        comments: Iterable[LineComment] = (),
+        *,
+        mode: Mode = "unified",
+        wrap: bool = False,
+        theme: str = DEFAULT_THEME,
+    ) -> None:
+        super().__init__()
+        for known in THEMES:
+            self.register_theme(known)
+        self.theme = theme
+        self.view = DiffView(mode=mode, wrap=wrap)
+        self.view.show(tuple(files), tuple(findings), tuple(comments))
         self.said: list[Message] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.view
 
     @on(DiffView.ContextAsked)
     def remember(self, message: Message) -> None:

@@ -7,21 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from navigator.tui.diff.cells import display
-from navigator.tui.diff.layout import RowKind
-from navigator.tui.diff.model import Mode
+from navigator.git.diffs import parse_comparison
+from navigator.tui.diff.layout import Mode, RowKind
 from navigator.tui.diff.paint import NO_NEWLINE, SIGNS
-from tests.tui.diff.preview import parse_diff
+from navigator.tui.widgets.cells import display
 from tests.tui.diff.samples import ViewApp
 
 
-def git(repository: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=repository, check=True, capture_output=True)
-    return done.stdout.decode("utf-8", "surrogateescape")
+def git(repository: Path, *arguments: str) -> bytes:
+    return subprocess.run(["git", *arguments], cwd=repository, check=True, capture_output=True).stdout
 
 
 @pytest.fixture(scope="module")
-def patch(tmp_path_factory: pytest.TempPathFactory) -> str:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A patch with edits far and near, a new file, a deletion, a rename, a mode, a binary and awkward characters."""
     repository = tmp_path_factory.mktemp("repository")
     git(repository, "init", "-q")
@@ -49,14 +47,14 @@ def patch(tmp_path_factory: pytest.TempPathFactory) -> str:
     )
     (repository / "crlf.txt").write_bytes(b"a\r\nb\r\n")
     git(repository, "add", "-A")
-    return git(repository, "-c", "core.quotepath=off", "diff", "--cached", "-M")
+    return git(repository, "diff", "--cached", "-M", "-z", "--raw", "-p", "--full-index")
 
 
-def shown_by_git(patch: str) -> list[str]:
+def shown_by_git(compared: bytes) -> list[str]:
     """Signs and texts of every line of every hunk, as git prints them."""
     shown: list[str] = []
     inside = False
-    for line in patch.split("\n"):
+    for line in compared.decode("utf-8", "surrogateescape").split("\n"):
         if line.startswith("@@ "):
             inside = True
         elif line.startswith("diff --git "):
@@ -69,8 +67,8 @@ def shown_by_git(patch: str) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["unified", "split"])
-async def test_the_view_shows_the_lines_git_shows(patch: str, mode: Mode) -> None:
-    app = ViewApp(parse_diff(patch), mode=mode)
+async def test_the_view_shows_the_lines_git_shows(compared: bytes, mode: Mode) -> None:
+    app = ViewApp(parse_comparison(compared).files, mode=mode)
     async with app.run_test(size=(200, 60)) as pilot:
         await pilot.pause()
         view = app.view
@@ -87,7 +85,7 @@ async def test_the_view_shows_the_lines_git_shows(patch: str, mode: Mode) -> Non
                 left, right = text.split("│", 1)
                 removed.append(left[painter.gutter - 2 :].rstrip())
                 shown.append(right[painter.gutter - 3 :].rstrip())
-    expected = [line.rstrip() for line in shown_by_git(patch)]
+    expected = [line.rstrip() for line in shown_by_git(compared)]
     if mode == "unified":
         assert shown == expected
         return
@@ -100,8 +98,8 @@ async def test_the_view_shows_the_lines_git_shows(patch: str, mode: Mode) -> Non
     ]
 
 
-async def test_the_headers_tell_what_git_says_happened(patch: str) -> None:
-    app = ViewApp(parse_diff(patch))
+async def test_the_headers_tell_what_git_says_happened(compared: bytes) -> None:
+    app = ViewApp(parse_comparison(compared).files)
     async with app.run_test(size=(100, 60)) as pilot:
         await pilot.pause()
         painter, layout = app.view._painter, app.view._layout

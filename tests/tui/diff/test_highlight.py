@@ -7,16 +7,16 @@ from hypothesis import given
 
 from navigator.model.diff import DiffLine, FileDiff
 from navigator.tui.diff import highlight
-from navigator.tui.diff.cells import display
 from navigator.tui.diff.highlight import (
+    _GROUPS,
     CHUNK,
-    GROUPS,
     MAX_CHARACTERS,
     SyntaxStore,
     highlight_chunk,
     lexer_for,
 )
 from navigator.tui.theme import THEMES, palette_for
+from navigator.tui.widgets.cells import display
 from tests.tui.diff.samples import FILES, diffs
 
 
@@ -71,7 +71,7 @@ def test_spans_lie_within_their_lines_and_in_order(files: list[FileDiff]) -> Non
 
 def test_every_palette_has_a_colour_for_every_group() -> None:
     for theme in THEMES:
-        assert set(GROUPS) <= set(palette_for(theme).syntax)
+        assert set(_GROUPS.values()) <= set(palette_for(theme).syntax)
 
 
 def test_what_is_drawn_is_wanted_and_lexed_once() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from navigator.model.diff import FileDiff
-from navigator.tui.diff.intraline import MAX_CHARACTERS, changed_words
+from navigator.tui.diff.highlight import MAX_COMPARED, changed_words
 from navigator.tui.diff.layout import partners
 from tests.tui.diff.samples import FILES, TEXT, diffs
 
@@ -37,7 +37,7 @@ def test_lines_with_little_in_common_are_not_versions_of_each_other() -> None:
 
 
 def test_long_lines_are_not_compared() -> None:
-    assert words("a" * (MAX_CHARACTERS + 1), "a") is None
+    assert words("a" * (MAX_COMPARED + 1), "a") is None
 
 
 def test_lines_too_intricate_to_compare_differ_in_all_between_their_ends() -> None:

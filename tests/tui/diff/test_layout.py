@@ -8,10 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.diff import DiffLine, FileDiff
-from navigator.tui.diff.layout import DiffRow, Layout, RowKind, build_rows, hidden_above
-from navigator.tui.diff.model import FindingNote, LineComment, LineRef, Mode, place
+from navigator.tui.diff.layout import (
+    DiffRow,
+    FindingNote,
+    Layout,
+    LineComment,
+    LineRef,
+    Mode,
+    RowKind,
+    build_rows,
+    hidden_above,
+    place,
+    row_of_line,
+)
 from navigator.tui.diff.paint import Painter, Scene
-from navigator.tui.diff.walk import row_of_line
 from navigator.tui.theme import THEMES, palette_for
 from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, comments_on, diffs, finding
 

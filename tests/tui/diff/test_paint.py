@@ -11,11 +11,19 @@ from rich.cells import cell_len
 
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.text import is_unsafe
-from navigator.tui.diff.cells import display
-from navigator.tui.diff.layout import DiffRow, Layout, RowKind, build_rows
-from navigator.tui.diff.model import Annotation, FindingNote, Mode, place
+from navigator.tui.diff.layout import (
+    Annotation,
+    DiffRow,
+    FindingNote,
+    Layout,
+    Mode,
+    RowKind,
+    build_rows,
+    place,
+)
 from navigator.tui.diff.paint import NO_NEWLINE, SIGNS, Cursor, Painter, Scene
 from navigator.tui.theme import THEMES, palette_for
+from navigator.tui.widgets.cells import display
 from tests.tui.diff.samples import COMMENTS, FILES, FINDINGS, TEXT, comments_on, diffs, finding
 
 MODES = st.sampled_from(["unified", "split"])

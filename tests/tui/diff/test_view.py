@@ -8,8 +8,7 @@ from textual.pilot import Pilot
 from navigator.model.diff import DiffLine, FileDiff, Hunk
 from navigator.model.text import is_unsafe
 from navigator.tui.diff.canvas import EMPTY
-from navigator.tui.diff.layout import RowKind
-from navigator.tui.diff.model import Anchor, FindingNote, LineComment
+from navigator.tui.diff.layout import Anchor, FindingNote, LineComment, RowKind
 from navigator.tui.diff.view import DiffView
 from navigator.tui.theme import THEMES
 from tests.tui.diff.samples import (
@@ -50,7 +49,7 @@ def long_file(lines: int, width: int = 20) -> FileDiff:
     return FileDiff("A", "", "long.txt", hunks=(Hunk("H1", 0, 0, 1, lines, "", body),))
 
 
-async def test_the_cursor_walks_every_row_down_and_up_again() -> None:
+async def test_keys_walk_rows_hunks_files_and_remarks() -> None:
     async with sample_app().run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
         rows = len(view._layout.rows)
@@ -65,30 +64,18 @@ async def test_the_cursor_walks_every_row_down_and_up_again() -> None:
         for _ in range(rows - 1):
             view.action_up()
         await pilot.press("k")
-        assert view._cursor == 0
-        assert view.scroll_y == 0
+        assert (view._cursor, view.scroll_y) == (0, 0)
 
+        keys = [view.current_key]
+        for _ in range(4):
+            await pilot.press(">")
+            keys.append(view.current_key)
+        assert keys == ["task", "nit", "major", "draft", "sent"]
+        await pilot.press("<")
+        assert view.current_key == "draft"
+        assert view.location == Anchor(TOTALS, "new", 26, "H3")
 
-async def test_ends_and_half_pages() -> None:
-    async with ViewApp([long_file(500)]).run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        await pilot.press("G")
-        assert view.location == Anchor("long.txt", "new", 500, "H1")
-        assert "line 500" in screen_text(view)[-1]
         await pilot.press("g")
-        assert view.location == Anchor("long.txt")
-        await pilot.press("ctrl+d", "ctrl+d")
-        assert view.location.line == 23
-        assert view.scroll_y == 22
-        await pilot.press("ctrl+u")
-        assert view.location.line == 11
-        await pilot.press("pagedown", "pageup")
-        assert view.location.line == 11
-
-
-async def test_hunks_and_files() -> None:
-    async with sample_app().run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
         hunks = []
         for _ in range(7):
             await pilot.press("]")
@@ -101,6 +88,92 @@ async def test_hunks_and_files() -> None:
         assert view.location == Anchor(TOTALS)
         await pilot.press("}", "}")
         assert view.location == Anchor("tools/run.sh")
+
+        assert view.move_to(TOTALS, "old", 22)
+        assert view.location == Anchor(TOTALS, "old", 22, "H3")
+        await pilot.press("j")
+        assert view.location == Anchor(TOTALS, "new", 22, "H3")
+        assert view.move_to("absent.py") is False and view.move_to(TOTALS, "new", 4_000) is False
+
+
+async def test_ends_half_pages_and_the_wheel() -> None:
+    async with ViewApp([long_file(500)]).run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        await pilot.press("G")
+        assert view.location == Anchor("long.txt", "new", 500, "H1")
+        assert "line 500" in screen_text(view)[-1]
+        await pilot.press("g")
+        assert view.location == Anchor("long.txt")
+        await pilot.press("ctrl+d", "ctrl+d")
+        assert (view.location.line, view.scroll_y) == (21, 20)
+        await pilot.press("ctrl+u")
+        assert view.location.line == 10
+        await pilot.press("pagedown", "pageup")
+        assert view.location.line == 10
+        # The wheel leaves the cursor behind; the next step brings it back.
+        view.scroll_to(y=200, animate=False)
+        await pilot.pause()
+        assert view.location.line == 10
+        view.set_comments([LineComment("c", "long.txt", 450, "far away")])
+        assert view.scroll_y == 200
+        await pilot.press("j")
+        assert view.scroll_y == 200
+        assert 0 < row_on_screen(view) < 24
+
+
+async def test_remarks_open_and_close_and_change_while_the_place_is_kept() -> None:
+    app = sample_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = await settle(pilot)
+        await pilot.click(view, offset=(20, 1), times=2)
+        assert view.current_key == "task" and view.expanded["task"] is False
+        await pilot.press("enter")
+        assert go_to_finding(view, "major")
+        await pilot.press("enter")
+        assert view.expanded["major"] is False and view.current_key == "major"
+        assert any("▸ ● major  sum() of an empty list" in line for line in screen_text(view))
+        assert not any("happens when" in line for line in screen_text(view))
+        await pilot.press("k", "enter")
+        assert view.expanded["major"] is True
+        assert go_to_finding(view, "absent") is False
+        tall = view._layout.total
+        await pilot.press("z")
+        assert set(view.expanded.values()) == {False} and view._layout.total < tall
+        await pilot.press("z")
+        assert set(view.expanded.values()) == {True} and view._layout.total == tall
+
+        view.move_to(TOTALS, "new", 50)  # more context is asked for at the header of a hunk
+        await pilot.press("k", "enter")
+        (asked,) = app.heard(DiffView.ContextAsked)
+        assert (asked.path, asked.line) == (TOTALS, 50)
+
+        view.move_to(TOTALS, "new", 24)
+        view.move_to(TOTALS, "new", 17)
+        where, height = view.location, row_on_screen(view)
+        for key in ("backslash", "w", "backslash", "w"):
+            await pilot.press(key)
+            assert (view.location, row_on_screen(view)) == (where, height)
+        assert (view.mode, view.wrap) == ("unified", False)
+        view.move_to(TOTALS, "new", 25)
+        await pilot.pause()
+        where, height = view.location, row_on_screen(view)
+        more = [LineComment(f"c{n}", TOTALS, 13, "one more\nand another line") for n in range(3)]
+        view.set_comments([*COMMENTS, *more])
+        assert (view.location, row_on_screen(view)) == (where, height)
+        view.set_findings([])
+        assert (view.location, row_on_screen(view)) == (where, height)
+        assert not any("major" in text for text in all_text(view))
+
+        await pilot.press("G", "z")
+        view.show([long_file(100)])  # another diff starts at its top
+        await pilot.pause()
+        assert view.location == Anchor("long.txt") and view.scroll_y == 0
+        view.show([])
+        await pilot.pause()
+        assert EMPTY in screen_text(view)[1]
+        for key in ("j", "k", "G", "]", "}", "ctrl+d", "enter", ">", "z", "backslash", "w"):
+            await pilot.press(key)
+        assert view.location == Anchor()
 
 
 async def test_the_header_of_the_file_stays_while_its_lines_scroll() -> None:
@@ -116,84 +189,12 @@ async def test_the_header_of_the_file_stays_while_its_lines_scroll() -> None:
         assert view.location == Anchor(TOTALS)
 
 
-async def test_the_owner_hears_where_the_cursor_is() -> None:
-    app = sample_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        assert view.move_to(TOTALS, "old", 22)
-        assert view.location == Anchor(TOTALS, "old", 22, "H3")
-        await pilot.press("j")
-        assert view.location == Anchor(TOTALS, "new", 22, "H3")
-        assert view.move_to("absent.py") is False
-        assert view.move_to(TOTALS, "new", 4_000) is False
-
-
-async def test_a_finding_opens_and_closes_and_says_so() -> None:
-    app = sample_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        assert go_to_finding(view, "major")
-        await pilot.press("enter")
-        assert view.expanded["major"] is False
-        assert view.current_key == "major"
-        assert any("▸ ● major  sum() of an empty list" in line for line in screen_text(view))
-        assert not any("happens when" in line for line in screen_text(view))
-        await pilot.press("k", "enter")
-        assert view.expanded["major"] is True
-        assert go_to_finding(view, "absent") is False
-
-
-async def test_all_findings_close_and_open_at_once() -> None:
-    async with sample_app().run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        tall = view._layout.total
-        await pilot.press("z")
-        assert set(view.expanded.values()) == {False}
-        assert view._layout.total < tall
-        await pilot.press("z")
-        assert set(view.expanded.values()) == {True}
-        assert view._layout.total == tall
-
-
-async def test_keys_go_from_remark_to_remark() -> None:
-    async with sample_app().run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        keys = [view.current_key]
-        for _ in range(4):
-            await pilot.press(">")
-            keys.append(view.current_key)
-        assert keys == ["task", "nit", "major", "draft", "sent"]
-        await pilot.press("<")
-        assert view.current_key == "draft"
-        assert view.location == Anchor(TOTALS, "new", 26, "H3")
-
-
-async def test_the_place_is_kept_when_the_view_is_split_and_wrapped() -> None:
-    async with sample_app().run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        view.move_to(TOTALS, "new", 24)
-        view.move_to(TOTALS, "new", 17)
-        where, height = view.location, row_on_screen(view)
-        for key in ("backslash", "w", "backslash", "w"):
-            await pilot.press(key)
-            assert view.location == where
-            assert row_on_screen(view) == height
-        assert (view.mode, view.wrap) == ("unified", False)
-
-
-async def test_side_by_side_shows_the_replaced_line_beside_the_new_one() -> None:
-    async with sample_app(mode="split").run_test(size=(120, 40)) as pilot:
-        view = await settle(pilot)
-        line = next(text for text in all_text(view) if "amount: float" in text)
-        assert "amount: Decimal" in line
-        assert (
-            line.index("−") < line.index("float") < line.index("│") < line.index("+") < line.index("Decimal")
-        )
-
-
 async def test_side_by_side_the_cursor_has_a_side() -> None:
     async with sample_app(mode="split").run_test(size=(120, 40)) as pilot:
         view = await settle(pilot)
+        line = next(text for text in all_text(view) if "amount: float" in text)
+        places = [line.index(part) for part in ("−", "float", "│", "+", "Decimal")]
+        assert places == sorted(places), "the replaced line stands beside the new one"
         view.move_to(TOTALS, "new", 16)
         await pilot.press("tab")
         assert view.location == Anchor(TOTALS, "old", 16, "H3")
@@ -204,54 +205,38 @@ async def test_side_by_side_the_cursor_has_a_side() -> None:
         assert view.location == Anchor(TOTALS, "old", 16, "H3")
 
 
-async def test_wrapping_makes_room_for_the_whole_line() -> None:
+async def test_wrapping_themes_and_colours() -> None:
     async with sample_app().run_test(size=(80, 24)) as pilot:
         view = await settle(pilot)
+        view.move_to(TOTALS, "new", 20)  # colours arrive after the paint and change no character
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        strip = view.render_line(row_on_screen(view))
+        keyword = next(segment for segment in strip if segment.text == "def")
+        plain = next(segment for segment in strip if "(lines)" in segment.text)
+        assert keyword.style is not None and plain.style is not None
+        assert keyword.style.color != plain.style.color
+        assert strip.text.rstrip().endswith("def total(lines):")
+
+        texts, styles = set(), set()
+        for theme in THEMES:
+            pilot.app.theme = theme.name
+            await pilot.pause()
+            assert view._painter is not None
+            styles.add(view._painter.palette.lines["+"])
+            texts.add("\n".join(screen_text(view)))
+        assert (len(texts), len(styles)) == (1, len(THEMES)), "the same words in other colours"
+
         assert not any("cut or wrapped" in text for text in all_text(view))
         flat = view._layout.total
         await pilot.press("w")
         assert any("be cut or wrapped." in text.replace("↳", "") for text in all_text(view))
         assert view._layout.total > flat
+        assert not any(is_unsafe(line) for line in all_text(view))
+        assert any("␛[31mred" in line and "<U+202E>evil" in line for line in all_text(view))
         await pilot.resize_terminal(200, 24)
         await pilot.pause()
         assert view._layout.total < flat + 2
-
-
-async def test_more_context_is_asked_for_at_the_header_of_a_hunk() -> None:
-    app = sample_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        view.move_to(TOTALS, "new", 50)
-        await pilot.press("k", "enter")
-        (asked,) = app.heard(DiffView.ContextAsked)
-        assert (asked.path, asked.line) == (TOTALS, 50)
-
-
-async def test_other_comments_leave_the_cursor_and_the_screen_where_they_were() -> None:
-    async with sample_app().run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        view.move_to(TOTALS, "new", 25)
-        await pilot.pause()
-        where, height = view.location, row_on_screen(view)
-        more = [LineComment(f"c{n}", TOTALS, 13, "one more\nand another line") for n in range(3)]
-        view.set_comments([*COMMENTS, *more])
-        assert (view.location, row_on_screen(view)) == (where, height)
-        view.set_findings([])
-        assert (view.location, row_on_screen(view)) == (where, height)
-        assert not any("major" in text for text in all_text(view))
-
-
-async def test_the_wheel_leaves_the_cursor_and_the_next_step_brings_it_back() -> None:
-    async with ViewApp([long_file(500)]).run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        view.scroll_to(y=200, animate=False)
-        await pilot.pause()
-        assert view.location == Anchor("long.txt")
-        view.set_comments([LineComment("c", "long.txt", 450, "far away")])
-        assert view.scroll_y == 200
-        await pilot.press("j")
-        assert view.scroll_y == 200
-        assert 0 < row_on_screen(view) < 24
 
 
 async def test_a_remark_taller_than_the_screen_is_read_by_stepping() -> None:
@@ -270,61 +255,6 @@ async def test_a_remark_taller_than_the_screen_is_read_by_stepping() -> None:
         assert view.current_key == ""
 
 
-async def test_a_double_click_closes_a_remark() -> None:
-    async with sample_app().run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        await pilot.click(view, offset=(20, 1), times=2)
-        assert view.current_key == "task"
-        assert view.expanded["task"] is False
-
-
-async def test_another_diff_starts_at_its_top() -> None:
-    app = sample_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        await pilot.press("G", "z")
-        view.show([long_file(100)])
-        await pilot.pause()
-        assert view.location == Anchor("long.txt")
-        assert view.scroll_y == 0
-        view.show([])
-        await pilot.pause()
-        assert EMPTY in screen_text(view)[1]
-        for key in ("j", "k", "G", "]", "}", "ctrl+d", "enter", ">", "z", "backslash", "w"):
-            await pilot.press(key)
-        assert view.location == Anchor()
-
-
-async def test_colours_arrive_after_the_paint_and_change_no_character() -> None:
-    async with sample_app().run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        view.move_to(TOTALS, "new", 20)
-        await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-        y = row_on_screen(view)
-        strip = view.render_line(y)
-        keyword = next(segment for segment in strip if segment.text == "def")
-        plain = next(segment for segment in strip if "(lines)" in segment.text)
-        assert keyword.style is not None and plain.style is not None
-        assert keyword.style.color != plain.style.color
-        assert strip.text.rstrip().endswith("def total(lines):")
-
-
-async def test_every_theme_draws_the_same_words_in_other_colours() -> None:
-    async with sample_app().run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        texts = set()
-        styles = set()
-        for theme in THEMES:
-            pilot.app.theme = theme.name
-            await pilot.pause()
-            assert view._painter is not None
-            styles.add(view._painter.palette.lines["+"])
-            texts.add("\n".join(screen_text(view)))
-        assert len(texts) == 1
-        assert len(styles) == len(THEMES)
-
-
 @pytest.mark.parametrize("theme", [THEMES[0].name, "navigator-ansi"])
 async def test_without_colour_the_words_are_the_same(monkeypatch: pytest.MonkeyPatch, theme: str) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -341,14 +271,6 @@ async def test_without_colour_the_words_are_the_same(monkeypatch: pytest.MonkeyP
                 for color in (segment.style.color, segment.style.bgcolor) if segment.style else ():
                     triplet = color.triplet if color is not None else None
                     assert triplet is None or len(set(triplet)) == 1
-
-
-async def test_nothing_unsafe_is_on_any_screen() -> None:
-    async with sample_app(wrap=True).run_test(size=(80, 24)) as pilot:
-        view = await settle(pilot)
-        text = all_text(view)
-        assert not any(is_unsafe(line) for line in text)
-        assert any("␛[31mred" in line and "<U+202E>evil" in line for line in text)
 
 
 async def test_a_diff_of_fifty_thousand_lines_is_walked_without_keeping_its_strips() -> None:

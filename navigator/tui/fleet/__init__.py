@@ -1,1 +1,0 @@
-"""The fleet: servers asked in a thread, the end of the log, and both as lines of text. No widget here."""

@@ -1,1 +1,0 @@
-"""The pages of statistics drawn in a terminal."""
