@@ -15,7 +15,7 @@ import random
 
 from benchmarks.size import sized
 from navigator.lab.speculation.fit import fits
-from navigator.lab.speculation.formulas import expected_tokens
+from navigator.lab.speculation.predict import expected_tokens
 from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runs import Run
 

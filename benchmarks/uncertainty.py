@@ -19,7 +19,7 @@ from navigator.actions.registry import perform
 from navigator.cli.session import locked_dependencies
 from navigator.config.paths import CONFIG_VARIABLE, StatePaths
 from navigator.engine.conductor import Conductor, RunOptions
-from navigator.figures.uncertainty import Relation, relations
+from navigator.figures.rates import Relation, relations
 from navigator.rehearsal.samples import sample_projects
 from navigator.sheet.statistics.reviewer import sentence
 from tests.journey.support import make_repository

@@ -119,9 +119,9 @@ def curve(times: dict[int, float], *, modelled: bool) -> dict[str, Any]:
     """
     assumed = pace_of(Role.GENERATOR, 1.0).model
     found: dict[str, Any] = {"measured": {n: round(n / seconds, 1) for n, seconds in times.items()}}
-    for end in ("slow", "mid", "fast") if modelled else ():
-        scaled = replace(getattr(assumed, end), decode=1 / times[1])
-        found[f"modelled_{end}"] = {n: round(n * scaled.stream_speed(n), 1) for n in times}
+    if modelled:
+        scaled = replace(assumed, decode=1 / times[1])
+        found["modelled"] = {n: round(n * scaled.stream_speed(n), 1) for n in times}
     return found
 
 

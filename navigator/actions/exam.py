@@ -51,8 +51,9 @@ class PrepareExam(Verb[PrepareExamArgs, ExamPrepared]):
 
     async def perform(self, deps: Dependencies, args: PrepareExamArgs) -> ExamPrepared:
         from navigator.exam.backtest import prepare_backtest
-        from navigator.exam.bundled import prepare_bundled
-        from navigator.exam.prepare import ACCEPTED, prepare_project
+        from navigator.exam.items import prepare_bundled
+        from navigator.exam.prepare import prepare_project
+        from navigator.exam.queue import ACCEPTED
 
         self.require(deps.reader, args)
         wanted = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()

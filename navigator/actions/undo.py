@@ -171,7 +171,7 @@ class LookForReverts(Verb[LookArgs, LookedProjects]):
     args, result = LookArgs, LookedProjects
 
     async def perform(self, deps: Dependencies, args: LookArgs) -> LookedProjects:
-        from navigator.exam.afterlife import look_at_findings
+        from navigator.exam.blame import look_at_findings
         from navigator.journey.reverts import look_for
 
         chosen = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()

@@ -47,19 +47,13 @@ def backtest(projects: tuple[str, ...], since: str, limit: int | None, as_json: 
         items = [
             item for item in store.exam_items() if item.source in PAST and (not ids or item.project_id in ids)
         ]
-    hosts = sorted({item.evidence["public"] for item in items} - {""})
     if as_json:
         history = [one.model_dump(mode="json") for one in made.projects]
-        output.print_json({"projects": history, "public": hosts} | document(found, reviewer))
+        output.print_json({"projects": history} | document(found, reviewer))
         return
     for one in made.projects:
         _history(one)
     _result(found, reviewer, len(items))
-    if hosts:
-        output.prose(
-            f"A remote is on {', '.join(hosts)}. If it is public, the model may have been trained on these commits and "
-            "their fixes: until when it was trained is not known here, and the result may flatter it."
-        )
 
 
 def _history(one: PreparedProject) -> None:
@@ -77,7 +71,7 @@ def _history(one: PreparedProject) -> None:
 
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.cli.stats import print_table
-    from navigator.exam.backtest import by_size, how_sure, worth_reading
+    from navigator.exam.backtest import how_sure, worth_reading
     from navigator.sheet.exam_worth import backtest_words
     from navigator.sheet.statistics.page import share_table
 
@@ -87,8 +81,8 @@ def _result(found: Backtest, reviewer: str, items: int) -> None:
         output.prose(f"{plural(left, 'commit')} to ask: `navigator exam run --items {left}` asks now.")
     if not found.bugs:
         return
-    rows = [("caught", found.caught), *((f"  {name} lines", one) for name, one in by_size(found))]
-    print_table(share_table("BUGS", [*rows, ("innocent, with a finding", found.flagged)], reviewer))
+    rows = (("caught", found.caught), ("innocent, with a finding", found.flagged))
+    print_table(share_table("BUGS", rows, reviewer))
     output.prose(how_sure(found))
     for title, cases in zip(("Caught", "Missed"), worth_reading(found), strict=True):
         for case in cases:

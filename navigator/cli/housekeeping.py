@@ -106,7 +106,7 @@ def _bases_in_use(deps: Dependencies, project: Project, gone: Collection[str] = 
 
 def _drop_exam(deps: Dependencies) -> int:
     """Free the objects of exam items that are asked no more; returns how many."""
-    from navigator.exam.queue import drop_retired
+    from navigator.exam.items import drop_retired
     from navigator.git.private import PrivateRepo
 
     items = deps.reader.exam_items(retired=True)

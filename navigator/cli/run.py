@@ -201,10 +201,7 @@ def show_session(document: dict[str, Any]) -> None:
         ("modelled at full scale", "model_seconds"),
         ("one stream at a time", "serial_seconds"),
     ):
-        if modelled:
-            low, high = (output.duration(end) for end in document[f"{field}_band"])
-            rows.append((label, f"{output.duration(document[field])} (band {low}–{high})"))
-        elif field == "serial_seconds":
+        if modelled or field == "serial_seconds":
             rows.append((label, output.duration(document[field])))
     calls = document["calls"]
     rows.append(

@@ -27,8 +27,7 @@ from navigator.engine.reconcile import Reconciler
 from navigator.engine.residency import Batches, Residency
 from navigator.engine.server import SocketServer
 from navigator.engine.summary import SessionSummary
-from navigator.exam.prepare import keep_preparing
-from navigator.exam.queue import ExamQueue
+from navigator.exam.queue import ExamQueue, keep_preparing
 from navigator.journey.change import broke
 from navigator.journey.check_dispatch import check
 from navigator.journey.dependencies import Dependencies

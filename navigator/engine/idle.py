@@ -50,7 +50,7 @@ class Idle:
 
     async def look(self) -> None:
         """Look at one project after the other, until work comes; those that are left wait for the next time."""
-        from navigator.exam.afterlife import look_at_findings
+        from navigator.exam.blame import look_at_findings
         from navigator.journey.reverts import look_for
 
         with self._storage.writing("when commits were looked for"), self._deps.store.transaction() as tx:

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from navigator.figures.forecasts import ResidencyCall, modelled_time
+from navigator.figures.swaps import ResidencyCall, modelled_time
 from navigator.journey.dependencies import Dependencies
 from navigator.model.models import Proposal, Swap, utc_now
 from navigator.model.states import CheckOutcome, Role, TaskState, Verdict
-from navigator.model.timing import TimingModel, read_timing
+from navigator.model.timing import StepTimes, read_timing
 
 
 class SessionSummary:
@@ -26,7 +26,7 @@ class SessionSummary:
         self._before_events = deps.reader.last_seq()
         self.number = self._before_events + 1
         self._wall: float | None = None
-        self._assumptions: dict[Role, TimingModel] = {}
+        self._assumptions: dict[Role, StepTimes] = {}
         self.swaps: list[Swap] = []
         self.reason = ""
         self.problems: dict[str, str] = {}
@@ -101,7 +101,7 @@ class SessionSummary:
     def _times(self, wall: float) -> dict[str, Any]:
         """`model_seconds` and `serial_seconds`; for real servers the clock's own, and the calls laid end to end.
 
-        Modelled figures come with the ends of their band and with the assumptions in words.
+        Modelled figures come with the assumptions in words.
         """
         done = [swap for swap in self.swaps if swap.outcome == "done"]
         rows = [
@@ -122,18 +122,10 @@ class SessionSummary:
             for row in rows
         ]
         streams = {role: self._deps.settings.server(role).max_inflight for role in Role}
-        loads = [swap.to_role for swap in done]
-        mid, fast, slow = (
-            modelled_time(
-                jobs, loads, {role: getattr(model, end) for role, model in self._assumptions.items()}, streams
-            )
-            for end in ("mid", "fast", "slow")
-        )
+        modelled = modelled_time(jobs, [swap.to_role for swap in done], self._assumptions, streams)
         return {
-            "model_seconds": round(mid.concurrent, 1),
-            "serial_seconds": round(mid.serial, 1),
-            "model_seconds_band": [round(fast.concurrent, 1), round(slow.concurrent, 1)],
-            "serial_seconds_band": [round(fast.serial, 1), round(slow.serial, 1)],
+            "model_seconds": round(modelled.concurrent, 1),
+            "serial_seconds": round(modelled.serial, 1),
             "assumptions": {
                 role.value: model.in_words() for role, model in sorted(self._assumptions.items())
             },

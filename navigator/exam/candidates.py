@@ -1,4 +1,4 @@
-"""Which changes items are tried to be made of, in which order. Pure rules over commits and proposals."""
+"""Which changes items are tried to be made of, in which order; and the runs of their tests."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from navigator.exam.faults import pick
 from navigator.exam.mining import Commit
-from navigator.journey.checking import CheckSetup, run_tree
+from navigator.git.private import PrivateRepo
+from navigator.journey.checking import CheckSetup, check_setup, run_tree
 from navigator.journey.dependencies import Dependencies
 from navigator.model import patterns
 from navigator.model.diff import FileDiff
-from navigator.model.models import Proposal, Task
+from navigator.model.errors import Conflict
+from navigator.model.models import Project
 from navigator.model.states import CheckOutcome, Complexity, TaskKind
 from navigator.model.text import safe_line
 from navigator.sandbox.suite import SuiteRun, prepare
@@ -49,6 +50,12 @@ class Picked:
     summary: str
     origin: str
     accepted: bool
+
+    def pin(self, private: PrivateRepo) -> None:
+        """Have the private repository hold what it is made of."""
+        private.pin_base(self.base)
+        if not self.accepted:
+            private.pin_base(self.tree)
 
 
 def fixes(commits: Iterable[Commit]) -> list[Commit]:
@@ -115,8 +122,12 @@ def of_commits(commits: Iterable[Commit]) -> list[Picked]:
     ]
 
 
-def of_proposals(found: Sequence[tuple[Proposal, Task]]) -> list[Picked]:
-    """Approved proposals, in the order given."""
+def accepted_changes(deps: Dependencies, project: Project) -> list[Picked]:
+    """The proposals that you approved, the newest first."""
+    limit = deps.settings.exam.history
+    numbers = deps.reader.accepted_changes(project.id, most_lines=MOST_CHANGED, limit=limit)
+    proposals = [deps.reader.proposal(number) for number in numbers]
+    found = [(proposal, deps.reader.task(proposal.task_id)) for proposal in proposals]
     return [
         Picked(
             key=proposal.id,
@@ -143,14 +154,6 @@ def kind_of(commit: Commit) -> TaskKind:
 
 # The words of an item that has none of its own: the same generator for faulty and clean ones, from the changed places alone.
 
-_ASKS = (
-    ("Rework {where}. Everything that works today has to keep working.", "Rework {place}"),
-    ("Go over {where} once more. What callers rely on today stays as it is.", "Go over {place}"),
-    ("Revise {where}. No behaviour that is right today may be lost.", "Revise {place}"),
-    ("Tidy {where} up. What it does today it has to do afterwards.", "Tidy {place} up"),
-)
-"""Instruction and title."""
-
 _NAME = patterns.compile(
     r"(?:def|class|func(?:\s*\([^)]*\))?|function|fn|struct|impl|interface)\s+([A-Za-z_$][\w$]*)"
 )
@@ -158,10 +161,7 @@ _LONGEST_SHOWN = 3
 
 
 def neutral_words(files: Sequence[FileDiff]) -> tuple[str, str]:
-    """Instruction and title of a change that takes something back, or puts it back: neither says what was done.
-
-    The choice among wordings depends on the changed paths alone, so that a change and its opposite read the same.
-    """
+    """Instruction and title of a change that takes something back, or puts it back: neither says what was done."""
     paths = [safe_line(file.path) for file in files]
     names = dict.fromkeys(
         match[1] for file in files for hunk in file.hunks if (match := _NAME.search(hunk.section)) is not None
@@ -170,8 +170,7 @@ def neutral_words(files: Sequence[FileDiff]) -> tuple[str, str]:
     place = ", ".join(f"`{path}`" for path in paths[:_LONGEST_SHOWN])
     where = f"{shown} in {place}" if shown else f"the code of {place}"
     title = next(iter(names), paths[0].rpartition("/")[2])
-    asked, titled = pick(_ASKS, *paths)
-    return asked.format(where=where), titled.format(place=title)
+    return f"Rework {where}. Everything that works today has to keep working.", f"Rework {title}"
 
 
 def words_of_commit(subject: str, body: str) -> str:
@@ -182,6 +181,28 @@ def words_of_commit(subject: str, body: str) -> str:
 
 
 _TRAILER = patterns.compile(r"(?i)^\s*[\w-]+-by:|^\s*(?:change-id|reverts?|cherry picked from|https?://\S+$)")
+
+
+async def ready_setup(deps: Dependencies, project: Project) -> CheckSetup:
+    """A project's tests and sandbox, where both are there.
+
+    Raises:
+        Conflict: what is missing.
+    """
+    if not project.check.strip():
+        raise Conflict(
+            "It has no test command, and only a test proves a fault.",
+            hint=f"`navigator project check {project.name}` proposes one.",
+        )
+    setup = await check_setup(deps, project)
+    if setup.without:
+        raise Conflict(
+            "The sandbox is switched off, and code with planted faults runs nowhere else.",
+            hint="Set `unsandboxed = false` under [checks].",
+        )
+    if not setup.sandbox.works:
+        raise Conflict(f"There is no sandbox: {setup.sandbox.reason}.", hint=setup.sandbox.hint)
+    return setup
 
 
 # Runs a project's tests on an item's trees: one at a time, behind every check of a task, within a bound on time.

@@ -70,6 +70,11 @@ class Commit:
     author: str = ""
     when: int = 0
 
+    @property
+    def key(self) -> str:
+        """Its id, under which what was tried with it is kept."""
+        return self.sha
+
     @cached_property
     def code(self) -> tuple[Counted, ...]:
         """The changed files that are code of the product."""

@@ -1,4 +1,5 @@
-"""The conductor's hold on the reviewer's exam: which items are left, what they may cost, which are being asked.
+"""The conductor's hold on the reviewer's exam: which items are left, what they may cost, which are being asked, and that
+more are prepared.
 
 In memory only. What was answered is in the store; an item that a crash or real work cut off has no answer, and is asked again.
 """
@@ -8,30 +9,34 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
+from functools import partial
 from time import monotonic
+from typing import Any
+
+from pydantic import BaseModel
 
 from navigator.client.body import same_model
 from navigator.client.errors import ServingError
 from navigator.config.settings import is_rehearsal
-from navigator.exam.making import KEPT, keep_name
-from navigator.git.private import PrivateRepo
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.review import prompt_dependencies, read_change
 from navigator.journey.reviewing.precedents import ChangeWords
 from navigator.journey.reviewing.prompt import shown_precedents
+from navigator.journey.storage_faults import Storage
 from navigator.journey.subject import Change, read_subject
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
-from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task
+from navigator.model.models import CheckResult, Finding, Project, Proposal, Review, Task, utc_now
 from navigator.model.records import ExamAnswer, ExamItem
 from navigator.model.snapshot import ExamView
 from navigator.model.states import PAST, CheckOutcome, ExamSource, Role
 from navigator.schedule.swap_rule import items_with_room
+from navigator.store.database import is_low
 from navigator.store.errors import StoreError
 from navigator.store.reads.exam import Precedent
 from navigator.store.reads.reader import Reader
@@ -110,33 +115,27 @@ async def exam_subject(deps: Dependencies, item: ExamItem) -> Change:
     """The item as a review sees a proposal: a task and a proposal that are in no table, and the diff from git."""
     project = deps.project(item.project_id)
     private = await asyncio.to_thread(deps.private, project)
-    task = Task(
-        id="",
-        project_id=project.id,
-        project=project.name,
-        text=item.text,
-        kind=item.kind,
-        complexity=item.complexity,
-        created=item.created,
-        updated=item.created,
-    )
-    proposal = Proposal(
-        id="",
-        task_id="",
-        project_id=project.id,
-        project=project.name,
-        attempt=0,
-        round=0,
-        base_commit=item.base_commit,
-        tree=item.tree,
-        title=item.title,
-        summary=item.summary,
-        checks=usual_checks(deps.reader, project),
-    )
+    task = unstored_task(project, item)
+    checks = usual_checks(deps.reader, project)
+    words = {"title": item.title, "summary": item.summary}
+    proposal = unstored_proposal(project, item.base_commit, item.tree, round=0, checks=checks, **words)
     async with deps.project_lock(project.id):
         subject = await asyncio.to_thread(read_subject, private, project, task, proposal, exam_item=item.id)
     held = () if item.source in _ALONE else tuple(deps.reader.precedents(project.id))
     return replace(subject, precedents=held)
+
+
+def unstored_task(project: Project, words: BaseModel) -> Task:
+    """A task that is in no table."""
+    now = utc_now()
+    said = words.model_dump(include={"text", "kind", "complexity"})
+    return Task(id="", project_id=project.id, project=project.name, created=now, updated=now, **said)
+
+
+def unstored_proposal(project: Project, base: str, tree: str, **fields: Any) -> Proposal:
+    """A proposal that is in no table."""
+    place = {"project_id": project.id, "project": project.name, "base_commit": base, "tree": tree}
+    return Proposal.model_validate({"id": "", "task_id": "", "attempt": 0} | place | fields)
 
 
 def usual_checks(reader: Reader, project: Project) -> tuple[CheckResult, ...]:
@@ -202,9 +201,6 @@ def _lines_about(finding: Finding, files: Sequence[FileDiff]) -> tuple[int, int]
                 return min(at, end), min(at, end)
     return line, line
 
-
-SEED = "exam_seed"
-"""The key in `meta` under which the seed of the order is kept: the order can be computed again."""
 
 PAUSE = 600.0
 """Seconds without the exam after the reviewer did not answer: whether a server is well is for real work to find out."""
@@ -292,7 +288,7 @@ class ExamQueue:
                 new.append(item)
                 if with_them:
                     plain.add(item.id)
-        order = in_order(((item.id, item.faulty) for item in new), f"{self._seed()} {version}")
+        order = in_order(((item.id, item.faulty) for item in new), version)
         return _Open(order, frozenset(plain))
 
     def _shown(self, item: ExamItem, held: Sequence[Precedent]) -> tuple[int, ...] | None:
@@ -312,15 +308,6 @@ class ExamQueue:
             return ()
         rules = prompt_dependencies(self._deps, Role.REVIEWER)
         return tuple(sorted(one.id for one in shown_precedents(rules, held, self._changes[item.id])))
-
-    def _seed(self) -> str:
-        known = self._deps.reader.meta(SEED, str)
-        if known:
-            return str(known)
-        seed = secrets.token_hex(8)
-        with self._deps.store.transaction() as tx:
-            tx.set_meta(SEED, seed)
-        return seed
 
     def view(self, *, loaded: bool) -> ExamView:
         """What the scheduler is told. `loaded`: the reviewer answers now."""
@@ -403,10 +390,48 @@ def within(hours: str, now: time) -> bool:
     return begin <= now < end if begin <= end else now >= begin or now < end
 
 
-def drop_retired(private: PrivateRepo, items: Iterable[ExamItem]) -> int:
-    """Let go of every item's tree in a repository but those of `items`; returns how many. `collect` frees the space."""
-    wanted = {keep_name(item.origin) for item in items}
-    gone = [name for name in private.kept() if name.startswith(KEPT) and name not in wanted]
-    for name in gone:
-        private.drop(name)
-    return len(gone)
+# Prepares items beside the work.
+
+ACCEPTED = "exam_accepted"
+"""The key under which it is kept that the user wants an exam."""
+
+_FIRST = 60.0
+"""Seconds until it begins: a session that is over by then prepares nothing."""
+
+_BETWEEN = 600.0
+"""Seconds between two rounds through the projects, unless a swap begins before."""
+
+
+async def keep_preparing(deps: Dependencies, storage: Storage, swapped: asyncio.Event) -> None:
+    """Make items of every project that can have some, until the session ends or its time for that is used up.
+
+    Nobody has an exam who never asked for one: nothing is made before the first `navigator exam prepare`.
+
+    Args:
+        swapped: set when a swap begins, in which the CPU has the least to do: the next round begins at once then.
+    """
+    if not deps.settings.exam.share:
+        return
+    left: defaultdict[int, float] = defaultdict(lambda: float(deps.settings.exam.prepare_seconds))
+    await asyncio.sleep(_FIRST)
+    while True:
+        for project in deps.reader.projects() if deps.reader.meta(ACCEPTED, bool) else ():
+            if left[project.id] <= 0 or not project.check.strip() or is_low(deps.paths.root):
+                continue
+            from navigator.exam.prepare import prepare_project
+
+            began = monotonic()
+            try:
+                with storage.writing(f"the exam items of {project.name}"):
+                    making = partial(prepare_project, deps, project, seconds=left[project.id], behind=True)
+                    made = await deps.cpu_work.during("exam items", making)
+                    if made.problem:
+                        log.info("no exam items of %s: %s", project.name, made.problem)
+            except Exception:
+                # A defect here must not end the session that goes well without an exam.
+                log.exception("preparing the exam of %s broke", project.name)
+                left[project.id] = 0
+            left[project.id] -= monotonic() - began
+        swapped.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(swapped.wait(), _BETWEEN)

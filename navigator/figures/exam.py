@@ -25,8 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from navigator.figures.compare import paired_difference
-from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, percentile, share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Z_95, Share, paired_difference, percentile, share
 from navigator.model.records import ExamAnswer, ExamCount, ExamItem, ExamPair, VerdictCount
 from navigator.model.states import PAST, ExamSource, Verdict
 from navigator.model.text import plural
@@ -93,7 +92,6 @@ class ExamScore:
         faulty_share: of real proposals that are faulty.
         genuine_share: of REVISE on real proposals that are right.
         reason: why there are no such shares; "" where there are.
-        small_better: whether it catches more below 50 changed lines than above; None where that cannot be told.
         verdict: `WORTH_IT`, `CHANCE` or `CANNOT_TELL`; `why` in one sentence.
         tokens, seconds: what the answers cost.
     """
@@ -113,7 +111,6 @@ class ExamScore:
     faulty_share: Estimate | None
     genuine_share: Estimate | None
     reason: str
-    small_better: bool | None
     verdict: str
     why: str
     tokens: int
@@ -173,7 +170,6 @@ def _score(rows: Sequence[ExamCount], verdicts: Sequence[VerdictCount]) -> ExamS
         faulty_share=faulty,
         genuine_share=genuine,
         reason=reason,
-        small_better=_small_better([row for row in scored if row.faulty]),
         verdict=verdict,
         why=why,
         tokens=sum(row.tokens for row in rows),
@@ -225,15 +221,6 @@ def _by_size(scored: Sequence[ExamCount]) -> Iterable[SizeScore]:
 def size_words(least: int) -> str:
     """A bucket of changed lines in words, by its lower end."""
     return {0: "<10", 10: "10–49", 50: "50–149"}.get(least, f"≥{least}")
-
-
-def _small_better(faulty: Sequence[ExamCount]) -> bool | None:
-    small = _right([row for row in faulty if row.size < 50], faulty=True)
-    large = _right([row for row in faulty if row.size >= 50], faulty=True)
-    if not small.n or not large.n:
-        return None
-    low, high = difference(small.k, small.n, large.k, large.n)
-    return None if low <= 0 <= high else low > 0
 
 
 def _revise_rate(reviewer: ExamCount, verdicts: Sequence[VerdictCount]) -> Share:
@@ -383,11 +370,10 @@ def worth_words(score: ExamScore | None) -> str:
     if score.genuine_share is None:
         return f"What this reviewer's REVISE is worth cannot be told: {score.reason} ({n})."
     found = score.genuine_share
-    size = {True: "; small diffs better than large", False: "; large diffs better than small", None: ""}
     few = ", anecdotal" if score.decided < ANECDOTAL_BELOW else ""
     return (
         f"When this reviewer says REVISE it is right about {100 * found.value:.0f} % of the time "
-        f"[{100 * found.low:.0f}–{100 * found.high:.0f}], {n}{few}{size[score.small_better]}."
+        f"[{100 * found.low:.0f}–{100 * found.high:.0f}], {n}{few}."
     )
 
 

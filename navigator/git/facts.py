@@ -90,16 +90,16 @@ class RepoFacts:
     git_dir: Path
     common_dir: Path
     work_tree: Path | None
-    head_commit: str
-    branch: str | None
-    object_format: str
-    root_commit: str
-    bare: bool
-    partial: bool
-    operation: str
-    hooks: tuple[str, ...]
-    branches: tuple[str, ...]
-    checked_out: frozenset[str]
+    head_commit: str = ""
+    branch: str | None = None
+    object_format: str = "sha1"
+    root_commit: str = ""
+    bare: bool = True
+    partial: bool = False
+    operation: str = ""
+    hooks: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    checked_out: frozenset[str] = frozenset()
 
     @property
     def zero(self) -> str:

@@ -11,7 +11,6 @@ from navigator.git.private import PrivateRepo
 from navigator.journey import change
 from navigator.journey.checking import run_checks
 from navigator.journey.dependencies import Dependencies
-from navigator.journey.proving import settle
 from navigator.journey.testing import try_proposal, untested
 from navigator.journey.write import write
 from navigator.model.models import CheckResult, Proposal, Task
@@ -33,7 +32,7 @@ async def check(deps: Dependencies, task_id: str) -> None:
         return
     reviewed = change.proposal_of_round(deps.reader, task)
     if reviewed is not None and reviewed.review is not None and task.state is TaskState.CHECKING:
-        await settle(deps, task, reviewed)
+        await _settle(deps, task, reviewed)
         return
     proposal = untested(deps, task)
     if proposal is not None and task.state is TaskState.CHECKING:
@@ -69,6 +68,12 @@ async def check_part(deps: Dependencies, task_id: str) -> None:
         change.to_developer(tx, task)
 
 
+async def _settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
+    from navigator.journey.proving import settle  # few proposals have tests of findings
+
+    await settle(deps, task, proposal)
+
+
 async def check_existing(deps: Dependencies, task: Task) -> None:
     """Whether the files of an existing change parse; then to the reviewer. Its tests are its author's business.
 
@@ -79,7 +84,7 @@ async def check_existing(deps: Dependencies, task: Task) -> None:
         return
     proposal = deps.reader.open_proposal(task.id)
     if proposal.review is not None:
-        await settle(deps, task, proposal)
+        await _settle(deps, task, proposal)
         return
     async with deps.project_lock(task.project_id):
         private = await asyncio.to_thread(deps.private, deps.project(task.project_id))

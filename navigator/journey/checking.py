@@ -33,6 +33,10 @@ SCRATCH = "checks"
 """The folder of the state folder below which each run has one of its own, until it ends."""
 
 
+FINDING_TESTS = "finding tests"
+"""The check of a revision that runs the tests of the findings before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckSetup:
     """What one run of a project's tests needs."""

@@ -15,10 +15,11 @@ from typing import TypeVar
 from navigator.git.diffs import decode_lines
 from navigator.git.source import TreeSource, learn_withheld
 from navigator.journey.change import follow_verdict
-from navigator.journey.checking import CheckSetup, cancellable, check_setup
+from navigator.journey.checking import FINDING_TESTS, CheckSetup, cancellable, check_setup
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.reproducing import file_reader
 from navigator.journey.reviewing.grounding import derive_verdict
+from navigator.journey.subject import held_of
 from navigator.model.models import CheckResult, Proposal, Reproduction, Task
 from navigator.model.states import REPRODUCED, CheckOutcome, ReproductionOutcome, RevisedOutcome
 from navigator.model.text import safe_line
@@ -44,17 +45,7 @@ log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-NAME = "finding tests"
-"""The check of a revision that runs the tests of the findings before it."""
-
 _PENDING, _COULD_NOT = ReproductionOutcome.PENDING, ReproductionOutcome.COULD_NOT_RUN
-
-
-def held_of(deps: Dependencies, task: Task, proposal: Proposal) -> list[HeldTest]:
-    """The rows of the newest review of a proposal that has any."""
-    held = [one for one in deps.reader.held_tests(task.id, task.attempt) if one.proposal_id == proposal.id]
-    newest = max((one.review_id for one in held), default=0)
-    return [one for one in held if one.review_id == newest]
 
 
 async def settle(deps: Dependencies, task: Task, proposal: Proposal) -> None:
@@ -292,4 +283,4 @@ def _as_check(
     if all(outcome is RevisedOutcome.COULD_NOT_RUN for outcome in outcomes):
         worst = CheckOutcome.UNTESTED
     seconds = round(sum(run.seconds for run in runs), 3)
-    return CheckResult(name=NAME, outcome=worst, seconds=seconds, detail="\n".join(lines)[:4_000])
+    return CheckResult(name=FINDING_TESTS, outcome=worst, seconds=seconds, detail="\n".join(lines)[:4_000])

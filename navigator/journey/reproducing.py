@@ -19,6 +19,7 @@ from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, call_model, is_tasks_fault
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.blocks import data_block
+from navigator.journey.reviewing.join import Talk
 from navigator.journey.reviewing.prompt import OVERHEAD, Reading
 from navigator.journey.reviewing.rereview import is_again
 from navigator.journey.reviewing.test_answer import (
@@ -45,14 +46,6 @@ PURPOSE = "reproduce"
 
 _UNASKED, _PENDING = ReproductionOutcome.UNASKED, ReproductionOutcome.PENDING
 _COULD_NOT = ReproductionOutcome.COULD_NOT_RUN
-
-
-@dataclass(frozen=True)
-class Talk:
-    """One prompt of a review and its answer: where a test for one of its findings is asked for."""
-
-    reading: Reading
-    answer: str
 
 
 async def planned(deps: Dependencies, task: Task, proposal: Proposal, review: Review) -> list[Reproduction]:

@@ -23,14 +23,12 @@ from navigator.journey.calls import (
     usage_of,
 )
 from navigator.journey.dependencies import Dependencies, Prompting
-from navigator.journey.proving import held_of
-from navigator.journey.reproducing import Talk, ask_tests, planned
 from navigator.journey.review_looking import SEQS, look_first
 from navigator.journey.reviewing.answer import RawReview, review_schema
 from navigator.journey.reviewing.grounding import UnreadableReview, read_review
-from navigator.journey.reviewing.join import Answered, join
+from navigator.journey.reviewing.join import Answered, Talk, join
 from navigator.journey.reviewing.prompt import Parts, Planner, Reading, ReviewPromptDependencies
-from navigator.journey.subject import Change, gather_subject, leaving_messages, precedents_for
+from navigator.journey.subject import Change, gather_subject, held_of, leaving_messages, precedents_for
 from navigator.model.models import Proposal, Reproduction, Review, Task, utc_now
 from navigator.model.states import Escalation, Role, Verdict
 from navigator.process.bounded import WorkerLost, run_bounded
@@ -84,10 +82,17 @@ async def review(deps: Dependencies, task_id: str, role: Role = Role.REVIEWER) -
             talks = await _talks_again(deps, task, proposal)
         else:
             review, talks = await _review(deps, task, proposal, role)
-            rows = await planned(deps, task, proposal, review)
+            rows = []
+            if review.findings:
+                from navigator.journey.reproducing import planned
+
+                rows = await planned(deps, task, proposal, review)
             _store(deps, task, proposal, review, rows)
             held = held_of(deps, task, proposal)
-        await ask_tests(deps, task, proposal, held, talks)
+        if held:
+            from navigator.journey.reproducing import ask_tests
+
+            await ask_tests(deps, task, proposal, held, talks)
     except ServingError as error:
         deps.move(change.ask_review, task, str(error))
         raise

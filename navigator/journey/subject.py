@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from navigator.journey.reviewing.prompt import Reading
     from navigator.store.reads.exam import Precedent
     from navigator.store.reads.reader import Reader
+    from navigator.store.reads.statistics import HeldTest
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,13 @@ class Change:
     exam_item: int | None = None
     wrong: Sequence[Finding] = ()
     precedents: Sequence[Precedent] = ()
+
+
+def held_of(deps: Dependencies, task: Task, proposal: Proposal) -> list[HeldTest]:
+    """The tests of the newest review of a proposal that has any."""
+    held = [one for one in deps.reader.held_tests(task.id, task.attempt) if one.proposal_id == proposal.id]
+    newest = max((one.review_id for one in held), default=0)
+    return [one for one in held if one.review_id == newest]
 
 
 async def gather_subject(deps: Dependencies, task: Task, proposal: Proposal, role: Role) -> Change:

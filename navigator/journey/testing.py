@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING
 from navigator.journey import change
 from navigator.journey.calls import Message
 from navigator.journey.change import proposal_of_round
-from navigator.journey.checking import run_checks
+from navigator.journey.checking import FINDING_TESTS, run_checks
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.prompts.blocks import data_block
-from navigator.journey.proving import NAME as AGAIN
-from navigator.journey.proving import run_again
 from navigator.model.models import CheckResult, Proposal, Task
 from navigator.model.states import CheckOutcome
 from navigator.model.text import safe_line
@@ -51,8 +49,16 @@ async def try_proposal(deps: Dependencies, task: Task, proposal: Proposal) -> No
     """Run the project's tests on a task's proposal; then to the reviewer, or back to the writer."""
     project = deps.project(task.project_id)
     results = await run_checks(deps, project, proposal.base_commit, proposal.tree, task=task)
-    again = await run_again(deps, task, proposal)
-    checks = (*(check for check in proposal.checks if check.name not in (NAME, AGAIN)), *results, *again)
+    again: tuple[CheckResult, ...] = ()
+    if proposal.round:
+        from navigator.journey.proving import run_again
+
+        again = await run_again(deps, task, proposal)
+    checks = (
+        *(check for check in proposal.checks if check.name not in (NAME, FINDING_TESTS)),
+        *results,
+        *again,
+    )
     failed = any(check.outcome is CheckOutcome.FAILED for check in results)
     answer = deps.reader.last_answer(task.id, task.attempt, task.round, role=proposal.written_by)
     made = deps.reader.answers_judged(

@@ -1,4 +1,4 @@
-"""What is judged, and what judges said: JSON lines, one object a line."""
+"""Blind judges: what they are asked about the answers of a comparison, and what their votes are worth."""
 
 from __future__ import annotations
 
@@ -6,79 +6,19 @@ import asyncio
 import itertools
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
-
-from navigator.figures.compare import discordant_needed, sign_test
-from navigator.figures.intervals import Share, share, wilson
-from navigator.model.errors import UsageError
+from navigator.figures.intervals import Share, discordant_needed, share, sign_test, wilson
+from navigator.lab.comparing.journal import Journal, LabTask, Vote
 from navigator.model.json_text import read_json
 
 if TYPE_CHECKING:
     from navigator.client.client import ModelClient
 
-
-_Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Winner = Literal["first", "second", "tie"]
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One task with the answers of several systems, by the systems' names."""
-
-    task: str
-    question: str
-    answers: Mapping[str, str]
-
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Every two systems whose answers differ, in the order of their names."""
-        for one, other in itertools.combinations(sorted(self.answers), 2):
-            if self.answers[one] != self.answers[other]:
-                yield one, other
-
-
-class Vote(BaseModel):
-    """What one judge said to one pair in one order. `winner` is a place, since the judge sees no names."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    task: _Name
-    judge: _Name
-    first: _Name
-    second: _Name
-    winner: Winner
-
-    @model_validator(mode="after")
-    def _two(self) -> Vote:
-        if self.first == self.second:
-            raise ValueError("a system is compared with itself")
-        return self
-
-    @property
-    def preferred(self) -> str | None:
-        """The system that won; None for a tie."""
-        return {"first": self.first, "second": self.second, "tie": None}[self.winner]
-
-
-def read_votes(path: Path) -> list[Vote]:
-    """The votes in a file; none where there is none. Of a vote that is there twice, the later one counts.
-
-    Raises:
-        UsageError: a line is no vote.
-    """
-    lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
-    try:
-        found = [Vote.model_validate_json(line) for line in lines]
-    except ValidationError as error:
-        raise UsageError(
-            f"{path} holds a line that is no vote.", hint="Move it away to ask again."
-        ) from error
-    return list({(vote.task, vote.judge, vote.first, vote.second): vote for vote in found}.values())
-
+Answers = Mapping[str, Mapping[str, str]]
+"""By arm and task."""
 
 # Ask a judge: one question for each pair and order, without names, answered in JSON.
 
@@ -88,7 +28,6 @@ _SCHEMA = {
     "required": ["better"],
     "additionalProperties": False,
 }
-_PLACES: dict[object, Winner] = {"A": "first", "B": "second", "tie": "tie"}
 _ANSWER_TOKENS = 2000
 
 _SYSTEM = (
@@ -99,69 +38,70 @@ _SYSTEM = (
 
 
 def questions(
-    items: Sequence[Item], judge: str, had: Sequence[Vote], seed: int = 1
-) -> list[tuple[Item, str, str]]:
-    """What this judge has not answered yet: task, first system, second system; both orders, in random order."""
+    tasks: Sequence[LabTask], answers: Answers, judge: str, had: Sequence[Vote]
+) -> list[tuple[LabTask, str, str]]:
+    """What this judge has not answered yet: task, first arm, second arm; both orders, in random order.
+
+    Arms whose answers are the same are not compared.
+    """
     answered = {(vote.task, vote.first, vote.second) for vote in had if vote.judge == judge}
     wanted = [
-        (item, first, second)
-        for item in items
-        for pair in item.pairs()
+        (task, first, second)
+        for task in tasks
+        for pair in itertools.combinations(sorted(answers), 2)
         for first, second in (pair, pair[::-1])
-        if (item.task, first, second) not in answered
+        if answers[first][task.key] != answers[second][task.key]
+        if (task.key, first, second) not in answered
     ]
-    random.Random(seed).shuffle(wanted)
+    random.Random(1).shuffle(wanted)
     return wanted
 
 
 async def ask(
     client: ModelClient,
     judge: str,
-    wanted: Sequence[tuple[Item, str, str]],
-    out: Path,
+    tasks: Sequence[LabTask],
+    answers: Answers,
+    journal: Journal,
     report: Callable[[str], None],
 ) -> int:
-    """Ask everything, and add each vote to `out` as it comes; returns how many answers were no verdict.
+    """Ask everything that is not answered, and keep each vote as it comes; returns how many answers were no verdict.
 
     Raises:
         ServingError: the server cannot be reached or refuses.
     """
+    wanted = questions(tasks, answers, judge, journal.votes)
     limit = asyncio.Semaphore(client.settings.max_inflight)
     unreadable = done = 0
-    with out.open("a", encoding="utf-8") as stream:
 
-        async def one(item: Item, first: str, second: str) -> None:
-            nonlocal unreadable, done
-            async with limit:
-                winner = await _ask_judge(client, item, first, second)
-            done += 1
-            if winner is None:
-                unreadable += 1
-                return
-            vote = Vote(task=item.task, judge=judge, first=first, second=second, winner=winner)
-            stream.write(vote.model_dump_json() + "\n")
-            stream.flush()
-            if done % 20 == 0 or done == len(wanted):
-                report(f"{judge}: {done} of {len(wanted)}")
+    async def one(task: LabTask, first: str, second: str) -> None:
+        nonlocal unreadable, done
+        async with limit:
+            said = await _ask_judge(client, task.text, answers[first][task.key], answers[second][task.key])
+        done += 1
+        if said is None:
+            unreadable += 1
+            return
+        better = {"A": first, "B": second}.get(said, "")
+        journal.add(Vote(task=task.key, judge=judge, first=first, second=second, better=better))
+        if done % 20 == 0 or done == len(wanted):
+            report(f"{judge}: {done} of {len(wanted)}")
 
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for each in wanted:
-                    tasks.create_task(one(*each))
-        except ExceptionGroup as group:
-            raise group.exceptions[0] from None  # the first one has a hint; the others are its like
+    try:
+        async with asyncio.TaskGroup() as group:
+            for each in wanted:
+                group.create_task(one(*each))
+    except ExceptionGroup as several:
+        raise several.exceptions[0] from None  # the first one has a hint; the others are its like
     return unreadable
 
 
-async def _ask_judge(client: ModelClient, item: Item, first: str, second: str) -> Winner | None:
+async def _ask_judge(client: ModelClient, question: str, first: str, second: str) -> str | None:
     from navigator.client.body import ChatRequest
     from navigator.client.errors import BadAnswer, CutByLength
 
     settings = client.settings
-    text = (
-        f"Task:\n{item.question}\n\n===== Answer A =====\n{item.answers[first]}\n\n===== Answer B =====\n"
-        f"{item.answers[second]}\n\n===== End ====="
-    )
+    text = f"Task:\n{question}\n\n===== Answer A =====\n{first}\n\n===== Answer B =====\n{second}\n\n===== End ====="
     request = ChatRequest(
         messages=[{"role": "system", "content": _SYSTEM}, {"role": "user", "content": text}],
         max_tokens=min(_ANSWER_TOKENS, settings.max_tokens),
@@ -178,15 +118,15 @@ async def _ask_judge(client: ModelClient, item: Item, first: str, second: str) -
     return read_verdict(answer.text)
 
 
-def read_verdict(text: str) -> Winner | None:
-    """The place that a judge's answer names; None where it is no verdict."""
+def read_verdict(text: str) -> str | None:
+    """What a judge's answer names: A, B or tie; None where it is no verdict."""
     begin, end = text.find("{"), text.rfind("}")
     try:
         found = read_json(text[begin : end + 1], strict=False) if begin >= 0 else None
     except ValueError:
         return None
     better = found.get("better") if isinstance(found, dict) else None
-    return _PLACES.get(better) if isinstance(better, str) else None
+    return better if better in ("A", "B", "tie") else None
 
 
 # What votes are worth. Pure.
@@ -203,7 +143,10 @@ FOLLOWS_POSITION = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """One judge: pairs it saw in both orders, in how many it flipped, and how often it named the first of two."""
+    """One judge: pairs it saw in both orders, in how many it flipped, and how often it named the first of two.
+
+    `unusable` says why its votes say nothing; "" where they may.
+    """
 
     name: str
     pairs: int
@@ -211,6 +154,7 @@ class Judge:
     ties: Share
     first: Share
     position_p: float
+    unusable: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +166,7 @@ class Duel:
         wins, losses, ties: of `one`, over tasks.
         rate: wins ÷ tasks, ties in the denominator.
         p: two-sided sign test on what is no tie.
-        usable, reason: whether that says anything, and why not.
+        reason: why that says nothing; "" where it may.
     """
 
     one: str
@@ -232,18 +176,23 @@ class Duel:
     ties: int
     rate: Share
     p: float
-    usable: bool
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Everything that votes say. `incomplete` counts pairs that a judge saw in one order only; they are left out."""
+    """Everything that votes say.
+
+    `incomplete` counts pairs that a judge saw in one order only; they are left out. `unreadable` answers were no verdict and are
+    asked again next time.
+    """
 
     judges: tuple[Judge, ...]
     duels: tuple[Duel, ...]
     agreement: Share
     incomplete: int
+    votes: int
+    unreadable: int
 
 
 def duel(one: str, other: str, wins: int, losses: int, ties: int) -> Duel:
@@ -262,22 +211,22 @@ def duel(one: str, other: str, wins: int, losses: int, ties: int) -> Duel:
         reason = (
             f"{ties / tasks:.0%} are ties (95 %: at least {low:.0%}): nearly everything was left undecided"
         )
-    return Duel(one, other, wins, losses, ties, share(wins, tasks), p, not reason, reason)
+    return Duel(one, other, wins, losses, ties, share(wins, tasks), p, reason)
 
 
-def tally(votes: Sequence[Vote]) -> Tally:
+def tally(votes: Sequence[Vote], unreadable: int = 0) -> Tally:
     """Count votes: judges, then pairs by majority."""
     both: dict[tuple[str, str, str, str], dict[str, Vote]] = defaultdict(dict)
     for vote in votes:
         one, other = sorted((vote.first, vote.second))
         both[vote.judge, vote.task, one, other][vote.first] = vote
     complete = {key: list(orders.values()) for key, orders in both.items() if len(orders) == 2}
-    outcomes: dict[tuple[str, str, str], dict[str, str | None]] = defaultdict(dict)
+    outcomes: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
     for (judge, task, one, other), pair in complete.items():
         outcomes[task, one, other][judge] = consistent(pair)
     decided = Counter[tuple[str, str, str]]()
     for (_, one, other), by_judge in outcomes.items():
-        decided[one, other, majority(by_judge.values()) or ""] += 1
+        decided[one, other, majority(by_judge.values())] += 1
     duels = [
         duel(one, other, *(decided[one, other, winner] for winner in (one, other, "")))
         for one, other in sorted({(one, other) for one, other, _ in decided})
@@ -288,43 +237,48 @@ def tally(votes: Sequence[Vote]) -> Tally:
         duels=tuple(duels),
         agreement=share(sum(len(set(by_judge.values())) == 1 for by_judge in several), len(several)),
         incomplete=len(both) - len(complete),
+        votes=len(votes),
+        unreadable=unreadable,
     )
 
 
-def consistent(pair: Iterable[Vote]) -> str | None:
-    """The system that a judge names in both orders; None if it names none or changes its mind."""
-    named = {vote.preferred for vote in pair}
-    return named.pop() if len(named) == 1 else None
+def consistent(pair: Iterable[Vote]) -> str:
+    """The system that a judge names in both orders; "" if it names none or changes its mind."""
+    named = {vote.better for vote in pair}
+    return named.pop() if len(named) == 1 else ""
 
 
-def majority(outcomes: Iterable[str | None]) -> str | None:
-    """The system that more than half of the judges prefer; None for a tie."""
+def majority(outcomes: Iterable[str]) -> str:
+    """The system that more than half of the judges prefer; "" for a tie."""
     counts = Counter(outcomes)
     winner, votes = counts.most_common(1)[0]
-    return winner if 2 * votes > counts.total() else None
+    return winner if 2 * votes > counts.total() else ""
+
+
+def _place(vote: Vote) -> str:
+    return {vote.first: "first", vote.second: "second"}.get(vote.better, "tie")
 
 
 def _judge(name: str, complete: Mapping[tuple[str, str, str, str], Sequence[Vote]]) -> Judge:
     mine = [pair for key, pair in complete.items() if key[0] == name]
     # A flip is a change from one system to the other; a tie in one order is none.
-    flips = sum({vote.winner for vote in pair} in ({"first"}, {"second"}) for pair in mine)
-    ties = sum(consistent(pair) is None for pair in mine)
-    places = Counter(vote.winner for pair in mine for vote in pair)
+    flips = share(sum({_place(vote) for vote in pair} in ({"first"}, {"second"}) for pair in mine), len(mine))
+    ties = share(sum(not consistent(pair) for pair in mine), len(mine))
+    places = Counter(_place(vote) for pair in mine for vote in pair)
     first, second = places["first"], places["second"]
+    unusable = ""
+    if flips.low > FOLLOWS_POSITION:
+        unusable = (
+            f"it changes its mind with the order in {flips.k} of {flips.n} pairs: it judges the position"
+        )
+    elif ties.low > MOSTLY_TIES:
+        unusable = f"{ties.k} of {ties.n} pairs are ties"
     return Judge(
         name=name,
         pairs=len(mine),
-        flips=share(flips, len(mine)),
-        ties=share(ties, len(mine)),
+        flips=flips,
+        ties=ties,
         first=share(first, first + second),
         position_p=sign_test(first, second),
+        unusable=unusable,
     )
-
-
-def judge_is_usable(judge: Judge) -> str:
-    """Why a judge's votes say nothing; "" where they may."""
-    if judge.flips.low > FOLLOWS_POSITION:
-        return f"it changes its mind with the order in {judge.flips.k} of {judge.flips.n} pairs: it judges the position"
-    if judge.ties.low > MOSTLY_TIES:
-        return f"{judge.ties.k} of {judge.ties.n} pairs are ties"
-    return ""

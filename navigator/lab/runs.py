@@ -92,13 +92,6 @@ class Recorder:
         """Called by `recording`."""
         self._change(ended=how, problem=problem)
 
-    def restore(self, before: LabRun | None) -> None:
-        """Note what was noted before this process; called by `recording`."""
-        if before is None:
-            self._path.unlink(missing_ok=True)
-        else:
-            write_private(self._path, before.model_dump_json(indent=1, exclude={"state"}).encode())
-
     def _change(self, **values: object) -> None:
         self.run = self.run.model_copy(update=values | {"updated": _now()})
         write_private(self._path, self.run.model_dump_json(indent=1, exclude={"state"}).encode())
@@ -164,10 +157,6 @@ def recording(kind: str, results: Path, command: Sequence[str], *, about: str = 
                 yield record
             except KeyboardInterrupt:
                 record.ended("stopped")
-                raise
-            except Conflict:
-                # What is kept was begun with another plan: it stays as it was noted, with the command that continues it.
-                record.restore(before)
                 raise
             except NavigatorError as error:
                 record.ended("failed", f"{error.message} {error.hint or ''}".strip())

@@ -7,13 +7,13 @@ One step of decoding writes one token for each of n streams. It takes
 where `distinct(n) = 256 · (1 − (1 − 8/256)^n)` is the number of experts a layer is expected to read when each token
 chooses 8 of 256 independently. `experts` and `kv` are shares of the single-stream step, so one stream writes exactly at the
 single-stream speed whatever the shares are. Prompts are read one after the other at a rate of their own, and nothing is
-written meanwhile. Uncertain figures carry a band: `fast` and `slow` around `mid`. See docs/scheduling.md.
+written meanwhile. See docs/scheduling.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -60,32 +60,17 @@ class StepTimes:
         """Seconds to read `tokens` of a prompt that no cache holds."""
         return tokens / self.prefill
 
-
-@dataclass(frozen=True, slots=True)
-class TimingModel:
-    """The middle estimate, and what it is when every uncertain figure is at its kind or at its unkind end."""
-
-    mid: StepTimes
-    fast: StepTimes
-    slow: StepTimes
-
-    def described(self) -> dict[str, Any]:
-        """The assumptions as JSON; `read_timing` reads them back."""
-        return asdict(self)
-
     def in_words(self) -> str:
         """The assumptions in one line, for readers of a figure that is based on them."""
-        mid, fast, slow = self.mid, self.fast, self.slow
         return (
-            f"{mid.decode:g} tok/s single stream, experts {mid.expert_share:.0%} of a step "
-            f"({fast.expert_share:.0%}–{slow.expert_share:.0%}), prefill {mid.prefill:,.0f} tok/s "
-            f"({slow.prefill:,.0f}–{fast.prefill:,.0f})"
+            f"{self.decode:g} tok/s single stream, experts {self.expert_share:.0%} of a step,"
+            f" prefill {self.prefill:,.0f} tok/s"
         )
 
 
-def read_timing(value: object) -> TimingModel | None:
-    """The model that a server describes; None when the description is not one."""
+def read_timing(value: object) -> StepTimes | None:
+    """The estimate that a server describes; None when the description is not one."""
     try:
-        return TypeAdapter(TimingModel).validate_python(value)
+        return TypeAdapter(StepTimes).validate_python(value)
     except ValidationError:
         return None

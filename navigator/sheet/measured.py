@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from navigator.figures.rates import revise_rate
+from navigator.figures.rates import RELATED, relations, revise_rate
 from navigator.figures.swaps import NEWEST, usual_swap
-from navigator.figures.uncertainty import RELATED, relations
 from navigator.model.snapshot import Doubt
 from navigator.model.states import Role
 from navigator.schedule.forecast import PUBLISHED, Figures

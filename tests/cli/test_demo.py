@@ -31,9 +31,6 @@ def test_demo_ends_with_the_promised_document(command: Command, tmp_path: Path) 
     assert set(document["verdicts"]) == {"approve", "revise", "unreviewed"}
     assert document["swaps"] <= 2 * (document["rounds"] - 1) + 1
     assert document["serial_seconds"] > document["model_seconds"] > document["wall_seconds"]
-    for field in ("model_seconds", "serial_seconds"):
-        fast, slow = document[f"{field}_band"]
-        assert fast < document[field] < slow
     assert set(document["assumptions"]) == {"generator", "reviewer"}
     assert document["states"].get("failed", 0) <= 2
     reviewed = sum(document["verdicts"].values())

@@ -27,7 +27,7 @@ MEASURED: dict[str, Any] = {
 }
 
 
-def test_modelled_figures_come_with_their_band_and_assumptions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_modelled_figures_come_with_their_assumptions(capsys: pytest.CaptureFixture[str]) -> None:
     words = pace_of(Role.GENERATOR, 0.0).model.in_words()
     show_session(
         MEASURED
@@ -35,18 +35,15 @@ def test_modelled_figures_come_with_their_band_and_assumptions(capsys: pytest.Ca
             "rehearsal": True,
             "model_seconds": 200.0,
             "serial_seconds": 120.0,
-            "model_seconds_band": [150.0, 245.0],
-            "serial_seconds_band": [115.0, 130.0],
             "assumptions": {"generator": words},
         }
     )
     shown = " ".join(capsys.readouterr().out.split())
-    assert "modelled at full scale 3 min 20 s (band 2 min 30 s–4 min 5 s)" in shown
+    assert "modelled at full scale 3 min 20 s" in shown
     assert f"Modelled with, generator: {words}." in shown
 
 
-def test_measured_figures_have_no_band(capsys: pytest.CaptureFixture[str]) -> None:
+def test_measured_figures_are_not_called_modelled(capsys: pytest.CaptureFixture[str]) -> None:
     show_session(MEASURED)
     shown = capsys.readouterr().out
-    assert "band" not in shown
     assert "modelled" not in shown.lower()

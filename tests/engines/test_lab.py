@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from navigator.lab.speculation.checks import findings
 from navigator.lab.speculation.fit import fits
-from navigator.lab.speculation.plan import prompt_texts, read_plan
+from navigator.lab.speculation.plan import read_plan
 from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runner import measure
 from navigator.lab.speculation.runs import Run, read_runs
-from navigator.lab.speculation.tables import Speculation, speculation
+from navigator.lab.speculation.tables import Speculation, findings, speculation
 from tests.engines import sglang
 from tests.engines.llama import ROOT, home, missing
 
@@ -58,7 +57,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     path = folder / "plan.toml"
     path.write_text(PLAN.format(server=home() / "llama-server", model=home() / "tiny.gguf"))
     plan = read_plan(path)
-    assert measure(plan, prompt_texts(plan, path), folder / "runs.jsonl", lambda _: None) == 0
+    assert measure(plan, folder / "runs.jsonl", lambda _: None) == 0
     return read_runs(folder / "runs.jsonl").runs
 
 
@@ -135,7 +134,7 @@ def test_the_counters_of_sglang_with_drafts_from_past_text(tmp_path: Path) -> No
     path = tmp_path / "plan.toml"
     path.write_text(NGRAM.format(command=command, environment=environment))
     plan = read_plan(path)
-    assert measure(plan, prompt_texts(plan, path), tmp_path / "runs.jsonl", lambda _: None) == 0
+    assert measure(plan, tmp_path / "runs.jsonl", lambda _: None) == 0
     runs = read_runs(tmp_path / "runs.jsonl").runs
     (drafted,) = (run for run in runs if run.speculated)
     assert len(runs) == 2

@@ -21,7 +21,7 @@ from navigator.client.body import ChatRequest
 from navigator.client.client import ModelClient
 from navigator.config.settings import ServerSettings
 from navigator.model.states import Role
-from navigator.model.timing import StepTimes, TimingModel
+from navigator.model.timing import StepTimes
 from navigator.rehearsal.server.api import Api
 from navigator.rehearsal.server.engine import Completion, Pace
 from navigator.rehearsal.server.http import HttpServer
@@ -174,7 +174,7 @@ def long_or_fitting(
 async def rehearsing() -> AsyncIterator[str]:
     """A rehearsal at full time scale that needs no loading and has the tiny model's context."""
     times = StepTimes(load_seconds=0.0, decode=184.0, prefill=1e9)
-    pace = Pace(TimingModel(times, times, times), 1.0)
+    pace = Pace(times, 1.0)
     api = Api(Role.GENERATOR, pace, long_or_fitting, context_tokens=CONTEXT)
     await api.load()
     server = HttpServer(api)

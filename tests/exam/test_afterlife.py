@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.exam.afterlife import WEEKS
+from navigator.exam.blame import WEEKS
 from navigator.model.models import Finding, Review
 from navigator.model.states import Criterion, FindingKind, Role, Severity, Verdict
 from tests.cli.conftest import Command

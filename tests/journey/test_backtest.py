@@ -38,7 +38,6 @@ def room(room: Room, models: Models, monkeypatch: pytest.MonkeyPatch) -> Room:
 
     models.read = read
     room.settle(exam='hours = "00:00-23:59"')
-    git(room.repository, "remote", "add", "origin", "https://me:secret@github.com/me/code")
     stream: list[str] = []
     day = 0
 
@@ -123,12 +122,11 @@ def test_bugs_are_found_asked_about_blindly_and_counted(room: Room, models: Mode
     assert found["projects"][0]["sources"]["shipped"]["known"] == 4, "nothing is made twice"
     assert (found["caught"]["n"], found["caught"]["value"], found["flagged"]["value"]) == (4, 0.5, 0.25)
     assert found["false_alarms_each"]["value"] == 0.5
-    assert found["public"] == ["github.com"]
     assert {bug["title"][-8] for bug in found["bugs"] if bug["caught"]} == {"1", "2"}
 
     told = run("backtest")
     assert "caught 2 of 4 bugs you shipped (50% [15–85]), with 0.5 false alarms for each" in told
-    assert "may have been trained" in told and "secret" not in told and "\x1b" not in told
+    assert "was trained on this repository" in " ".join(told.split()) and "\x1b" not in told
     assert "Caught: " in told and "Missed: " in told and "only add lines" in told
     assert fingerprint(room.repository) == before
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from navigator.actions.registry import perform
 from navigator.exam import candidates as trials
-from navigator.exam import prepare as preparing
+from navigator.exam import making, prepare, queue
 from navigator.exam.candidates import neutral_words
-from navigator.exam.making import keep_name
-from navigator.exam.prepare import ACCEPTED, keep_preparing, prepare_project
+from navigator.exam.items import keep_name
+from navigator.exam.prepare import prepare_project
+from navigator.exam.queue import ACCEPTED, keep_preparing
 from navigator.journey.dependencies import Dependencies
 from navigator.journey.storage_faults import Storage
 from navigator.model.diff import DiffLine, FileDiff, Hunk
@@ -243,7 +244,7 @@ def test_a_fault_that_hangs_is_ended_and_proves_nothing(
     room.commit({"app.py": RENAMED + loop.format(0), "test_app.py": T_FEATURE}, "Add last()")
     room.commit({"app.py": RENAMED + loop.format(1), "test_app.py": T_FEATURE + test}, "Fix last()")
     room.register()
-    monkeypatch.setattr(preparing, "_PATIENCE", 1.0)
+    monkeypatch.setattr(making, "_PATIENCE", 1.0)
     found = room.prepare(sources=["reversed_fix"]).sources["reversed_fix"]
     assert found.rejected == {"the tests run into a limit": 1}
 
@@ -287,7 +288,7 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
     room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room.register()
-    monkeypatch.setattr(preparing, "_FIRST", 0.0)
+    monkeypatch.setattr(queue, "_FIRST", 0.0)
 
     async def both(deps: Dependencies) -> dict[str, Any]:
         beside = asyncio.create_task(
@@ -314,15 +315,15 @@ def test_the_conductor_prepares_in_the_background_and_gives_way_to_a_command(
 def test_nothing_is_prepared_in_the_background_before_somebody_asked_for_an_exam_or_without_a_share(
     room: ProvingRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preparing, "_FIRST", 0.0)
+    monkeypatch.setattr(queue, "_FIRST", 0.0)
     asked: list[str] = []
 
-    async def prepare(deps: Dependencies, project: Project, **_: Any) -> PreparedProject:
+    async def said_only(deps: Dependencies, project: Project, **_: Any) -> PreparedProject:
         asked.append(project.name)
         return PreparedProject(project=project.name)
 
     room.register()
-    monkeypatch.setattr(preparing, "prepare_project", prepare)
+    monkeypatch.setattr(prepare, "prepare_project", said_only)
 
     async def one_round(deps: Dependencies) -> None:
         over = asyncio.Event()

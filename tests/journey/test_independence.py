@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from navigator.exam.bundled import cases
+from navigator.exam.items import cases
 from navigator.model.errors import Conflict
 from navigator.model.states import Role
 from navigator.sheet.exam_worth import ENOUGH, independence

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.cli.main import cli
-from navigator.lab.speculation import formulas, tables
-from navigator.lab.speculation.checks import TableFault, findings
+from navigator.lab.speculation import predict as formulas
+from navigator.lab.speculation import tables
 from navigator.lab.speculation.runs import Run, read_runs
+from navigator.lab.speculation.tables import TableFault, findings
 from navigator.model.errors import UsageError
 
 # The column names of a published table.
@@ -142,17 +143,6 @@ def test_a_draft_faster_than_it_runs_alone_is_found(tmp_path: Path) -> None:
     assert "115.9 ms" in finding.arithmetic
     rows[-1] = row(draft_model="other", draft_len=16, tokens_per_sec=51.0, draft_acceptance_rate=0.01)
     assert "drafts too fast" not in found_in(tmp_path, rows)
-
-
-def test_a_counter_of_whole_drafts_is_found(tmp_path: Path) -> None:
-    low = [
-        row(draft_model="small", draft_len=8, tokens_per_sec=51.0, draft_acceptance_rate=0.05)
-        for _ in range(3)
-    ]
-    full = [row(draft_model="small", draft_len=8, tokens_per_sec=52.0, draft_acceptance_rate=1.0)]
-    finding = found_in(tmp_path, [*honest()[:3], *low, *full])["counter of whole drafts only"]
-    assert finding.lines == (8,)
-    assert "9 tokens a round" in finding.arithmetic
 
 
 def runs_file(tmp_path: Path, *rows: Mapping[str, object]) -> list[Run]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from navigator.lab.comparing.functions import SOLUTION, bench_functions
+from navigator.lab.comparing.tasks import SOLUTION, bench_functions
 from tests.journey.scripted_models import speaking
 from tests.journey.support import Desk
 from tests.journey.swaps import asked, settings, swapping

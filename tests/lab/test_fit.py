@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.cli.main import cli
-from navigator.lab.speculation.fit import CostFit, fits
-from navigator.lab.speculation.predict import measured
+from navigator.lab.speculation.fit import CostFit, fits, measured
 from navigator.lab.speculation.runs import Run
 from navigator.model.errors import UsageError
 
@@ -109,8 +108,12 @@ def test_a_prediction_from_measured_runs(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     said = json.loads(done.output)
     assert said["measured"] and said["fit"]["draft"] == "NEXTN" and said["fit"]["doubts"] == []
-    # At a measured length the round is the measured one, however it is divided.
-    assert 4 * said["draft_cost"] + said["verify_cost"] == pytest.approx(said["fit"]["rounds"][2]["measured"])
+    assert (said["draft_cost"], said["verify_cost"]) == (
+        said["fit"]["draft_cost"],
+        said["fit"]["verify_cost"],
+    )
+    with pytest.raises(UsageError, match="2 lengths were measured"):
+        measured(runs((1, 3)))
     shown = CliRunner().invoke(cli, words).output
     assert "what does not shrink with γ" in shown and "residual:" in shown
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from navigator.figures.compare import discordant_needed, sign_test
-from navigator.figures.intervals import share, wilson
-from navigator.lab.speculation import formulas
+from navigator.figures.intervals import discordant_needed, share, sign_test, wilson
+from navigator.lab.speculation import predict as formulas
 from navigator.model.timing import distinct_experts
 from navigator.schedule import forecast
 from navigator.schedule.forecast import PUBLISHED, Figures

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -13,22 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navigator.cli.lab.compare import Votes, judged, require_judges, tell_votes
+from navigator.cli.lab.compare import judged, require_judges, tell_votes
 from navigator.config.settings import Settings
-from navigator.figures.compare import sign_test
-from navigator.lab.comparing.journal import LabTask
+from navigator.figures.intervals import sign_test
+from navigator.lab.comparing.journal import Journal, LabTask, Vote
 from navigator.lab.comparing.session import Finished
-from navigator.lab.judging import (
-    Item,
-    Vote,
-    duel,
-    judge_is_usable,
-    majority,
-    questions,
-    read_verdict,
-    read_votes,
-    tally,
-)
+from navigator.lab.judging import Tally, duel, majority, questions, read_verdict, tally
 from navigator.model.errors import NavigatorError, UsageError
 from tests.lab.conftest import Judge
 
@@ -38,40 +27,40 @@ ORDERS = (("a", "b"), ("b", "a"))
 def votes_of(judge: str, tasks: int, say: Callable[[int, str, str], str]) -> list[Vote]:
     """Both orders of `tasks` pairs of systems a and b."""
     return [
-        Vote(task=f"t{task}", judge=judge, first=first, second=second, winner=say(task, first, second))  # type: ignore[arg-type]
+        Vote(task=f"t{task}", judge=judge, first=first, second=second, better=say(task, first, second))
         for task in range(tasks)
         for first, second in ORDERS
     ]
 
 
 def prefers(system: str) -> Callable[[int, str, str], str]:
-    return lambda _, first, __: "first" if first == system else "second"
+    return lambda *_: system
 
 
 def test_a_judge_that_means_it_is_counted() -> None:
     found = tally(votes_of("one", 40, prefers("a")))
     (only,) = found.duels
-    assert (only.wins, only.losses, only.ties, only.usable) == (40, 0, 0, True)
+    assert (only.wins, only.losses, only.ties, only.reason) == (40, 0, 0, "")
     (judge,) = found.judges
     assert (judge.flips.k, judge.ties.k, judge.first.k, judge.first.n) == (0, 0, 40, 80)
     assert judge.position_p == 1.0
-    assert judge_is_usable(judge) == ""
+    assert judge.unusable == ""
 
 
 def test_a_judge_that_follows_the_position_is_found() -> None:
-    found = tally(votes_of("one", 40, lambda *_: "first"))
+    found = tally(votes_of("one", 40, lambda _, first, __: first))
     (only,) = found.duels
     assert (only.wins, only.losses, only.ties) == (0, 0, 40)
-    assert not only.usable
+    assert only.reason
     (judge,) = found.judges
     assert judge.flips.rate == 1.0
     assert judge.position_p < 1e-9
-    assert "judges the position" in judge_is_usable(judge)
+    assert "judges the position" in judge.unusable
 
 
 def test_a_tie_in_one_order_is_no_flip() -> None:
     def say(task: int, first: str, _: str) -> str:
-        return "tie" if first == "a" else "second"
+        return "" if first == "a" else "a"
 
     (judge,) = tally(votes_of("one", 10, say)).judges
     assert (judge.flips.k, judge.ties.k) == (0, 10)
@@ -84,17 +73,15 @@ def test_three_judges_decide_by_majority() -> None:
     found = tally(votes)
     assert (found.duels[0].wins, found.agreement.k, found.agreement.n) == (10, 0, 10)
     split = (
-        votes_of("1", 10, prefers("a"))
-        + votes_of("2", 10, prefers("b"))
-        + votes_of("3", 10, lambda *_: "tie")
+        votes_of("1", 10, prefers("a")) + votes_of("2", 10, prefers("b")) + votes_of("3", 10, lambda *_: "")
     )
     assert tally(split).duels[0].ties == 10
 
 
-@given(st.lists(st.sampled_from(["a", "b", None]), min_size=1, max_size=7))
-def test_a_majority_is_more_than_half(outcomes: list[str | None]) -> None:
+@given(st.lists(st.sampled_from(["a", "b", ""]), min_size=1, max_size=7))
+def test_a_majority_is_more_than_half(outcomes: list[str]) -> None:
     winner = majority(outcomes)
-    if winner is not None:
+    if winner:
         assert 2 * outcomes.count(winner) > len(outcomes)
     else:
         assert all(2 * outcomes.count(each) <= len(outcomes) for each in ("a", "b"))
@@ -109,12 +96,11 @@ def test_counts_that_a_paper_prints() -> None:
     found = duel("cascade", "35B", 5, 0, 35)
     assert found.rate.rate == 0.125
     assert found.p == 0.0625
-    assert not found.usable
     assert "5 of 40 pairs are decided. It takes 6" in found.reason
-    assert not duel("x", "y", 2, 0, 28).usable
+    assert duel("x", "y", 2, 0, 28).reason
     mostly = duel("x", "y", 8, 2, 190)
     assert "95% are ties" in mostly.reason
-    assert duel("x", "y", 20, 8, 12).usable
+    assert not duel("x", "y", 20, 8, 12).reason
 
 
 def test_a_coin_is_seldom_called_a_difference() -> None:
@@ -129,8 +115,8 @@ def test_a_coin_is_seldom_called_a_difference() -> None:
 @pytest.mark.parametrize(
     ("text", "winner"),
     [
-        ('{"better": "A"}', "first"),
-        ('Well.\n```json\n{"better": "B"}\n```', "second"),
+        ('{"better": "A"}', "A"),
+        ('Well.\n```json\n{"better": "B"}\n```', "B"),
         ('{"better": "tie"}', "tie"),
         ('{"better": "C"}', None),
         ('{"better": ["A"]}', None),
@@ -144,34 +130,18 @@ def test_verdicts_are_read(text: str, winner: str | None) -> None:
 
 
 def test_what_was_answered_is_not_asked_again() -> None:
-    items = [Item(task=f"t{n}", question="q", answers={"a": "1", "b": "2", "c": "3"}) for n in range(4)]
-    every = questions(items, "j", [])
+    tasks, done = compared({arm: {f"t{n}": arm for n in range(4)} for arm in "abc"})
+    every = questions(tasks, done.answers, "j", [])
     assert len(every) == 4 * 3 * 2
-    assert every == questions(items, "j", [])
+    assert every == questions(tasks, done.answers, "j", [])
     had = [
-        Vote(task=item.task, judge="j", first=first, second=second, winner="tie")
-        for item, first, second in every[:5]
+        Vote(task=task.key, judge="j", first=first, second=second, better="")
+        for task, first, second in every[:5]
     ]
-    left = questions(items, "j", had)
+    left = questions(tasks, done.answers, "j", had)
     assert len(left) == 19
     assert not [each for each in left if each in every[:5]]
-    assert len(questions(items, "other", had)) == 24
-
-
-def lines(path: Path, *rows: object) -> Path:
-    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
-    return path
-
-
-def test_files_that_cannot_be_used_are_refused_with_the_line(tmp_path: Path) -> None:
-    good = {"task": "t", "judge": "j", "first": "a", "second": "b", "winner": "tie"}
-    for bad in (good | {"winner": "A"}, good | {"second": "a"}, [1], {}):
-        with pytest.raises(UsageError, match="no vote"):
-            read_votes(lines(tmp_path / "votes.jsonl", good, bad))
-    (tmp_path / "votes.jsonl").write_text("{")
-    with pytest.raises(UsageError, match="no vote"):
-        read_votes(tmp_path / "votes.jsonl")
-    assert read_votes(tmp_path / "none.jsonl") == []
+    assert len(questions(tasks, done.answers, "other", had)) == 24
 
 
 def settings_for(url: str) -> Settings:
@@ -185,9 +155,9 @@ def compared(answers: dict[str, dict[str, str]]) -> tuple[list[LabTask], Finishe
     return [LabTask(key=key, text="Sort.", base="b", frame="f") for key in keys], done
 
 
-def asked(url: str, answers: dict[str, dict[str, str]], kept: Path) -> Votes:
+def asked(url: str, answers: dict[str, dict[str, str]], folder: Path) -> Tally:
     deps = SimpleNamespace(settings=settings_for(url), strategy=SimpleNamespace(both_resident=True))
-    return asyncio.run(judged(deps, ["reviewer"], *compared(answers), kept))  # type: ignore[arg-type]
+    return asyncio.run(judged(deps, ["reviewer"], *compared(answers), Journal(folder)))  # type: ignore[arg-type]
 
 
 def test_a_judge_is_asked_blind_in_both_orders_and_once(
@@ -198,15 +168,15 @@ def test_a_judge_is_asked_blind_in_both_orders_and_once(
         "cascade": dict.fromkeys(keys, "long answer") | {"unclear": "xxxx", "same": "one"},
         "generator": dict.fromkeys(keys, "short") | {"unclear": "yyyy", "same": "one"},
     }
-    found = asked(judge_server, answers, tmp_path / "votes.jsonl")
+    found = asked(judge_server, answers, tmp_path)
     assert len(Judge.asked) == 18, "what is the same is not compared"
     assert not any("cascade" in text or "generator" in text for text in Judge.asked)
-    assert (found.votes, found.unreadable, found.found.incomplete) == (16, 2, 0)
-    (only,) = found.found.duels
-    assert (only.one, only.wins, only.losses, only.ties, only.usable) == ("cascade", 8, 0, 0, True)
-    again = asked(judge_server, answers, tmp_path / "votes.jsonl")
+    assert (found.votes, found.unreadable, found.incomplete) == (16, 2, 0)
+    (only,) = found.duels
+    assert (only.one, only.wins, only.losses, only.ties, only.reason) == ("cascade", 8, 0, 0, "")
+    again = asked(judge_server, answers, tmp_path)
     assert len(Judge.asked) == 20, "only what was no verdict"
-    assert again.document()["duels"] == found.document()["duels"]
+    assert again.duels == found.duels
     tell_votes(again)
     shown = capsys.readouterr().out
     assert "cascade against generator: 8 won, 0 lost, 0 ties" in shown
@@ -220,4 +190,4 @@ def test_what_cannot_judge_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no judges"):
         require_judges(rehearsed, ["reviewer"])
     with pytest.raises(NavigatorError, match=r"127\.0\.0\.1:9"):
-        asked("http://127.0.0.1:9", {"a": {"t": "1"}, "b": {"t": "2"}}, tmp_path / "votes.jsonl")
+        asked("http://127.0.0.1:9", {"a": {"t": "1"}, "b": {"t": "2"}}, tmp_path)

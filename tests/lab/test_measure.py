@@ -14,13 +14,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from navigator.cli.main import cli
-from navigator.lab.speculation import formulas
-from navigator.lab.speculation.checks import findings
+from navigator.lab.speculation import predict as formulas
 from navigator.lab.speculation.engines import Counts, sglang_meta, since, vllm_metrics
-from navigator.lab.speculation.plan import prompt_texts, read_plan
+from navigator.lab.speculation.plan import read_plan
 from navigator.lab.speculation.runner import measure
 from navigator.lab.speculation.runs import Run, read_runs
-from navigator.lab.speculation.tables import speculation
+from navigator.lab.speculation.tables import findings, speculation
 from navigator.model.errors import ConfigError, Conflict, MissingPart, UsageError
 from tests.lab.simulated_engine import Engine
 
@@ -68,7 +67,7 @@ blocks = {blocks}
 def run(path: Path, out: Path, **more: int) -> tuple[int, list[str]]:
     told: list[str] = []
     plan = read_plan(path)
-    return measure(plan, prompt_texts(plan, path), out, told.append, **more), told
+    return measure(plan, out, told.append, **more), told
 
 
 @pytest.mark.parametrize("kind", ["llama.cpp", "sglang", "vllm"])

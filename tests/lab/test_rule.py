@@ -12,7 +12,7 @@ from navigator.cli.doctor.serving import unit_items
 from navigator.cli.lab.measure import write_decision
 from navigator.cli.main import cli
 from navigator.config.settings import Settings
-from navigator.lab.speculation import launch
+from navigator.lab.speculation import decide as deciding
 from navigator.lab.speculation.decide import decide
 from navigator.lab.speculation.engines import Answer, Counts
 from navigator.lab.speculation.plan import read_plan
@@ -130,10 +130,10 @@ def test_the_decision_is_written_into_the_unit_once_and_looked_at_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unit, runs = tmp_path / "unit", decided()
-    monkeypatch.setattr(launch, "card_names", lambda on=HERE: "RTX")
+    monkeypatch.setattr(deciding, "card_names", lambda on=HERE: "RTX")
     unit.write_text(sealed(UNIT))
     for _ in range(2):
-        launch.write_launch(unit, HERE, decide(runs), runs, "/models/big")
+        deciding.write_launch(unit, HERE, decide(runs), runs, "/models/big")
         text = unit.read_text()
         assert state_of(unit) == "ours"
         assert text.count("# Speculation:") == 1 and "KillMode=mixed" in text
@@ -142,16 +142,16 @@ def test_the_decision_is_written_into_the_unit_once_and_looked_at_again(
             "--port": "30000",
             "--speculative-algorithm": "NGRAM",
         }
-    assert launch.to_look_at(text, "0.5.23") == ""
-    assert launch.to_look_at(text, "0.6.0") == "engine: 0.5.23 then, 0.6.0 now"
-    monkeypatch.setattr(launch, "card_names", lambda on=HERE: "H100")
-    assert launch.to_look_at(text, "") == "card: RTX then, H100 now"
-    assert "model: /models/big then, /models/new now" in launch.to_look_at(
+    assert deciding.to_look_at(text, "0.5.23") == ""
+    assert deciding.to_look_at(text, "0.6.0") == "engine: 0.5.23 then, 0.6.0 now"
+    monkeypatch.setattr(deciding, "card_names", lambda on=HERE: "H100")
+    assert deciding.to_look_at(text, "") == "card: RTX then, H100 now"
+    assert "model: /models/big then, /models/new now" in deciding.to_look_at(
         text.replace("--model-path /models/big", "--model-path /models/new"), ""
     )
-    assert launch.to_look_at(UNIT, "0.6.0") == ""
+    assert deciding.to_look_at(UNIT, "0.6.0") == ""
     lost = [each.model_copy(update={"speed": each.speed / 2}) if each.gamma else each for each in runs]
-    launch.write_launch(unit, HERE, decide(lost), lost, "/models/big")
+    deciding.write_launch(unit, HERE, decide(lost), lost, "/models/big")
     assert "--speculative" not in unit.read_text() and "--port 30000\nKillMode" in unit.read_text()
 
 
@@ -181,10 +181,10 @@ def test_what_was_not_measured_on_that_server_is_not_written(tmp_path: Path) -> 
     unit, runs = tmp_path / "unit", decided()
     unit.write_text(sealed(UNIT))
     with pytest.raises(UsageError, match="starts /models/big; /models/other was measured"):
-        launch.write_launch(unit, HERE, decide(runs), runs, "/models/other")
+        deciding.write_launch(unit, HERE, decide(runs), runs, "/models/other")
     for changes in ({"random_weights": True}, {"engine": "vllm"}):
         with pytest.raises(UsageError, match="these runs are of others"):
-            launch.write_launch(unit, HERE, decide(runs), decided(**changes), "/models/big")
+            deciding.write_launch(unit, HERE, decide(runs), decided(**changes), "/models/big")
     with pytest.raises(Conflict, match="is not as"):
-        launch.write_launch(tmp_path / "none", HERE, decide(runs), runs, "/models/big")
+        deciding.write_launch(tmp_path / "none", HERE, decide(runs), runs, "/models/big")
     assert unit.read_text() == sealed(UNIT)

@@ -75,21 +75,6 @@ def test_two_processes_do_not_work_on_one_run(tmp_path: Path) -> None:
         assert only().state == "running"
 
 
-def test_another_plan_does_not_take_the_place_of_what_was_noted(tmp_path: Path) -> None:
-    def begin(words: tuple[str, ...]) -> None:
-        with recording("compare", tmp_path / "r", words):
-            raise Conflict("Begun with another plan.")
-
-    with pytest.raises(Conflict):
-        begin(("lab", "new"))
-    assert lab.runs() == []
-    with recording("compare", tmp_path / "r", ("lab", "old")) as record:
-        record.progress(2, 2)
-    with pytest.raises(Conflict):
-        begin(("lab", "new"))
-    assert (only().command, only().state) == (("lab", "old"), "complete")
-
-
 def test_a_file_that_is_no_run_is_passed_over() -> None:
     (lab.runs_folder() / "torn.json").write_text('{"name": "torn"')
     assert lab.runs() == []

@@ -10,17 +10,27 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from navigator.model.states import Role
-from navigator.model.timing import StepTimes, TimingModel
+from navigator.model.timing import StepTimes
 from navigator.rehearsal.server.api import Api
-from navigator.rehearsal.server.engine import Completion, EngineJob, Pace, SimulatedEngine
+from navigator.rehearsal.server.engine import (
+    CHARACTERS_PER_TOKEN,
+    PAGE_TOKENS,
+    Completion,
+    EngineJob,
+    Pace,
+    PrefixCache,
+    SimulatedEngine,
+    estimate_tokens,
+)
 from navigator.rehearsal.server.http import HttpServer
 
 
 def pace(decode: float, prefill: float = 1e9, scale: float = 1.0) -> Pace:
-    times = StepTimes(load_seconds=0.0, decode=decode, prefill=prefill, expert_share=0.2)
-    return Pace(TimingModel(times, times, times), scale)
+    return Pace(StepTimes(load_seconds=0.0, decode=decode, prefill=prefill, expert_share=0.2), scale)
 
 
 ENDLESS = pace(decode=0.001)
@@ -250,3 +260,47 @@ async def test_too_large_a_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         answer = await client.post("/v1/chat/completions", content=b"x" * 2000)
 
     assert answer.status_code == 413
+
+
+WIDTH = PAGE_TOKENS * CHARACTERS_PER_TOKEN
+
+
+def admit(cache: PrefixCache, prompt: str) -> int:
+    return cache.admit(prompt, estimate_tokens(prompt))
+
+
+def test_the_first_prompt_finds_nothing_and_the_second_itself() -> None:
+    cache = PrefixCache()
+    prompt = "x" * (WIDTH * 3)
+
+    assert admit(cache, prompt) == 0
+    assert admit(cache, prompt) == PAGE_TOKENS * 3 - 1
+    assert cache.hit_rate > 0.4
+
+
+@given(st.integers(0, 4), st.integers(1, 4))
+def test_whole_pages_of_a_common_beginning_count(common: int, rest: int) -> None:
+    cache = PrefixCache()
+    start = "".join(chr(97 + page) * WIDTH for page in range(common))
+    admit(cache, start + "1" * WIDTH * rest)
+
+    assert admit(cache, start + "2" * WIDTH * rest) == common * PAGE_TOKENS
+
+
+def test_a_difference_at_the_start_ends_the_match() -> None:
+    cache = PrefixCache()
+    admit(cache, "a" + "x" * WIDTH * 2)
+
+    assert admit(cache, "b" + "x" * WIDTH * 2) == 0
+
+
+def test_the_least_recently_used_leaves_first() -> None:
+    cache = PrefixCache(capacity_tokens=PAGE_TOKENS * 2)
+    admit(cache, "a" * WIDTH)
+    admit(cache, "b" * WIDTH)
+    admit(cache, "a" * WIDTH)
+    admit(cache, "c" * WIDTH)
+
+    assert cache.usage == 1.0
+    assert admit(cache, "a" * WIDTH) == PAGE_TOKENS - 1
+    assert admit(cache, "b" * WIDTH) == 0

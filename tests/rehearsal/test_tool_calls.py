@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navigator.rehearsal.server.api import Player
@@ -47,6 +47,7 @@ CALLS = st.builds(
 SAID = st.text("ab<>tool_c/\n ", max_size=12).filter(lambda text: BEGIN not in text and END not in text)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(SAID | CALLS, max_size=5), st.lists(st.integers(0, 400), max_size=5))
 def test_calls_are_read_however_an_answer_is_cut(parts: list[str | ToolCall], places: list[int]) -> None:
     text = "\n".join(part if isinstance(part, str) else call_text(part) for part in parts)

@@ -21,6 +21,9 @@ from tests.scripted.reading import Messages, WritingPrompt, read_writing
 FLAW = "FLAW"
 """A line with this word is a mistake, and the scripted reviewer knows it."""
 
+DOUBT = 1.5
+"""How much lower the simulated probabilities of a spoilt answer are, where they tell."""
+
 COOL = 0.3
 """Up to this temperature every answer to a prompt is the same; each one above it draws its faults anew."""
 
@@ -34,9 +37,11 @@ class Writer:
         seed: another seed spoils other answers.
         fault_rate: share of tasks whose first answer is spoilt, 0 to 1: every other of them with a block that fits
             nowhere, the others with a line that is a mistake.
+        telling: the probabilities of a spoilt answer are lower.
     """
 
-    def __init__(self, *, seed: int = 0, fault_rate: float = 0.35) -> None:
+    def __init__(self, *, seed: int = 0, fault_rate: float = 0.35, telling: bool = False) -> None:
+        self._doubt = DOUBT * telling
         self._seed = seed
         self._rate = fault_rate
 
@@ -59,7 +64,7 @@ class Writer:
         if line in old.splitlines():
             return Completion("NO_CHANGE: the line is there.\n")
         block = _block(path, old, line, prompt, fits=fault != "block")
-        return Completion(f"{path} says it now.\n\n{block}\n", spoilt=bool(fault))
+        return Completion(f"{path} says it now.\n\n{block}\n", doubt=self._doubt * bool(fault))
 
     def by_agent(self, messages: Messages) -> Completion:
         """The next call of a coding agent's tools, which makes one new file; at last what was done."""
@@ -74,7 +79,7 @@ class Writer:
         edits = [(name, "", f"{flaw}{_digest(*asked)}\n")]
         return Completion(
             next_step(tools_in(system), messages, edits, f"{name} says it now.", again=again),
-            spoilt=bool(flaw),
+            doubt=self._doubt * bool(flaw),
         )
 
     def _fault(self, prompt: WritingPrompt, temperature: float) -> str:

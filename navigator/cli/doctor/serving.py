@@ -96,7 +96,7 @@ def unit_items(settings: Settings, places: Places) -> Iterator[Check]:
 
 def _installed_versions(places: Places, units: tuple[str, str]) -> Iterator[Check]:
     """The SGLang that each unit starts, named once if both share it, and what its speculation was decided for."""
-    from navigator.lab.speculation.launch import to_look_at
+    from navigator.lab.speculation.decide import to_look_at
     from navigator.setup.files import read_text
     from navigator.setup.host_probe import program_of_unit
     from navigator.setup.sglang_flags import find_sglang

@@ -11,8 +11,8 @@ import click
 
 from navigator.cli import output
 from navigator.lab.speculation import tables
-from navigator.lab.speculation.checks import TableFault, findings
 from navigator.lab.speculation.runs import COLUMNS, Run, RunTable, read_runs
+from navigator.lab.speculation.tables import TableFault, findings
 from navigator.model.errors import UsageError
 from navigator.model.text import plural, safe_line
 

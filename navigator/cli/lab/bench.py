@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from navigator.cli import output
-from navigator.cli.lab.compare import noted, share_words, tell
+from navigator.cli.lab.compare import share_words, tell
 from navigator.cli.session import locked_dependencies, state_paths
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import share
@@ -68,8 +68,9 @@ def bench(arms: tuple[str, ...], name: str, as_json: bool) -> None:
 
 
 async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...], name: str) -> Finished:
-    from navigator.lab.comparing.functions import as_task, bench_functions
     from navigator.lab.comparing.journal import Tried
+    from navigator.lab.comparing.session import compare
+    from navigator.lab.comparing.tasks import as_task, bench_functions
 
     if not journal.chosen:
         known = {task.key for task in journal.tasks}
@@ -78,4 +79,4 @@ async def _run_bench(deps: Dependencies, journal: Journal, names: tuple[str, ...
                 journal.add(await asyncio.to_thread(as_task, deps, function))
         journal.add(Tried(key=""))
     words = ["lab", "bench", "--name", name, *(word for arm in names for word in ("--arm", arm))]
-    return await noted("bench", deps, journal, journal.tasks, names, 1, None, words)
+    return await compare(deps, journal, journal.tasks, names, 1, None, "bench", words, output.note)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +16,7 @@ from navigator.cli.session import locked_dependencies, state_paths, take_config_
 from navigator.config.paths import private_folder, state_dir
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share
 from navigator.lab.comparing.journal import ARMS, USUAL
-from navigator.lab.judging import Duel, Item, Judge, Tally, judge_is_usable, read_votes, tally
+from navigator.lab.judging import Duel, Judge, Tally, ask, questions, tally
 from navigator.model import patterns
 from navigator.model.errors import UsageError
 from navigator.model.states import Role
@@ -31,26 +31,6 @@ if TYPE_CHECKING:
 
 
 # `navigator lab compare --judge`: what blind judges say of the answers that were compared.
-
-
-@dataclass(frozen=True, slots=True)
-class Votes:
-    """What all votes of a comparison say. `unreadable` answers were no verdict and are asked again next time."""
-
-    found: Tally
-    votes: int
-    unreadable: int
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "votes": self.votes,
-            "judges": [asdict(each) | {"unusable": judge_is_usable(each)} for each in self.found.judges],
-            "duels": list(map(asdict, self.found.duels)),
-            "agreement": asdict(self.found.agreement),
-            "incomplete": self.found.incomplete,
-            "unreadable": self.unreadable,
-        }
 
 
 def require_judges(settings: Settings, judges: Sequence[str]) -> None:
@@ -73,12 +53,9 @@ def require_judges(settings: Settings, judges: Sequence[str]) -> None:
 
 
 async def judged(
-    deps: Dependencies, judges: Sequence[str], tasks: Sequence[LabTask], done: Finished, kept: Path
-) -> Votes:
+    deps: Dependencies, judges: Sequence[str], tasks: Sequence[LabTask], done: Finished, journal: Journal
+) -> Tally:
     """Ask the judges what they have not answered yet, the loaded one first, and count all votes.
-
-    Args:
-        kept: the file of the comparison's votes.
 
     Raises:
         ServingError: a judge's server cannot be reached or refuses.
@@ -87,37 +64,26 @@ async def judged(
     from navigator.client.client import ModelClient
     from navigator.engine.swapping import resident_now
     from navigator.lab.comparing.session import load
-    from navigator.lab.judging import ask, questions
 
-    items = [
-        Item(
-            task=task.key,
-            question=task.text,
-            answers={arm: done.answers[arm][task.key] for arm in done.answers},
-        )
-        for task in tasks
-    ]
     unreadable = 0
     swaps = not deps.strategy.both_resident
     here = await resident_now(deps.strategy) if swaps else None
     for role in sorted(dict.fromkeys(judges), key=lambda each: each != here):
         server = getattr(deps.settings, role)
         name = f"{role}: {server.model}"
-        if not questions(items, name, read_votes(kept)):
+        if not questions(tasks, done.answers, name, journal.votes):
             continue
         if swaps and role not in ("final", here):
             await load(deps, Role(role))
             here = Role(role)
         async with ModelClient(server) as client:
             await client.require_model()
-            unreadable += await ask(client, name, questions(items, name, read_votes(kept)), kept, output.note)
-    found = read_votes(kept)
-    return Votes(tally(found), len(found), unreadable)
+            unreadable += await ask(client, name, tasks, done.answers, journal, output.note)
+    return tally(journal.votes, unreadable)
 
 
-def tell_votes(result: Votes) -> None:
+def tell_votes(found: Tally) -> None:
     """The tables, for people."""
-    found = result.found
     output.say()
     heads = ("judge", "pairs", "flips", "ties", "named the first", "p", "")
     output.emit(output.table(heads, map(_judge_row, found.judges)))
@@ -128,9 +94,9 @@ def tell_votes(result: Votes) -> None:
         output.say(f"All judges agreed on {share_words(found.agreement)} of the pairs that several saw.")
     if found.incomplete:
         output.say(f"{plural(found.incomplete, 'pair')} left out: seen in one order only.")
-    if result.unreadable:
+    if found.unreadable:
         output.say(
-            f"{plural(result.unreadable, 'answer')} without a verdict, not counted; the same command asks again."
+            f"{plural(found.unreadable, 'answer')} without a verdict, not counted; the same command asks again."
         )
 
 
@@ -142,7 +108,7 @@ def _judge_row(each: Judge) -> tuple[object, ...]:
         share_words(each.ties),
         share_words(each.first),
         f"{each.position_p:.3g}",
-        f"unusable: {why}" if (why := judge_is_usable(each)) else "",
+        f"unusable: {each.unusable}" if each.unusable else "",
     )
 
 
@@ -152,7 +118,7 @@ def _tell_duel(found: Duel) -> None:
         f" {share_words(found.rate)}, sign test p = {found.p:.4g}.",
         bold=True,
     )
-    if not found.usable:
+    if found.reason:
         output.say(f"  Unusable: {found.reason}.")
 
 
@@ -235,6 +201,7 @@ def compare(
     """
     from navigator.lab.comparing.journal import Journal
     from navigator.lab.comparing.result import outlook
+    from navigator.lab.comparing.session import compare as run
 
     names = arms or USUAL
     if ("adapters" in names) != (adapters is not None):
@@ -249,7 +216,7 @@ def compare(
         require_judges(deps.settings, judges)
         journal = Journal(private_folder(private_folder(state_dir() / "lab") / "compare") / called)
 
-        async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Votes | None]:
+        async def whole() -> tuple[list[LabTask], Outlook, Finished | None, Tally | None]:
             try:
                 tasks = await _tasks(deps, journal, projects, files, limit, seconds)
                 can = outlook(len(tasks), difference)
@@ -260,11 +227,10 @@ def compare(
                 if dry_run or not tasks:
                     return tasks, can, None, None
                 words = _command(projects, files, names, limit, rounds, difference, adapters, judges, called)
-                done = await noted("compare", deps, journal, tasks, names, rounds, adapters, words)
+                done = await run(deps, journal, tasks, names, rounds, adapters, "compare", words, output.note)
                 said = None
                 if judges:
-                    kept = journal.folder / "votes.jsonl"
-                    said = await judged(deps, judges, tasks, done, kept)
+                    said = await judged(deps, judges, tasks, done, journal)
                 return tasks, can, done, said
             finally:
                 await deps.close()
@@ -274,7 +240,7 @@ def compare(
         output.print_json(
             {"name": called, "n": len(tasks), "power": asdict(can)}
             | (done.document() if done else {"tasks": [task.model_dump(mode="json") for task in tasks]})
-            | ({"judging": said.document()} if said else {})
+            | ({"judging": asdict(said)} if said else {})
         )
     elif done:
         tell(done)
@@ -292,35 +258,6 @@ def compare(
             "There is no task with tests that fail without its change.",
             hint="Raise --seconds or `[exam] history`, or give a --file.",
         )
-
-
-async def noted(
-    kind: str,
-    deps: Dependencies,
-    journal: Journal,
-    tasks: list[LabTask],
-    names: tuple[str, ...],
-    rounds: int,
-    adapters: tuple[str, str] | None,
-    words: list[str],
-) -> Finished:
-    """Run what is left, noted as a run of the lab of this kind; `words` after `navigator` go on with it."""
-    from navigator.lab.comparing.session import compare as run
-    from navigator.lab.comparing.session import follow, most_turns, note_result
-    from navigator.lab.runs import recording
-
-    total = len(tasks) * most_turns(names, rounds)
-    about = f"{journal.folder.name}: {', '.join(names)}"
-    with recording(kind, journal.folder, words, about=about) as record:
-        following = asyncio.create_task(follow(record, journal, total))
-        try:
-            done = await run(
-                deps, journal, tasks, list(names), rounds=rounds, adapters=adapters, report=output.note
-            )
-        finally:
-            following.cancel()
-        note_result(record, done, total)
-    return done
 
 
 def _command(
@@ -352,9 +289,8 @@ async def _tasks(
     seconds: float,
 ) -> list[LabTask]:
     """The tasks that were chosen before, else those that are chosen now."""
-    from navigator.lab.comparing.functions import as_task, read_functions
     from navigator.lab.comparing.journal import Tried
-    from navigator.lab.comparing.replay import replayed
+    from navigator.lab.comparing.tasks import as_task, read_functions, replayed
 
     if journal.chosen:
         return journal.tasks

@@ -11,13 +11,12 @@ import click
 from navigator.cli import output
 from navigator.cli.lab.analyze import tell_speculation
 from navigator.config.paths import private_folder, state_dir
-from navigator.lab.speculation.checks import TableFault, findings
 from navigator.lab.speculation.decide import Drafting, decide
-from navigator.lab.speculation.plan import Plan, prompt_texts, read_plan
+from navigator.lab.speculation.plan import Plan, read_plan
 from navigator.lab.speculation.rule import rules
 from navigator.lab.speculation.runner import RANDOM, note_progress
 from navigator.lab.speculation.runs import Run, read_runs
-from navigator.lab.speculation.tables import speculation
+from navigator.lab.speculation.tables import TableFault, findings, speculation
 from navigator.model.errors import MissingPart
 from navigator.model.states import Role
 from navigator.model.text import plural
@@ -52,7 +51,7 @@ def tell_decision(found: dict[str, Any]) -> None:
 def write_decision(runs: list[Run], role: Role, plan: Plan) -> Path:
     """The decision into the unit of the role's server."""
     from navigator.config.settings import load_settings
-    from navigator.lab.speculation.launch import write_launch
+    from navigator.lab.speculation.decide import write_launch
     from navigator.setup.files import read_text
     from navigator.setup.host_probe import flags_of_unit
     from navigator.setup.install import reload_systemd
@@ -135,8 +134,9 @@ def measure(
 
     read = read_plan(plan)
     results = out or runs_file(Role(role))
+    done = finished(results, read)
     if dry_run:
-        _tell_order(read, finished(results, read), as_json)
+        _tell_order(read, done, as_json)
         return
     words = (
         "lab",
@@ -157,7 +157,7 @@ def measure(
             output.note(line)
             note_progress(record, read, results)
 
-        left = measured(read, prompt_texts(read, plan), results, report, most_starts=starts)
+        left = measured(read, results, report, most_starts=starts)
     runs = read_runs(results).runs
     found = findings(runs)
     chosen = {target: decision([run for run in runs if run.target == target]) for target in targets}

@@ -10,15 +10,8 @@ from typing import Any, Literal
 import click
 
 from navigator.cli import output
-from navigator.lab.speculation.predict import (
-    BATCH_FORM_FLAW,
-    PRIOR,
-    Experts,
-    Given,
-    Prediction,
-    fit_words,
-    measured,
-)
+from navigator.lab.speculation.fit import fit_words, measured
+from navigator.lab.speculation.predict import BATCH_FORM_FLAW, PRIOR, Given, Prediction
 from navigator.lab.speculation.predict import predict as predicted
 from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import UsageError
@@ -30,12 +23,6 @@ _ABOVE = click.FloatRange(min=0, min_open=True)
 @click.command()
 @click.option("--alpha", type=_SHARE, help="Chance that a drafted token is accepted.")
 @click.option("--rate", type=_SHARE, help="Instead: accepted ÷ drafted tokens, as servers count.")
-@click.option(
-    "--rate-gamma",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Draft length that the rate was measured with.",
-)
 @click.option(
     "--gamma", type=click.IntRange(min=1), metavar="N", help="Draft length; by default the best of 1 to 16."
 )
@@ -62,18 +49,12 @@ _ABOVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--experts", type=click.IntRange(min=1), metavar="N", help="Routed experts of a layer.")
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="Experts that a token uses.")
-@click.option(
-    "--expert-share", type=_SHARE, default=1.0, show_default=True, help="Their share of what a step reads."
-)
 @click.option("--restart-seconds", type=click.FloatRange(min=0), metavar="S", help="What switching costs.")
 @click.option("--speed", type=_ABOVE, metavar="TOK/S", help="Speed without speculation.")
 @output.JSON
 def predict(
     as_json: bool,
     verify_cost: str | None,
-    experts: int | None,
-    top_k: int | None,
-    expert_share: float,
     runs: Path | None,
     method: str | None,
     **options: Any,
@@ -82,21 +63,15 @@ def predict(
     known = measured(read_runs(runs).runs, method) if runs is not None else None
     if known is None and options["draft_cost"] is None:
         raise UsageError("A prediction needs c.", hint="Give --draft-cost, or --measured.")
-    if known is not None and options["draft_cost"] is None:
-        options["draft_cost"] = known.draft_cost
-    if known is not None and options["alpha"] is None and options["rate"] is None:
-        options["alpha"] = known.alpha
-    if (experts is None) != (top_k is None):
-        raise UsageError("--experts and --top-k belong together.")
-    found = predicted(
-        Given(
-            verify_cost=_verify_cost(verify_cost),
-            verify_costs=known.verify_costs if known else {},
-            experts=Experts(experts, top_k, expert_share) if experts and top_k else None,
-            **options,
-        )
-    )
-    notes = _notes(found)
+    cost = _verify_cost(verify_cost)
+    if known is not None:
+        cost = known.verify_cost if cost is None else cost
+        if options["draft_cost"] is None:
+            options["draft_cost"] = known.draft_cost
+        if options["alpha"] is None and options["rate"] is None:
+            options["alpha"] = known.alpha
+    found = predicted(Given(verify_cost=cost, **options))
+    notes = _notes(cost)
     if as_json:
         fit = {"fit": asdict(known.fit)} if known else {}
         output.print_json(asdict(found) | {"notes": notes, "measured": known is not None} | fit)
@@ -118,13 +93,13 @@ def _verify_cost(word: str | None) -> float | Literal["prior"] | None:
     return cost
 
 
-def _notes(found: Prediction) -> list[str]:
+def _notes(verify_cost: float | str | None) -> list[str]:
     notes = [BATCH_FORM_FLAW]
-    if found.verify_cost_source == "assumed to be 1":
+    if verify_cost is None:
         notes.append(
             "v is taken as 1: verifying γ + 1 tokens costs as much as one step. On sparse models it costs more; measure it."
         )
-    if found.prior_verify_cost is not None:
+    if verify_cost == PRIOR:
         notes.append(
             "The prior takes each token's experts as independent and counts reading only: an upper bound of that part. Text"
             " repeats its experts."
@@ -138,21 +113,13 @@ def _show_prediction(found: Prediction, notes: list[str], from_runs: bool) -> No
         ("α, chance that a drafted token is accepted", f"{found.alpha:.3f}"),
         ("accepted ÷ drafted at this γ", f"{found.rate:.3f}"),
         ("tokens a round", f"{found.expected_tokens:.3f}"),
-        ("v, cost of verifying", f"{found.verify_cost:.3f} ({found.verify_cost_source})"),
+        ("v, cost of verifying", f"{found.verify_cost:.3f}"),
         ("speed-up", f"{found.speedup:.3f}×"),
         ("  batch form", f"{found.speedup_batch_form:.3f}×"),
         ("breaks even at α", "never" if found.break_even_alpha is None else f"{found.break_even_alpha:.3f}"),
-        (
-            "breaks even at accepted ÷ drafted",
-            "never" if found.break_even_rate is None else f"{found.break_even_rate:.3f}",
-        ),
     ]
-    if found.prior_verify_cost is not None:
-        lines += [
-            (f"distinct experts of {found.gamma + 1} tokens", f"{found.distinct_experts:.2f}"),
-            ("v from their coverage", f"{found.prior_verify_cost:.3f}"),
-            ("  speed-up with it", f"{found.prior_speedup:.3f}×"),
-        ]
+    if found.distinct_experts is not None:
+        lines.append((f"distinct experts of {found.gamma + 1} tokens", f"{found.distinct_experts:.2f}"))
     if found.break_even_tokens is not None:
         lines.append(("a restart has paid after", f"{found.break_even_tokens:,.0f} tokens"))
     output.emit(output.table(("predicted" if from_runs else "predicted, not measured", ""), lines))

@@ -31,6 +31,14 @@ class Answered:
 
 
 @dataclass(frozen=True)
+class Talk:
+    """One prompt of a review and its answer: where a test for one of its findings is asked for."""
+
+    reading: Reading
+    answer: str
+
+
+@dataclass(frozen=True)
 class Joined:
     """What several answers come to together. `addressed` are entries as the store keeps them; `hunks` and `unread` as in
     `Review`."""

@@ -92,6 +92,16 @@ class Swapped(_Line):
     outcome: str
 
 
+class Vote(_Line):
+    """What one judge said to one pair in one order; `better` is "" for a tie. The judge sees no names."""
+
+    task: str
+    judge: str
+    first: str
+    second: str
+    better: str
+
+
 class Setting(_Line):
     """What makes two runs of a command the same comparison."""
 
@@ -111,6 +121,7 @@ _FILES: dict[type[_Line], str] = {
     Swapped: "swaps",
     LabTask: "tasks",
     Tried: "tried",
+    Vote: "votes",
 }
 
 
@@ -126,6 +137,7 @@ class Journal:
         self.swaps = self._read("swaps", Swapped)
         self.tasks = self._read("tasks", LabTask)
         self.tried = {one.key: one.reason for one in self._read("tried", Tried)}
+        self.votes = self._read("votes", Vote)
 
     def agree(self, plan: Setting) -> None:
         """Take up the comparison that is kept here, or begin it.
@@ -148,7 +160,7 @@ class Journal:
         """Whether the tasks are chosen; otherwise those that are known are a part of them."""
         return "" in self.tried
 
-    def add(self, line: TurnAnswer | Turn | TreeTests | Swapped | LabTask | Tried) -> None:
+    def add(self, line: TurnAnswer | Turn | TreeTests | Swapped | LabTask | Tried | Vote) -> None:
         """Keep one line."""
         match line:
             case TurnAnswer():
@@ -163,6 +175,8 @@ class Journal:
                 self.tasks.append(line)
             case Tried():
                 self.tried[line.key] = line.reason
+            case Vote():
+                self.votes.append(line)
         self._append(_FILES[type(line)], line)
 
     def _append(self, name: str, line: BaseModel) -> None:
@@ -238,29 +252,35 @@ def next_turn(arm: Arm, revise: Mapping[str, bool], rounds: int) -> str | None:
         revise: of the turns that were taken, whether they asked for a revision; writing turns ask for none.
         rounds: revisions at most.
     """
-    path = arm.writer
-    if path not in revise or arm.reader is None:
-        return None if path in revise else path
-    for _ in range(rounds):
-        for letter in (arm.reader, arm.writer):
-            path += letter
-            if path not in revise:
-                return path
-            if letter == arm.reader and len(path) % 2 == 0 and not revise[path]:
-                return None
+    longest = _longest(arm, rounds)
+    for end in range(1, len(longest) + 1):
+        path = longest[:end]
+        if path not in revise:
+            return path
+        if len(path) % 2 == 0 and not revise[path]:
+            return None
     return None
+
+
+def _longest(arm: Arm, rounds: int) -> str:
+    return arm.writer + (arm.reader + arm.writer) * rounds if arm.reader else arm.writer
 
 
 def turns_taken(arm: Arm, revise: Mapping[str, bool], rounds: int) -> list[str]:
     """The paths of an arm that is at its end, in order."""
-    longest = arm.writer + (arm.reader + arm.writer) * rounds if arm.reader else arm.writer
+    longest = _longest(arm, rounds)
     return [longest[:end] for end in range(1, len(longest) + 1) if longest[:end] in revise]
+
+
+def most_turns(arms: Sequence[Arm], rounds: int) -> int:
+    """Turns that a task takes at most; arms that begin alike share them."""
+    chains = [_longest(arm, rounds) for arm in arms]
+    return len({chain[:end] for chain in chains for end in range(1, len(chain) + 1)})
 
 
 def swaps_expected(arms: Sequence[Arm], actors: Mapping[str, Actor], rounds: int, loaded: Role | None) -> int:
     """The most swaps that all arms together can take, every turn that a model can take being taken while it is loaded."""
-    chains = [arm.writer + (arm.reader + arm.writer) * rounds if arm.reader else arm.writer for arm in arms]
-    left = [[actors[letter].role for letter in chain] for chain in chains]
+    left = [[actors[letter].role for letter in _longest(arm, rounds)] for arm in arms]
     swaps, here = 0, loaded or Role.GENERATOR
     while any(left):
         for chain in left:

@@ -6,15 +6,16 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from navigator.figures.compare import (
+from navigator.figures.intervals import (
+    Share,
     discordant_needed,
     holm,
     paired_difference,
     pairs_needed,
     power,
+    share,
     sign_test,
 )
-from navigator.figures.intervals import Share, share
 from navigator.model.models import Usage
 
 OTHER_WAY = 0.03

@@ -18,14 +18,15 @@ from navigator.lab.comparing.journal import (
     Setting,
     Swapped,
     TreeTests,
+    most_turns,
     next_turn,
     swaps_expected,
     turns_taken,
 )
-from navigator.lab.comparing.replay import judged_tree
 from navigator.lab.comparing.result import ArmResult, PairResult, arm_result, pairs
+from navigator.lab.comparing.tasks import judged_tree
 from navigator.lab.comparing.turns import Turns, simulated
-from navigator.lab.runs import Recorder
+from navigator.lab.runs import recording
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.states import CheckOutcome, Role
 from navigator.model.text import plural
@@ -77,15 +78,17 @@ async def compare(
     journal: Journal,
     tasks: Sequence[LabTask],
     names: Sequence[str],
-    *,
     rounds: int,
     adapters: tuple[str, str] | None,
+    kind: str,
+    command: Sequence[str],
     report: Callable[[str], None],
 ) -> Finished:
-    """Run what is left of a comparison, and count.
+    """Run what is left of a comparison, and count; it is noted as a run of the lab.
 
     Args:
         adapters: the model names of the writing and of the reading adapter on the generator's server, for the arm of that name.
+        kind, command: of the run: "compare" or "bench", and the words after `navigator` that go on with it.
 
     Raises:
         UsageError: it would take more than four swaps.
@@ -113,12 +116,20 @@ async def compare(
     )
     journal.agree(plan)
     report(f"at most {plural(most, 'swap')}")
-    running = Comparison(turns, tasks, arms, rounds, most, report)
-    try:
-        await running.run()
-    finally:
-        await turns.close()
-    return _finished(running, plan)
+    total = len(tasks) * most_turns(arms, rounds)
+    about = f"{journal.folder.name}: {', '.join(names)}"
+    with recording(kind, journal.folder, command, about=about) as record:
+        running = Comparison(
+            turns, tasks, arms, rounds, most, report, lambda: record.progress(len(journal.turns), total, UNIT)
+        )
+        try:
+            await running.run()
+        finally:
+            await turns.close()
+        done = running.finished(plan)
+        record.decided(sentence(done), simulated=SIMULATED if done.simulated else "")
+        record.progress(total, total)
+    return done
 
 
 def actors_of(adapters: tuple[str, str] | None) -> dict[str, Actor]:
@@ -161,44 +172,6 @@ async def _swaps(
     return most
 
 
-def _finished(done: Comparison, plan: Setting) -> Finished:
-    turns, journal = done.turns, done.turns.journal
-    passed: dict[str, dict[str, bool]] = {}
-    answers: dict[str, dict[str, str]] = {}
-    arms = []
-    for arm in done.arms:
-        paths = {task.key: turns_taken(arm, turns.revise(task), done.rounds) for task in done.tasks}
-        passed[arm.name] = {
-            task.key: journal.runs[task.key, done.final[task.key, arm.name]].passed for task in done.tasks
-        }
-        answers[arm.name] = {
-            key: turns.made[key, [path for path in taken if len(path) % 2][-1]].text
-            for key, taken in paths.items()
-        }
-        usages = [
-            answer.usage
-            for (key, path, _), answer in journal.answers.items()
-            if path in set(paths.get(key, ()))
-        ]
-        alone = 0
-        if not turns.deps.strategy.both_resident:
-            longest = max((len(taken) for taken in paths.values()), default=1) - 1
-            two = arm.reader and turns.actors[arm.writer].role is not turns.actors[arm.reader].role
-            alone = longest if two else 0
-        arms.append(
-            arm_result(arm.name, list(passed[arm.name].values()), usages, list(paths.values()), alone)
-        )
-    return Finished(
-        arms=tuple(arms),
-        pairs=tuple(pairs(passed)),
-        swaps=len(journal.swaps),
-        swap_seconds=round(sum(swap.seconds for swap in journal.swaps), 1),
-        simulated=plan.simulated,
-        passed=passed,
-        answers=answers,
-    )
-
-
 # Runs a comparison: every turn that the loaded model can take, then one swap, until no turn is left; tests beside the models.
 
 
@@ -208,6 +181,7 @@ class Comparison:
 
     Attributes:
         most_swaps: of this run at most; one more is an error, and what was answered is kept.
+        taken: called after each turn.
         loaded: the model that is there; None where that is unknown.
     """
 
@@ -217,6 +191,7 @@ class Comparison:
     rounds: int
     most_swaps: int
     report: Callable[[str], None]
+    taken: Callable[[], None]
     loaded: Role | None = None
     swaps: int = 0
     final: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -248,6 +223,43 @@ class Comparison:
                 running.cancel()
             await asyncio.gather(*self._running.values(), return_exceptions=True)
 
+    def finished(self, plan: Setting) -> Finished:
+        """The figures, once every turn was taken."""
+        turns, journal = self.turns, self.turns.journal
+        passed: dict[str, dict[str, bool]] = {}
+        answers: dict[str, dict[str, str]] = {}
+        arms = []
+        for arm in self.arms:
+            paths = {task.key: turns_taken(arm, turns.revise(task), self.rounds) for task in self.tasks}
+            passed[arm.name] = {
+                task.key: journal.runs[task.key, self.final[task.key, arm.name]].passed for task in self.tasks
+            }
+            answers[arm.name] = {
+                key: turns.made[key, _last_draft(taken)].text for key, taken in paths.items()
+            }
+            usages = [
+                answer.usage
+                for (key, path, _), answer in journal.answers.items()
+                if path in set(paths.get(key, ()))
+            ]
+            alone = 0
+            if not turns.deps.strategy.both_resident:
+                longest = max((len(taken) for taken in paths.values()), default=1) - 1
+                two = arm.reader and turns.actors[arm.writer].role is not turns.actors[arm.reader].role
+                alone = longest if two else 0
+            arms.append(
+                arm_result(arm.name, list(passed[arm.name].values()), usages, list(paths.values()), alone)
+            )
+        return Finished(
+            arms=tuple(arms),
+            pairs=tuple(pairs(passed)),
+            swaps=len(journal.swaps),
+            swap_seconds=round(sum(swap.seconds for swap in journal.swaps), 1),
+            simulated=plan.simulated,
+            passed=passed,
+            answers=answers,
+        )
+
     def _next(self, task: LabTask) -> set[str]:
         """The turns that a task's arms wait for."""
         revise = self.turns.revise(task)
@@ -269,6 +281,7 @@ class Comparison:
                 while paths := sorted(path for path in self._next(task) if self._here(task, path)):
                     for path in paths:
                         await self.turns.take(task, path)
+                        self.taken()
             await self._try(task)
 
         try:
@@ -297,7 +310,7 @@ class Comparison:
         for arm in self.arms:
             if (task.key, arm.name) in self.final or next_turn(arm, revise, self.rounds) is not None:
                 continue
-            last = [path for path in turns_taken(arm, revise, self.rounds) if len(path) % 2][-1]
+            last = _last_draft(turns_taken(arm, revise, self.rounds))
             private, _ = await asyncio.to_thread(self.turns.place, task)
             tree = await asyncio.to_thread(judged_tree, private, task, self.turns.made[task.key, last].tree)
             self.final[task.key, arm.name] = tree
@@ -335,31 +348,12 @@ class Comparison:
 
 
 SIMULATED = "Simulated: no model answered. The figures say nothing about a real one."
-_EVERY = 2.0
+UNIT = "turns at most"
 _LEVEL = 0.05
 
 
-def most_turns(names: Sequence[str], rounds: int) -> int:
-    """Turns that a task takes at most; arms that begin alike share them."""
-    chains = [
-        arm.writer + (arm.reader + arm.writer) * rounds if arm.reader else arm.writer
-        for arm in (ARMS[name] for name in names)
-    ]
-    return len({chain[:end] for chain in chains for end in range(1, len(chain) + 1)})
-
-
-async def follow(record: Recorder, journal: Journal, total: int) -> None:
-    """Note the turns that were taken, every two seconds, until it is cancelled."""
-    while True:
-        record.progress(len(journal.turns), total, "turns at most")
-        await asyncio.sleep(_EVERY)
-
-
-def note_result(record: Recorder, done: Finished, total: int) -> None:
-    """The comparison is complete: its sentence."""
-    simulated = SIMULATED if done.simulated else ""
-    record.decided(sentence(done), simulated=simulated)
-    record.progress(total, total)
+def _last_draft(taken: Sequence[str]) -> str:
+    return [path for path in taken if len(path) % 2][-1]
 
 
 def sentence(done: Finished) -> str:

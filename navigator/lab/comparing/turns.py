@@ -10,6 +10,7 @@ from navigator.client.body import ChatAnswer
 from navigator.client.client import ModelClient
 from navigator.client.errors import BadAnswer, CutByLength, ServingError
 from navigator.config.settings import ServerSettings, is_rehearsal
+from navigator.exam.queue import unstored_proposal, unstored_task
 from navigator.git.private import PrivateRepo
 from navigator.git.source import TreeSource
 from navigator.journey.calls import Message, chat_request, is_requests_fault
@@ -24,10 +25,10 @@ from navigator.journey.reviewing.grounding import UnreadableReview
 from navigator.journey.reviewing.join import Answered
 from navigator.journey.reviewing.prompt import ReviewPromptDependencies
 from navigator.journey.subject import Change, read_subject
-from navigator.lab.comparing.functions import function_repository
 from navigator.lab.comparing.journal import Actor, Journal, LabTask, Turn, TurnAnswer
+from navigator.lab.comparing.tasks import function_repository
 from navigator.model.errors import NavigatorError
-from navigator.model.models import CheckResult, Project, Proposal, Review, Task, utc_now
+from navigator.model.models import CheckResult, Project, Review, Task
 from navigator.model.states import Verdict
 from navigator.process.bounded import WorkerLost
 
@@ -108,7 +109,7 @@ class Turns:
     # Writing
 
     async def _write(self, task: LabTask, path: str, private: PrivateRepo, project: Project) -> Made:
-        source, as_task = TreeSource(private, task.base, project), _as_task(task, project)
+        source, as_task = TreeSource(private, task.base, project), unstored_task(project, task)
         before = self.made.get((task.key, path[:-2])) if len(path) > 1 else None
         try:
             prompted = await self._prompted(task, path, source, as_task, project)
@@ -193,22 +194,18 @@ class Turns:
     def _subject(
         self, task: LabTask, path: str, private: PrivateRepo, project: Project, made: Made
     ) -> Change:
-        proposal = Proposal(
-            id="",
-            task_id="",
-            project_id=project.id,
-            project=project.name,
-            attempt=0,
+        proposal = unstored_proposal(
+            project,
+            task.base,
+            made.tree,
             round=len(path) // 2 - 1,
-            base_commit=task.base,
-            tree=made.tree,
             title=title_of(task.text),
             summary=made.summary,
             checks=made.checks,
         )
         before = self.read.get((task.key, path[:-2]))
         earlier = worth_sending(before.findings) if before else []
-        return read_subject(private, project, _as_task(task, project), proposal, earlier)
+        return read_subject(private, project, unstored_task(project, task), proposal, earlier)
 
     # Asking
 
@@ -246,21 +243,6 @@ class Turns:
             )
         self.journal.add(answer)
         return answer
-
-
-def _as_task(task: LabTask, project: Project) -> Task:
-    """As the prompts see it; it is in no table."""
-    now = utc_now()
-    return Task(
-        id="",
-        project_id=project.id,
-        project=project.name,
-        text=task.text,
-        kind=task.kind,
-        complexity=task.complexity,
-        created=now,
-        updated=now,
-    )
 
 
 def _chat_answer(kept: TurnAnswer) -> ChatAnswer:

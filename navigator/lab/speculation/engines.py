@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from navigator.model import patterns
@@ -60,19 +61,36 @@ class Answer:
         return found
 
 
-class Llama:
-    """llama.cpp's llama-server."""
+class Server:
+    """A server that has OpenAI's list of models. `version_at`: the path and the name under which it says its version."""
+
+    version_at: tuple[str, str] = ("/version", "version")
 
     def __init__(self, http: httpx.Client) -> None:
         self._http = http
 
     def version(self) -> str:
         """Of the server; "" where it does not say."""
-        return _server_word(self._http, "/props", "build_info")
+        path, name = self.version_at
+        response = self._http.get(path)
+        found = read_json(response.content) if response.status_code == 200 else None
+        return safe_line(str(found.get(name, ""))) if isinstance(found, dict) else ""
 
     def tokenize(self, text: str) -> list[int]:
         """The ids of a text, without special tokens."""
-        return _ids(_posted(self._http, "/tokenize", {"content": text}), "tokens")
+        return self._ids({"model": self._model, "prompt": text, "add_special_tokens": False})
+
+    def _ids(self, body: dict[str, Any]) -> list[int]:
+        found = read_json(_checked(self._http.post("/tokenize", json=body)).content)
+        ids = found.get("tokens") if isinstance(found, dict) else None
+        if not isinstance(ids, list) or not all(isinstance(each, int) for each in ids):
+            raise _strange("tokens")
+        return ids
+
+    @cached_property
+    def _model(self) -> str:
+        listed = read_json(_checked(self._http.get("/v1/models")).content)
+        return str(listed["data"][0]["id"])
 
     def answer(self, prompt: list[int], tokens: int) -> Answer:
         """Write exactly so many tokens after a prompt.
@@ -80,6 +98,18 @@ class Llama:
         Raises:
             MissingPart: the server does not answer as this kind does.
         """
+        raise NotImplementedError
+
+
+class Llama(Server):
+    """llama.cpp's llama-server."""
+
+    version_at = ("/props", "build_info")
+
+    def tokenize(self, text: str) -> list[int]:
+        return self._ids({"content": text})
+
+    def answer(self, prompt: list[int], tokens: int) -> Answer:
         body = {"prompt": prompt, "n_predict": tokens, "temperature": 0, "ignore_eos": True, "stream": True}
         asked = body | {"cache_prompt": False, "return_tokens": True, "timings_per_token": True}
         marks: list[tuple[int, float]] = []
@@ -96,24 +126,12 @@ class Llama:
         return Answer(*marks[-1], tuple(ids), counts, tuple(marks))
 
 
-class Sglang:
+class Sglang(Server):
     """SGLang's own API, whose `meta_info` counts."""
 
-    def __init__(self, http: httpx.Client) -> None:
-        self._http = http
-        self._model = _served_model(http)
-
-    def version(self) -> str:
-        """As `Llama`."""
-        return _server_word(self._http, "/server_info", "version")
-
-    def tokenize(self, text: str) -> list[int]:
-        """As `Llama`."""
-        body = {"model": self._model, "prompt": text, "add_special_tokens": False}
-        return _ids(_posted(self._http, "/tokenize", body), "tokens")
+    version_at = ("/server_info", "version")
 
     def answer(self, prompt: list[int], tokens: int) -> Answer:
-        """As `Llama`."""
         sampling = {"temperature": 0, "max_new_tokens": tokens, "ignore_eos": True}
         body = {"input_ids": prompt, "sampling_params": sampling, "stream": True}
         moments: list[tuple[int, float]] = []
@@ -128,38 +146,17 @@ class Sglang:
         return Answer(*marks[-1], tuple(ids[-moments[-1][0] :]), sglang_meta(meta), marks)
 
 
-class Vllm:
+class Vllm(Server):
     """vLLM's OpenAI-compatible API; its counters are on /metrics."""
 
-    def __init__(self, http: httpx.Client) -> None:
-        self._http = http
-        self._model = _served_model(http)
-
-    def version(self) -> str:
-        """As `Llama`."""
-        return _server_word(self._http, "/version", "version")
-
-    def tokenize(self, text: str) -> list[int]:
-        """As `Llama`."""
-        body = {"model": self._model, "prompt": text, "add_special_tokens": False}
-        return _ids(_posted(self._http, "/tokenize", body), "tokens")
-
     def answer(self, prompt: list[int], tokens: int) -> Answer:
-        """As `Llama`."""
         before = self._metrics()
-        body = {
-            "model": self._model,
-            "prompt": prompt,
-            "max_tokens": tokens,
-            "temperature": 0,
-            "ignore_eos": True,
-        }
         usage = {"include_usage": True, "continuous_usage_stats": True}
+        body = {"model": self._model, "prompt": prompt, "max_tokens": tokens, "temperature": 0}
+        asked = body | {"ignore_eos": True, "stream": True, "stream_options": usage}
         moments = [
             (int((chunk.get("usage") or {}).get("completion_tokens", 0)), moment)
-            for moment, chunk in _streamed(
-                self._http, "/v1/completions", body | {"stream": True, "stream_options": usage}
-            )
+            for moment, chunk in _streamed(self._http, "/v1/completions", asked)
         ]
         marks = _marks(moments, "usage.completion_tokens")
         return Answer(*marks[-1], (), since(self._metrics(), before), marks)
@@ -168,23 +165,8 @@ class Vllm:
         return vllm_metrics(_checked(self._http.get("/metrics")).text)
 
 
-Server = Llama | Sglang | Vllm
 ENGINES: dict[EngineName, type[Server]] = {"llama.cpp": Llama, "sglang": Sglang, "vllm": Vllm}
 """By the kind that a plan names; one more is one class and one line."""
-
-
-def _server_word(http: httpx.Client, path: str, name: str) -> str:
-    """A word about itself that a server may give."""
-    response = http.get(path)
-    found = read_json(response.content) if response.status_code == 200 else None
-    return safe_line(str(found.get(name, ""))) if isinstance(found, dict) else ""
-
-
-def _posted(http: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    found = read_json(_checked(http.post(path, json=body)).content)
-    if not isinstance(found, dict):
-        raise _strange(path)
-    return found
 
 
 def _streamed(http: httpx.Client, path: str, body: dict[str, Any]) -> Iterator[tuple[float, dict[str, Any]]]:
@@ -217,18 +199,6 @@ def _checked(response: httpx.Response) -> httpx.Response:
             hint="Its log is beside the results.",
         )
     return response
-
-
-def _ids(found: dict[str, Any], name: str) -> list[int]:
-    ids = found.get(name)
-    if not isinstance(ids, list) or not all(isinstance(each, int) for each in ids):
-        raise _strange(name)
-    return ids
-
-
-def _served_model(http: httpx.Client) -> str:
-    listed = read_json(_checked(http.get("/v1/models")).content)
-    return str(listed["data"][0]["id"])
 
 
 def _strange(what: str) -> MissingPart:

@@ -15,7 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from navigator.figures.intervals import mean_interval
-from navigator.lab.speculation.runs import Run
+from navigator.lab.speculation.runs import Run, by_start
+from navigator.lab.speculation.tables import speculation
+from navigator.model.errors import UsageError
+from navigator.model.text import plural
 
 LEAST_LENGTHS = 3
 _CONDITION = 30.0
@@ -62,23 +65,15 @@ class CostFit:
 
 def fits(runs: Sequence[Run]) -> list[CostFit]:
     """A fit for each target and method whose rounds are counted."""
-    plain: dict[tuple[str, str], list[float]] = defaultdict(list)
-    groups: dict[tuple[str, str], dict[str, dict[int, list[Run]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(list))
-    )
-    for run in runs:
-        if run.speculated:
-            groups[run.target, run.draft][run.block][run.gamma].append(run)
-        else:
-            plain[run.target, run.block].append(1 / run.speed)
+    grouped = by_start(runs)
     found = []
-    for (target, draft), blocks in sorted(groups.items()):
+    for (target, draft), blocks in grouped.items():
         starts = []
-        for block, arms in blocks.items():
-            if steps := plain.get((target, block)):
-                step = statistics.fmean(steps)
-                costs = {gamma: _round(each, step) for gamma, each in arms.items()}
-                starts.append({gamma: cost for gamma, cost in sorted(costs.items()) if cost})
+        for block, arms in blocks.items() if draft else ():
+            if plain := grouped.get((target, ""), {}).get(block, {}).get(0):
+                step = statistics.fmean(1 / run.speed for run in plain)
+                costs = {gamma: _round(each, step) for gamma, each in sorted(arms.items())}
+                starts.append({gamma: cost for gamma, cost in costs.items() if cost})
         if any(starts):
             found.append(_fit(target, draft, starts))
     return found
@@ -168,3 +163,70 @@ def _doubts(fit: CostFit, away: Mapping[int, Sequence[float]]) -> Iterator[str]:
                 " every length"
             )
             return
+
+
+# What a prediction takes from measured runs.
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What runs say of one method: the fit of its rounds, and what a prediction takes from it."""
+
+    fit: CostFit
+    draft_cost: float
+    verify_cost: float
+    alpha: float | None
+
+
+def measured(runs: Sequence[Run], method: str | None = None) -> Measured:
+    """The costs of one method, as they follow from the times of its rounds.
+
+    Raises:
+        UsageError: no method has counted rounds at enough lengths beside runs without speculation, or `method` names none or is
+            missing.
+    """
+    every = fits(runs)
+    found = [fit for fit in every if method in (None, fit.draft, f"{fit.target}/{fit.draft}")]
+    if len(found) != 1:
+        names = ", ".join(f"{fit.target}/{fit.draft}" for fit in every)
+        raise UsageError(
+            f"These runs have rounds of {len(found)} methods beside starts without speculation.",
+            hint=f"--method takes one of {names}." if every else "`measure` makes such runs (docs/lab.md).",
+        )
+    fit = found[0]
+    if fit.draft_cost is None or fit.verify_cost is None:
+        raise UsageError(
+            f"{fit.draft}: {fit.doubts[0]}.", hint="`measure` a plan with more lengths (docs/lab.md)."
+        )
+    rows = [row for row in speculation(runs) if (row.target, row.draft) == (fit.target, fit.draft)]
+    alphas = [row.alpha for row in rows if row.alpha is not None]
+    return Measured(
+        fit=fit,
+        draft_cost=max(0.0, fit.draft_cost),
+        verify_cost=max(1e-9, fit.verify_cost),
+        alpha=sum(alphas) / len(alphas) if alphas else None,
+    )
+
+
+def fit_words(known: Measured) -> list[str]:
+    """The fit for people: rounds by length, c and v with their intervals and what they hold, and what is doubtful."""
+    fit = known.fit
+    lines = [f"{fit.target}, {fit.draft}: rounds in steps of the target, {plural(fit.starts, 'start')}"]
+    for each in fit.rounds:
+        off = "" if each.residual is None else f", {each.residual:+.1%} off the line"
+        lines.append(f"  γ = {each.gamma}: {each.measured:.3f}{_between(each.interval)}{off}")
+    if fit.draft_cost is not None and fit.verify_cost is not None and fit.residual is not None:
+        lines.append(
+            f"  c = {fit.draft_cost:.3f}{_between(fit.draft_interval)}: what a longer draft adds, drafting and verifying together"
+        )
+        lines.append(
+            f"  v = {fit.verify_cost:.3f}{_between(fit.verify_interval)}: what does not shrink with γ, {fit.verify_cost - 1:+.3f}"
+            " against a step; on a hybrid model restoring its state is in it"
+        )
+        lines.append(f"  residual: {fit.residual:.2%} of a round")
+    lines += [f"  Not told apart: {doubt}." for doubt in fit.doubts]
+    return lines
+
+
+def _between(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f" ({ends[0]:.3f} to {ends[1]:.3f})"

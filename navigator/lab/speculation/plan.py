@@ -71,13 +71,14 @@ class Design(_Table):
 
 
 class Plan(_Table):
-    """A whole plan. `digest` names it: results of another plan are not continued."""
+    """A whole plan. `digest` names it: results of another plan are not continued. `texts`: of each kind of prompt."""
 
     engine: Engine
     method: Annotated[list[Method], Field(min_length=1)]
     prompts: Prompts
     design: Design = Design()
     digest: str = ""
+    texts: dict[str, str] = {}
 
     @model_validator(mode="after")
     def _names_differ(self) -> Plan:
@@ -167,18 +168,12 @@ def read_plan(path: Path) -> Plan:
         raise ConfigError(f"{path}: {where}: {first['msg']}.", hint="docs/lab.md shows a plan.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.", hint="Correct the file.") from error
-    digest = hashlib.sha256(text.encode())
-    for file in (path.parent / name for name in plan.prompts.kinds.values()):
+    digest, texts = hashlib.sha256(text.encode()), {}
+    for kind, name in plan.prompts.kinds.items():
         try:
-            digest.update(file.read_bytes())
+            content = (path.parent / name).read_bytes()
         except OSError as error:
-            raise ConfigError(f"The prompt file {file} cannot be read: {error.strerror}.") from error
-    return plan.model_copy(update={"digest": digest.hexdigest()[:16]})
-
-
-def prompt_texts(plan: Plan, path: Path) -> dict[str, str]:
-    """The text of each kind of prompt."""
-    return {
-        kind: (path.parent / name).read_text(encoding="utf-8", errors="replace")
-        for kind, name in plan.prompts.kinds.items()
-    }
+            raise ConfigError(f"The prompt file {name} cannot be read: {error.strerror}.") from error
+        digest.update(content)
+        texts[kind] = content.decode("utf-8", "replace")
+    return plan.model_copy(update={"digest": digest.hexdigest()[:16], "texts": texts})

@@ -14,7 +14,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from navigator.figures.intervals import mean_interval
-from navigator.lab.speculation.runs import Run
+from navigator.lab.speculation.runs import Run, by_start
 
 BASE, RENEW, TEST, TRIALS, HOLD, SAME = 4, 100, 4, 4, 16, 0.10
 """As published. Iterations that teach a plain step, and after which it is learnt again; of a trial; trials of a test; iterations
@@ -63,28 +63,33 @@ class Rule:
 
 def rules(runs: Sequence[Run]) -> list[Rule]:
     """The rule for each target and method whose windows were recorded."""
-    plain: dict[tuple[str, str], dict[object, Steps]] = defaultdict(dict)
-    drafted: dict[tuple[str, str], dict[str, dict[object, dict[int, Steps]]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(dict))
-    )
-    for run in runs:
-        key = (run.prompt, run.prompt_tokens, run.repeat)
-        steps = [(made, max(0.1, made - kept), seconds) for made, kept, seconds in run.windows]
-        if steps and run.speculated:
-            drafted[run.target, run.draft][run.block][key][run.gamma] = steps
-        elif steps:
-            plain[run.target, run.block][key] = steps
+    starts = by_start(runs)
     found = []
-    for (target, draft), blocks in sorted(drafted.items()):
-        lengths = {gamma for answers in blocks.values() for each in answers.values() for gamma in each}
+    for (target, draft), blocks in starts.items():
+        if not draft:
+            continue
+        plain = starts.get((target, ""), {})
+        drafted = {block: _answers(arms) for block, arms in blocks.items()}
+        lengths = {gamma for answers in drafted.values() for each in answers.values() for gamma in each}
         whole = []
-        for block, answers in blocks.items():
-            both = plain[target, block]
-            session = [{0: both[key], **answers[key]} for key in both if set(answers.get(key, ())) == lengths]
+        for block, answers in drafted.items():
+            both = _answers(plain.get(block, {}))
+            session = [both[key] | answers[key] for key in both if set(answers.get(key, ())) == lengths]
             if session:
                 whole.append(session)
         if whole:
             found.append(_rule(target, draft, sorted(lengths), whole))
+    return found
+
+
+def _answers(arms: Mapping[int, Sequence[Run]]) -> dict[object, dict[int, Steps]]:
+    """One start's windows by answer and length."""
+    found: dict[object, dict[int, Steps]] = {}
+    for gamma, runs in arms.items():
+        for run in runs:
+            if run.windows:
+                steps = [(made, max(0.1, made - kept), seconds) for made, kept, seconds in run.windows]
+                found.setdefault((run.prompt, run.prompt_tokens, run.repeat), {})[gamma] = steps
     return found
 
 

@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from navigator.config.paths import write_private
 from navigator.lab.runs import Recorder
-from navigator.lab.speculation.decide import decide
+from navigator.lab.speculation.decide import card_names, decide
 from navigator.lab.speculation.engines import ENGINES, Answer, Server
 from navigator.lab.speculation.plan import Engine, Plan, Start
 from navigator.lab.speculation.runs import read_runs
 from navigator.model.errors import Conflict, MissingPart, UsageError
 from navigator.model.json_text import read_json
 from navigator.process.runner import Process, start
-from navigator.swap.gpu import cards
 
 if TYPE_CHECKING:
     import httpx
@@ -38,14 +37,11 @@ _WARM_TOKENS = 32
 Report = Callable[[str], None]
 
 
-def measure(
-    plan: Plan, texts: dict[str, str], out: Path, report: Report, *, most_starts: int | None = None
-) -> int:
+def measure(plan: Plan, out: Path, report: Report, *, most_starts: int | None = None) -> int:
     """Measure what is missing in `out`; returns how many starts of the plan are still to do.
 
     Args:
         plan: what to measure.
-        texts: by kind of prompt.
         out: the results; continued where they are of this plan.
         report: told of each start, in one line.
         most_starts: stop after so many.
@@ -61,7 +57,7 @@ def measure(
     for number, (block, arm) in enumerate(left[:most_starts], 1):
         began = time.monotonic()
         with _running(plan.engine, arm, out) as server:
-            rows = list(_measured(plan, texts, server, block, arm))
+            rows = list(_measured(plan, server, block, arm))
         _append(out, rows)
         speed = sum(row["tokens"] for row in rows) / sum(row["seconds"] for row in rows)
         took = time.monotonic() - began
@@ -99,10 +95,8 @@ def finished(out: Path, plan: Plan) -> set[tuple[int, str, str, int]]:
     return done
 
 
-def _measured(
-    plan: Plan, texts: dict[str, str], server: Server, block: int, arm: Start
-) -> Iterator[dict[str, Any]]:
-    prompts = list(_prompts(plan, texts, server))
+def _measured(plan: Plan, server: Server, block: int, arm: Start) -> Iterator[dict[str, Any]]:
+    prompts = list(_prompts(plan, server))
     version = server.version()
     # The first answer pays for what is made once: graphs, caches, page faults.
     server.answer(prompts[0][2], _WARM_TOKENS)
@@ -115,12 +109,12 @@ def _measured(
                 "block": str(block),
                 "repeat": repeat,
                 "version": version,
-                "card": ", ".join(card.name for card in cards()),
+                "card": card_names(),
             }
 
 
-def _prompts(plan: Plan, texts: dict[str, str], server: Server) -> Iterator[tuple[str, int, list[int]]]:
-    for kind, text in texts.items():
+def _prompts(plan: Plan, server: Server) -> Iterator[tuple[str, int, list[int]]]:
+    for kind, text in plan.texts.items():
         ids = server.tokenize(text)
         for length in plan.prompts.lengths:
             if len(ids) < length:

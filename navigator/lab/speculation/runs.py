@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -99,6 +99,15 @@ class Run(BaseModel):
     def round_seconds(self) -> float | None:
         """τ ÷ speed."""
         return None if self.tokens_per_round is None else self.tokens_per_round / self.speed
+
+
+def by_start(runs: Iterable[Run]) -> dict[tuple[str, str], dict[str, dict[int, list[Run]]]]:
+    """By target and draft, then start of the server, then length; runs without a draft are under the draft ""."""
+    found: dict[tuple[str, str], dict[str, dict[int, list[Run]]]] = {}
+    for run in runs:
+        start = found.setdefault((run.target, run.draft), {}).setdefault(run.block, {})
+        start.setdefault(run.gamma, []).append(run)
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from navigator.figures.intervals import Z_95, Share, share, wilson
-from navigator.lab.speculation.formulas import alpha_from_rate
+from navigator.lab.speculation.predict import alpha_from_rate
 from navigator.lab.speculation.runs import Run
 
 
@@ -105,15 +106,6 @@ def spread(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) if len(values) > 1 else None
 
 
-def means(runs: Iterable[Run]) -> dict[str, float]:
-    """Mean speed without speculation of each target, over all its runs."""
-    groups: dict[str, list[float]] = defaultdict(list)
-    for run in runs:
-        if not run.speculated:
-            groups[run.target].append(run.speed)
-    return {target: statistics.fmean(speeds) for target, speeds in groups.items()}
-
-
 def speculation(runs: Sequence[Run]) -> list[Speculation]:
     """By target, draft and length."""
     groups: dict[tuple[str, str, int], list[Run]] = defaultdict(list)
@@ -204,3 +196,187 @@ def _shares(group: Sequence[Run], rounds: float | None) -> tuple[float, ...]:
         for place, count in enumerate(run.positions):
             totals[place] += count
     return tuple(total / rounds for total in totals)
+
+
+# What cannot be true of a table of speculation runs, and which of its figures do not measure the same thing. Pure.
+#
+# Every finding carries its arithmetic in words, so that a reader can redo it. Severities:
+#
+# - impossible: no engine can do this; a counter, a clock or a label is wrong;
+# - mismatch: figures are compared that were not measured alike, or that contradict one another;
+# - caution: true perhaps, but it does not show what it may be read to show.
+
+Severity = Literal["impossible", "mismatch", "caution"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFault:
+    """One thing that is wrong: about what, in which lines of the file, and the arithmetic."""
+
+    kind: str
+    severity: Severity
+    subject: str
+    arithmetic: str
+    lines: tuple[int, ...] = ()
+
+
+def _label(target: str, draft: str, gamma: int) -> str:
+    """What a finding is about."""
+    return f"{target}, {draft}, γ = {gamma}" if gamma else f"{target}, no speculation"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+# Times that no engine can reach.
+
+_SLACK = 1.02
+"""Two percent: rounding and scatter are no contradiction."""
+
+
+def more_than_its_tokens(runs: Sequence[Run]) -> Iterable[TableFault]:
+    """A speed-up above τ: even free drafts, verified at the price of one step, do not give it."""
+    for row in speculation(runs):
+        if row.speedup is None or row.tokens_per_round is None or row.rate is None:
+            continue
+        if row.speedup > row.tokens_per_round * _SLACK:
+            yield TableFault(
+                "faster than its tokens",
+                "impossible",
+                _label(row.target, row.draft, row.gamma),
+                f"{_percent(row.rate)} of {row.gamma} drafts accepted make 1 + {row.gamma} × {row.rate:.4f} ="
+                f" {row.tokens_per_round:.3f} tokens a round. A round verifies {row.gamma + 1} tokens, which takes at least"
+                f" one step of the target. So speed grows by at most {row.tokens_per_round:.3f}×, with drafts for nothing."
+                f" The table has {row.speedup:.3f}×.",
+                row.lines,
+            )
+
+
+def drafts_too_fast(runs: Sequence[Run]) -> Iterable[TableFault]:
+    """A draft model that would have to draft faster than it ran alone."""
+    alone = {
+        row.target: row.mean for row in baselines(runs)
+    }  # the last row of a target is of all its prompts
+    for row in speculation(runs):
+        if row.draft not in alone or row.round_ms is None:
+            continue
+        needed = 1000 * row.gamma / alone[row.draft]
+        if needed > row.round_ms * _SLACK:
+            yield TableFault(
+                "drafts too fast",
+                "impossible",
+                _label(row.target, row.draft, row.gamma),
+                f"{row.gamma} draft steps at the {alone[row.draft]:.1f} tok/s of {row.draft} alone take {needed:.1f} ms. The"
+                f" whole round, verifying included, would have taken {row.round_ms:.1f} ms.",
+                row.lines,
+            )
+
+
+# Counters that contradict one another, or the tokens they should explain.
+
+_COUNTERS_APART = 0.005
+"""Two counters of the same acceptance agree within half a point, or one of them is wrong."""
+
+
+def counters_disagree(runs: Sequence[Run]) -> Iterable[TableFault]:
+    """A stated rate against its counts, and tokens that rounds and accepted drafts cannot have made."""
+    for run in runs:
+        label = _label(run.target, run.draft, run.gamma)
+        if run.accepted is None or not run.speculated:
+            continue
+        counted = run.accepted / run.drafted if run.drafted else None
+        if counted is not None and run.rate is not None and abs(counted - run.rate) > _COUNTERS_APART:
+            yield TableFault(
+                "rate and counts disagree",
+                "impossible",
+                label,
+                f"The row states {_percent(run.rate)}; {run.accepted:g} of {run.drafted:g} are {_percent(counted)}.",
+                (run.line,),
+            )
+        if run.rounds is None or not run.tokens:
+            continue
+        made = run.rounds + run.accepted
+        slack = 0.005 * run.tokens
+        # The last round may keep drafts beyond the end of the answer.
+        if not -1 - slack <= made - run.tokens <= run.gamma + slack:
+            yield TableFault(
+                "rounds do not add up",
+                "impossible",
+                label,
+                f"{run.rounds:g} rounds and {run.accepted:g} accepted drafts make {made:g} tokens;"
+                f" the row has {run.tokens:g}.",
+                (run.line,),
+            )
+
+
+# Figures that are compared but were not measured alike, and what they do not show.
+
+
+def measured_differently(runs: Sequence[Run]) -> Iterable[TableFault]:
+    """Baseline and speculated runs of other prompts or other lengths."""
+    for target in dict.fromkeys(run.target for run in runs if run.speculated):
+        plain = [run for run in runs if run.target == target and not run.speculated]
+        drafted = [run for run in runs if run.target == target and run.speculated]
+        if not plain:
+            yield TableFault(
+                "no baseline",
+                "mismatch",
+                target,
+                f"{len(drafted)} runs speculate and none does not: there is no speed-up to state.",
+            )
+            continue
+        kinds = {run.prompt for run in plain if run.prompt}
+        apart = [run for run in drafted if run.prompt and run.prompt not in kinds]
+        if kinds and apart:
+            others = ", ".join(sorted({run.prompt for run in apart}))
+            yield TableFault(
+                "other prompts",
+                "mismatch",
+                target,
+                f"The {len(plain)} runs without speculation used {', '.join(sorted(kinds))}; {len(apart)} with it used"
+                f" {others}. No baseline was measured on those.",
+                tuple(run.line for run in apart),
+            )
+        sizes = [
+            statistics.median([run.tokens for run in group if run.tokens] or [0])
+            for group in (plain, drafted)
+        ]
+        if all(sizes) and abs(sizes[0] / sizes[1] - 1) > 0.05:
+            yield TableFault(
+                "other lengths of answers",
+                "mismatch",
+                target,
+                f"Runs without speculation wrote {sizes[0]:g} tokens (median), runs with it {sizes[1]:g}. Speed falls with"
+                " the length of the context; write a fixed number, past the end of the answer.",
+            )
+
+
+def not_replicated(runs: Sequence[Run]) -> Iterable[TableFault]:
+    """Repeats within one start of the server say nothing about the next start."""
+    if any(run.speculated for run in runs) and len({run.block for run in runs}) < 2:
+        yield TableFault(
+            "no restarts",
+            "caution",
+            "all runs",
+            "The table does not say which start of the server a run belongs to, or knows only one. Between starts the same"
+            " configuration has been seen to move by several points while repeats within a start agree to a fraction of one,"
+            " so the scatter of these repeats is no error of the speed-up.",
+        )
+
+
+CHECKS: tuple[Callable[[Sequence[Run]], Iterable[TableFault]], ...] = (
+    more_than_its_tokens,
+    drafts_too_fast,
+    counters_disagree,
+    measured_differently,
+    not_replicated,
+)
+"""Every check; one more is one function and one line."""
+
+
+def findings(runs: Sequence[Run]) -> list[TableFault]:
+    """Everything that the checks find, the impossible first."""
+    found = [finding for check in CHECKS for finding in check(runs)]
+    order: tuple[Severity, ...] = ("impossible", "mismatch", "caution")
+    return sorted(found, key=lambda finding: order.index(finding.severity))

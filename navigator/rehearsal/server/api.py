@@ -12,6 +12,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from navigator.model.states import Role
@@ -40,7 +41,6 @@ class Api:
         player: what answers.
         max_running: requests served at once; more wait.
         context_tokens: prompt and answer together may not be longer.
-        telling: simulated probabilities are lower where a fault was planted.
         seed: of the simulated probabilities.
     """
 
@@ -52,10 +52,8 @@ class Api:
         *,
         max_running: int = 8,
         context_tokens: int = 131_072,
-        telling: bool = False,
         seed: int = 0,
     ) -> None:
-        self._telling = telling
         self._seed = seed
         self.role = role
         self.model = MODEL_NAMES[role]
@@ -142,9 +140,7 @@ class Api:
         if self.engine.knows(body.rid):
             raise RequestProblem(f"Duplicate request ID detected: {body.rid}")
         job = self._job(body)
-        wording = Wording(
-            job, self.model, top_logprobs=body.top_logprobs, telling=self._telling, seed=self._seed
-        )
+        wording = Wording(job, self.model, top_logprobs=body.top_logprobs, seed=self._seed)
         if body.stream:
             return await self._streamed(body, job, wording)
         parts: dict[str, list[str]] = {"content": [], "reasoning": []}
@@ -193,7 +189,7 @@ class Api:
 
         def compute() -> Completion:
             answer = self._player(body.messages, body.schema, repeat, body.temperature)
-            return Completion(answer.text, answer.finish_reason, THOUGHT) if body.thinking else answer
+            return replace(answer, reasoning=THOUGHT) if body.thinking else answer
 
         return EngineJob(
             rid=body.rid or uuid.uuid4().hex,

@@ -262,14 +262,10 @@ class Wording:
     """The wording of one answer.
 
     Args:
-        telling: the simulated probabilities are lower, as a rule, where a fault was planted; else they tell nothing.
         seed: of the simulated probabilities.
     """
 
-    def __init__(
-        self, job: EngineJob, model: str, *, top_logprobs: int | None, telling: bool = False, seed: int = 0
-    ) -> None:
-        self._telling = telling
+    def __init__(self, job: EngineJob, model: str, *, top_logprobs: int | None, seed: int = 0) -> None:
         self._seed = seed
         self._job = job
         self._model = model
@@ -374,11 +370,12 @@ class Wording:
         if self._top is None:
             return None
         content = []
-        doubt = 1.0 + 1.5 * fraction(
-            "doubt", *([self._seed] if self._seed else []), self._job.prompt, self._job.repeat
+        doubt = (
+            1.0
+            + self._job.doubt
+            + 1.5
+            * fraction("doubt", *([self._seed] if self._seed else []), self._job.prompt, self._job.repeat)
         )
-        if self._telling and self._job.spoilt:
-            doubt += 1.5
         for token in token_texts(text):
             content.append(_simulated(token, self._written, self._top, doubt))
             self._written += 1

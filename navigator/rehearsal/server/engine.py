@@ -7,10 +7,10 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from navigator.model.states import Role
-from navigator.model.timing import StepTimes, TimingModel
+from navigator.model.timing import StepTimes
 
 PAGE_TOKENS = 64
 
@@ -20,12 +20,15 @@ SHORTEST_WAIT = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a role says: the text, the thinking before it, how it ended ("stop" or "length"), and whether a fault was planted."""
+    """What a role says: the text, the thinking before it, and how it ended ("stop" or "length").
+
+    `doubt` makes its simulated probabilities lower.
+    """
 
     text: str
     finish_reason: str = "stop"
     reasoning: str = ""
-    spoilt: bool = False
+    doubt: float = 0.0
 
 
 @dataclass(slots=True)
@@ -42,7 +45,7 @@ class EngineJob:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     finish_reason: str = ""
-    spoilt: bool = False
+    doubt: float = 0.0
     repeat: int = 0
 
 
@@ -211,7 +214,7 @@ class SimulatedEngine:
         due = asyncio.get_running_loop().time()
         job.cached_tokens = self.cache.admit(job.prompt, job.prompt_tokens)
         answer = await asyncio.to_thread(job.compute)
-        job.spoilt = answer.spoilt
+        job.doubt = answer.doubt
         due = self._read(due, job.prompt_tokens - job.cached_tokens)
         before = self._reading
         await self._until(due, job)
@@ -269,7 +272,7 @@ class SimulatedEngine:
 #
 # Published for the cascade of Qwen3.5-35B-A3B and Qwen3.5-122B-A10B on one RTX PRO 6000 (SGLang 0.5.9): 32.7 s until the
 # generator is back and 184 tokens/s in a single stream, 42.7 s until the reviewer is up and 48 tokens/s. What concurrency
-# and reading cost is not published: it follows the model of `navigator.model.timing`, with the figures below and a band.
+# and reading cost is not published: it follows the model of `navigator.model.timing`, with the figures below.
 
 CHARACTERS_PER_TOKEN = 4
 """Estimate: one token for every four characters of text, rounded up. No tokenizer is loaded."""
@@ -291,14 +294,10 @@ CONTEXT = 8_000
 KV_BYTES = 2 * 2 * 256 * 2
 """A token's keys and values in one full-attention layer: 2 heads of 256 numbers of 2 bytes."""
 
-SPREAD = 2.0
-"""The band: uncertain figures divided and multiplied by this. Half of the peak bandwidth reached, and expert
-weights only half of the active ones, are both ordinary."""
-
 NOTE = (
     "Simulated time, a model and no measurement. Load times and single-stream speeds are published figures; the share "
-    "of the experts is what reading the active weights at peak bandwidth would take; prefill, the cache's share, the "
-    "band and the token estimate are assumptions."
+    "of the experts is what reading the active weights at peak bandwidth would take; prefill, the cache's share and "
+    "the token estimate are assumptions."
 )
 
 
@@ -309,14 +308,14 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """A timing model on a scaled clock. What waits, waits for the middle estimate.
+    """A timing model on a scaled clock. All that waits, waits by it.
 
     Attributes:
         model: the assumptions, in unscaled seconds.
         scale: factor on every duration; 0 means that nothing waits at all.
     """
 
-    model: TimingModel
+    model: StepTimes
     scale: float = 1.0
 
     def wait(self, seconds: float) -> float:
@@ -325,29 +324,26 @@ class Pace:
 
     def load_wait(self) -> float:
         """Wall seconds until loaded."""
-        return self.wait(self.model.mid.load_seconds)
+        return self.wait(self.model.load_seconds)
 
     def prefill_wait(self, tokens: int) -> float:
         """Wall seconds to read `tokens` that no cache holds."""
-        return self.wait(self.model.mid.read_seconds(tokens))
+        return self.wait(self.model.read_seconds(tokens))
 
     def stream_speed(self, streams: int) -> float:
         """Tokens a simulated second that each of `streams` concurrent streams writes."""
-        return self.model.mid.stream_speed(streams)
+        return self.model.stream_speed(streams)
 
     def decode_wait(self, tokens: int, streams: int) -> float:
         """Wall seconds for one of `streams` streams to write `tokens`."""
-        return self.wait(tokens * self.model.mid.step_seconds(streams))
+        return self.wait(tokens * self.model.step_seconds(streams))
 
     def described(self) -> dict[str, object]:
         """The assumptions as `/server_info` states them."""
         return {
             "time_scale": self.scale,
-            **self.model.described(),
-            "tokens_per_second_of_eight_streams": [
-                round(8 * times.stream_speed(8), 1)
-                for times in (self.model.slow, self.model.mid, self.model.fast)
-            ],
+            **asdict(self.model),
+            "tokens_per_second_of_eight_streams": round(8 * self.stream_speed(8), 1),
             "characters_per_token": CHARACTERS_PER_TOKEN,
             "note": NOTE,
         }
@@ -368,18 +364,12 @@ def pace_of(role: Role, scale: float) -> Pace:
 
 def _timing_model(
     *, load: float, decode: float, active: float, expert_share: float, layers: int
-) -> TimingModel:
-    """The model and its band. `active`: parameters a token uses; `layers`: those with full attention."""
-    prefill = SUSTAINED_FLOPS / (2 * active)
-    kv_share = CONTEXT * KV_BYTES * layers * decode / PEAK_BANDWIDTH
-
-    def estimate(factor: float) -> StepTimes:
-        return StepTimes(
-            load_seconds=load,
-            decode=decode,
-            prefill=round(prefill / factor, 1),
-            expert_share=round(expert_share * factor, 6),
-            kv_share=round(kv_share * factor, 6),
-        )
-
-    return TimingModel(mid=estimate(1.0), fast=estimate(1 / SPREAD), slow=estimate(SPREAD))
+) -> StepTimes:
+    """`active`: parameters a token uses; `layers`: those with full attention."""
+    return StepTimes(
+        load_seconds=load,
+        decode=decode,
+        prefill=round(SUSTAINED_FLOPS / (2 * active), 1),
+        expert_share=round(expert_share, 6),
+        kv_share=round(CONTEXT * KV_BYTES * layers * decode / PEAK_BANDWIDTH, 6),
+    )

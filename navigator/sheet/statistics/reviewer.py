@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from navigator.figures.exam import CANNOT_TELL, Estimate, ExamScore, Paired, paired, worth_words
-from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
-from navigator.figures.uncertainty import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
+from navigator.figures.intervals import ANECDOTAL_BELOW, share
+from navigator.figures.rates import NOT_RELATED, OPPOSITE, RELATED, TOO_FEW, Relation, relations
 from navigator.model.states import PAST
 from navigator.sheet.exam_worth import backtest_words, independence, read_backtest, scores
 from navigator.sheet.statistics.page import (
@@ -143,15 +143,11 @@ def _estimate(name: str, found: Estimate | None, why: str = "") -> Row:
     return Row(name, (percent(found.value), f"[{100 * found.low:.0f}–{100 * found.high:.0f}]", ""))
 
 
-def _share(found: Share) -> dict[str, Any]:
-    return {"value": found.rate, "low": found.low, "high": found.high, "n": found.n}
-
-
 _NOBODY: dict[str, Any] = {
     "items": 0,
     "faulty": {"n": 0, "caught": 0},
     "clean": {"n": 0, "passed": 0},
-    **{name: _share(share(0, 0)) for name in ("sensitivity", "specificity")},
+    **{name: share(0, 0).document() for name in ("sensitivity", "specificity")},
     "by_source": [],
     "by_size": [],
     "youden": None,
@@ -166,7 +162,7 @@ _NOBODY: dict[str, Any] = {
 
 def score_document(score: ExamScore, precedents: Paired | None = None) -> dict[str, Any]:
     """One reviewer's exam as JSON."""
-    same = ("model", "prompt_version", "unreviewed", "reason", "verdict", "why", "small_better")
+    same = ("model", "prompt_version", "unreviewed", "reason", "verdict", "why")
     shares = ("sensitivity", "specificity", "named", "revise")
     estimates = ("youden", "faulty_share", "genuine_share")
     return {
@@ -175,15 +171,15 @@ def score_document(score: ExamScore, precedents: Paired | None = None) -> dict[s
         "counted_from": score.basis,
         "faulty": {"n": score.sensitivity.n, "caught": score.sensitivity.k},
         "clean": {"n": score.specificity.n, "passed": score.specificity.k},
-        **{name: _share(getattr(score, name)) for name in shares},
+        **{name: getattr(score, name).document() for name in shares},
         "by_source": [
-            {"source": row.source, "faulty": row.faulty, **_share(row.right)} for row in score.by_source
+            {"source": row.source, "faulty": row.faulty, **row.right.document()} for row in score.by_source
         ],
         "by_size": [
             {
                 "changed_lines": row.size,
-                "sensitivity": _share(row.sensitivity),
-                "specificity": _share(row.specificity),
+                "sensitivity": row.sensitivity.document(),
+                "specificity": row.specificity.document(),
             }
             for row in score.by_size
         ],

@@ -7,8 +7,7 @@ from dataclasses import asdict, replace
 from datetime import date, timedelta
 from typing import Any
 
-from navigator.figures.compare import newcombe
-from navigator.figures.intervals import ANECDOTAL_BELOW, Share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, newcombe
 from navigator.figures.rates import ASSUMED_RATE, RateRow, revise_rate
 from navigator.model.errors import NotFound, UsageError
 from navigator.model.text import plural, safe_line

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from navigator.figures.compare import newcombe
 from navigator.figures.exam import CANNOT_TELL, WORTH_IT, ExamScore, worth_words
-from navigator.figures.intervals import ANECDOTAL_BELOW, Share, share
+from navigator.figures.intervals import ANECDOTAL_BELOW, Share, newcombe, share
 from navigator.sheet.exam_worth import scores
 from navigator.sheet.statistics.cost import Cost, read_costs
 from navigator.sheet.statistics.page import PageQuestion, Table, bounds, percent, short_date, utc_text
