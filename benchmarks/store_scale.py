@@ -183,7 +183,6 @@ def _rows(proposals: int) -> dict[str, Iterator[dict[str, object]]]:
                 "proposal_id": number,
                 "commit": f"{number:040x}",
                 "fate": "kept" if number % 50 else "reverted",
-                "how": "" if number % 50 else "named",
                 "at": at(number, 9000),
             }
             for number in numbers

@@ -81,7 +81,12 @@ def locked_dependencies(
 
 
 def act_alone(
-    paths: StatePaths, op: str, args: dict[str, Any], *, on_problem: Callable[[str], None] = _log_only
+    paths: StatePaths,
+    op: str,
+    args: dict[str, Any],
+    *,
+    on_problem: Callable[[str], None] = _log_only,
+    **options: Any,
 ) -> Result:
     """Take the lock, perform one verb, release the lock. Blocks: call it in a thread where there is an event loop.
 
@@ -91,7 +96,10 @@ def act_alone(
     """
     from navigator.actions.registry import perform
 
-    with _ONE_AT_A_TIME, locked_dependencies(paths, on_problem=on_problem, patience=PATIENCE) as deps:
+    with (
+        _ONE_AT_A_TIME,
+        locked_dependencies(paths, on_problem=on_problem, patience=PATIENCE, **options) as deps,
+    ):
 
         async def once() -> Result:
             try:

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from navigator.actions.base import ConfirmItem, Question, Subject, Told, plural
-from navigator.actions.deciding import (
-    Decide,
-    DecideArgs,
-    Decided,
-    DecisionRow,
-    not_waiting,
-)
+from navigator.actions.deciding import Decide, DecisionRow, not_waiting
 from navigator.journey import change
 from navigator.journey.choosing import open_variants, put_away_others
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.models import Landing, Project, Proposal, utc_now
-from navigator.model.states import DecisionKind, LandingState, ProposalState
-from navigator.sheet.base import tips
+from navigator.model.states import DecisionKind, LandingState
 from navigator.sheet.marks import (
-    Facts,
     Kind,
     Mark,
     facts_of,
@@ -31,10 +23,12 @@ from navigator.sheet.marks import (
     to_confirm,
     unconfirmed,
 )
+from navigator.sheet.waiting import tips
 
 if TYPE_CHECKING:
     from navigator.git.facts import RepoFacts
     from navigator.journey.dependencies import Dependencies
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
 
@@ -44,22 +38,21 @@ TESTS_PATIENCE = 5.0
 """Seconds to wait for tests on a landing's result while a conductor runs; it lands later what takes longer."""
 
 
-class ApproveArgs(DecideArgs):
-    """`confirm` names policy items that were looked at: `RULE:PATH`, or `P7:RULE:PATH`, which is needed where several of
-    the proposals have the same item. `unasked`: no question was put, so what was not seen is named too."""
+class Approve(Decide):
+    """Records the approval, then lands it.
+
+    `confirm` names policy items that were looked at: `RULE:PATH`, or `P7:RULE:PATH`, which is needed where several of the
+    proposals have the same item. `unasked`: no question was put, so what was not seen is named too.
+    """
+
+    op = "approve"
+    kind = DecisionKind.APPROVE
 
     confirm: tuple[str, ...] = ()
     unasked: bool = False
 
-
-class Approve(Decide[ApproveArgs]):
-    """Records the approval, then lands it."""
-
-    name = "approve"
-    args = ApproveArgs
-    kind = DecisionKind.APPROVE
-
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if not (on.waiting or on.approved):
             return not_waiting(on)
         if on.refused:
@@ -79,48 +72,52 @@ class Approve(Decide[ApproveArgs]):
             )
         return None
 
-    def question(self, reader: Reader, args: ApproveArgs) -> Question:
-        shown = [reader.proposal(entry.id) for entry in args.proposals]
-        items = tuple(
-            _item(proposal, item) for proposal in shown for item in _unconfirmed(reader, proposal, args)
-        )
+    def question(self, reader: Reader) -> Question:
+        shown = reader.cards_about(self.subjects)
+        items = tuple(_item(card, item) for card in shown for item in self._unconfirmed(shown, card))
         if len(shown) == 1:
-            title = f"Approve {shown[0].id}  {shown[0].title}?"
-            return Question(title, tuple(approval_lines(reader, shown[0])), "approve", items=items)
-        lines = [f"{one.id}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown]
+            title = f"Approve {shown[0].proposal}  {shown[0].title}?"
+            return Question(title, tuple(approval_lines(reader, shown[0].proposal)), "approve", items=items)
+        lines = [f"{one.proposal}  {one.project}  {one.title}  +{one.added} −{one.removed}" for one in shown]
         lines += _nobody(reader.project(number) for number in sorted({one.project_id for one in shown}))
         return Question(
             f"Approve {plural(len(shown), 'proposal')}?", tuple(lines), f"approve {len(shown)}", items=items
         )
 
-    def confirmed(self, deps: Dependencies, proposal: Proposal, args: ApproveArgs) -> tuple[str, ...]:
-        missing = _unconfirmed(deps.reader, proposal, args)
+    def confirmed(self, deps: Dependencies, proposal: Proposal) -> tuple[str, ...]:
+        shown = deps.reader.cards_about(self.subjects)
+        (card,) = deps.reader.cards_about([proposal.id])
+        missing = self._unconfirmed(shown, card)
         if missing:
             options = " ".join(f"--confirm {f'{proposal.id}:{item.key}'!r}" for item in missing)
             raise Conflict(
                 f"{proposal.id} has items that must be confirmed individually.",
                 hint=f"Look at them, then add {options}.",
             )
-        return tuple(item.key for item in to_confirm(Facts.of(proposal), unasked=args.unasked))
+        return tuple(item.key for item in to_confirm(card, unasked=self.unasked))
+
+    def _unconfirmed(self, shown: Sequence[Card], card: Card) -> list[Mark]:
+        unasked = self.unasked and card.open
+        return unconfirmed(card, self.confirm, shared_items(shown), unasked=unasked)
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         change.approve(tx, proposal.task_id)
         tx.set_landing(proposal.id, Landing(state=LandingState.PENDING, at=utc_now()))
         put_away_others(tx, proposal)
 
-    def one_by_one(self, reader: Reader, args: ApproveArgs) -> list[ApproveArgs]:
+    def one_by_one(self, reader: Reader) -> list[Approve]:
         """The same approvals, each on its own, so that a face can say how far it is; a name that several share confirms none."""
-        shared = shared_items(Facts.of(reader.proposal(entry.id)) for entry in args.proposals)
-        confirm = tuple(key for key in args.confirm if key not in shared)
+        shared = shared_items(reader.cards_about(self.subjects))
+        confirm = tuple(key for key in self.confirm if key not in shared)
         return [
-            args.model_copy(update={"proposals": (entry,), "confirm": confirm}) for entry in args.proposals
+            self.model_copy(update={"proposals": (entry,), "confirm": confirm}) for entry in self.proposals
         ]
 
-    async def perform(self, deps: Dependencies, args: ApproveArgs) -> Decided:
-        rows = (await super().perform(deps, args)).decisions
-        return Decided(decisions=tuple([await _land(deps, row) if row.recorded else row for row in rows]))
+    async def follow(self, deps: Dependencies, row: DecisionRow) -> DecisionRow:
+        return await _land(deps, row)
 
-    def told(self, row: DecisionRow) -> Told:
+    @classmethod
+    def told(cls, row: DecisionRow) -> Told:
         if row.landing is LandingState.LANDED:
             moved = ", transplanted onto its tip" if row.transplanted else ""
             return Told(
@@ -153,32 +150,23 @@ async def _land(deps: Dependencies, row: DecisionRow) -> DecisionRow:
     return row.model_copy(update=update)
 
 
-# What is confirmed individually
-
-
-def _unconfirmed(reader: Reader, proposal: Proposal, args: ApproveArgs) -> list[Mark]:
-    others = [reader.proposal(entry.id) for entry in args.proposals] if len(args.proposals) > 1 else []
-    shared = shared_items(map(Facts.of, others))
-    unasked = args.unasked and proposal.state is ProposalState.OPEN
-    return unconfirmed(Facts.of(proposal), args.confirm, shared, unasked=unasked)
-
-
-def _item(proposal: Proposal, item: Mark) -> ConfirmItem:
+def _item(card: Card, item: Mark) -> ConfirmItem:
     rule = item.key.partition(":")[0].replace("_", " ")
-    return ConfirmItem(f"{proposal.id}:{item.key}", f"{proposal.id} {item.words}", (f"rule: {rule}",))
+    return ConfirmItem(f"{card.proposal}:{item.key}", f"{card.proposal} {item.words}", (f"rule: {rule}",))
 
 
 # What to know before approving
 
 
-def approval_lines(reader: Reader, proposal: Proposal) -> list[str]:
+def approval_lines(reader: Reader, proposal: str) -> list[str]:
     """Where a proposal goes, and what bears on the decision. Reads the repository: call it in a thread."""
-    project = reader.project(proposal.project_id)
-    lines = [f"{project.name}   +{proposal.added} −{proposal.removed}"]
-    lines += _landing_lines(project, proposal.batch)
-    (known,) = facts_of(reader, [proposal], tips(reader, {project.id}))
+    (of,) = reader.cards_about([proposal])
+    (known,) = facts_of(reader, [proposal], tips(reader, {of.project_id}))
+    project = reader.project(known.project_id)
+    lines = [f"{project.name}   +{known.added} −{known.removed}"]
+    lines += _landing_lines(project, known.batch)
     lines += [mark.words if mark.kind is Kind.PART else f"⚠ {mark.words}" for mark in marks(known)]
-    others = open_variants(reader, proposal.variant_of, besides=proposal.task_id)
+    others = open_variants(reader, known.variant_of, besides=known.task)
     if others:
         names = [f"{other.id} ({other.state.value.replace('_', ' ')})" for other in others]
         lines.append(f"puts away the other variants: {', '.join(names)}")

@@ -1,15 +1,15 @@
 """What a user can do to something: one class per verb, which CLI, TUI and MCP render alike.
 
-A verb says when it is allowed (`refuse`), what to ask first (`question`), does it (`perform`) and puts the outcome into words
-(`tell`). Arguments and results are pydantic models; they cross the conductor's socket as JSON and are validated on both ends.
+A verb is a model of its arguments: it crosses the conductor's socket as JSON and is validated on the other end. It says when it
+is allowed (`refuse`), what to ask first (`question`), and does it (`perform`). The answer has the outcome in words and as data.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import ValidationError
 
@@ -18,7 +18,7 @@ from navigator.config.reading import dotted
 from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.json_text import require_bounded
 from navigator.model.models import Model
-from navigator.model.states import DecisionKind, LandingState, PolicyAction, ProposalState, TaskState
+from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
 from navigator.model.text import plural as plural
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from navigator.model.models import Proposal
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
-
-A = TypeVar("A", bound=Model)
-R = TypeVar("R", bound=Model)
 
 Level = Literal["information", "warning", "error"]
 """How an outcome is shown. "error": what was asked for did not happen; a command exits with 1."""
@@ -80,13 +77,24 @@ class Question:
     items: tuple[ConfirmItem, ...] = ()
 
 
-class Verb(ABC, Generic[A, R]):
-    """One thing a user can do. Stateless; importing its module must stay cheap (no git, HTTP client or Textual)."""
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a verb did: a row in words for each thing, and `data`, which `--json` prints."""
 
-    name: ClassVar[str]
+    told: tuple[Told, ...]
+    data: dict[str, Any]
+
+
+def done(told: Iterable[Told], **data: Any) -> Done:
+    """What a verb did; `data` may hold models, which are JSON once they have crossed to the one who asked."""
+    return Done(tuple(told), data)
+
+
+class Verb(Model, ABC):
+    """One thing a user can do, with its arguments. Importing its module must stay cheap (no git, HTTP client or Textual)."""
+
+    op: ClassVar[str]
     """Its name in the registry and on the socket."""
-    args: type[A]
-    result: type[R]
     small: ClassVar[bool] = False
     """It writes only a few bytes: allowed on a full disk too, as long as SQLite can write them."""
     misfit: ClassVar[str] = "Are the two sides of the same version?"
@@ -94,69 +102,69 @@ class Verb(ABC, Generic[A, R]):
     needs_conductor: ClassVar[bool] = False
     """Only a running conductor can do it; see `controls`."""
 
-    def refuse(self, reader: Reader, args: A) -> NavigatorError | None:
+    def refuse(self, reader: Reader) -> NavigatorError | None:
         """Why it is not allowed now, as the error that `perform` would raise; None where it is."""
         return None
 
-    def require(self, reader: Reader, args: A) -> None:
+    def require(self, reader: Reader) -> None:
         """Raise what `refuse` says.
 
         Raises:
             NavigatorError: it is not allowed.
         """
-        if (refusal := self.refuse(reader, args)) is not None:
+        if (refusal := self.refuse(reader)) is not None:
             raise refusal
 
-    def question(self, reader: Reader, args: A) -> Question | None:
+    def question(self, reader: Reader) -> Question | None:
         """What to ask first; None for nothing. May read repositories: call it in a thread."""
         return None
 
     @abstractmethod
-    async def perform(self, deps: Dependencies, args: A) -> R:
+    async def perform(self, deps: Dependencies) -> Done:
         """Do it.
 
         Raises:
             NavigatorError: what `refuse` says, or what went wrong.
         """
 
-    @abstractmethod
-    def tell(self, result: R) -> list[Told]:
-        """The outcome in words."""
-
-    def answered(self, args: A, *, note: str | None = None, confirm: Sequence[str] = ()) -> A:
-        """The arguments with what the user answered to `question`."""
+    def answered(self, *, note: str | None = None, confirm: Sequence[str] = ()) -> Self:
+        """The same with what the user answered to `question`."""
+        known = type(self).model_fields
         update: dict[str, Any] = {}
-        if note is not None and "note" in type(args).model_fields:
+        if note is not None and "note" in known:
             update["note"] = note
-        if confirm and "confirm" in type(args).model_fields:
-            update["confirm"] = tuple(dict.fromkeys((*args.model_dump()["confirm"], *confirm)))
-        return args.model_copy(update=update)
+        if confirm and "confirm" in known:
+            update["confirm"] = tuple(dict.fromkeys((*self.model_dump()["confirm"], *confirm)))
+        return self.model_copy(update=update)
 
-    def read_args(self, document: dict[str, Any]) -> A:
-        """Arguments as they came over the socket.
+    @classmethod
+    def read(cls, document: dict[str, Any]) -> Self:
+        """The verb with arguments as they came over the socket.
 
         Raises:
             UsageError: they do not fit.
         """
         require_bounded(document)
         try:
-            return self.args.model_validate(document)
+            return cls.model_validate(document)
         except ValidationError as error:
-            raise UsageError(f"{self.name}: {explained(error)}.", hint=self.misfit) from error
+            raise UsageError(f"{cls.op}: {explained(error)}.", hint=cls.misfit) from error
 
-    def read_result(self, document: dict[str, Any]) -> R:
-        """A result as it came over the socket.
 
-        Raises:
-            Conflict: it does not fit: the conductor is of another version.
-        """
-        try:
-            return self.result.model_validate(document)
-        except ValidationError as error:
-            raise Conflict(
-                f"The conductor's answer to {self.name} is of another version: {explained(error)}.",
-                hint="Restart it: `navigator run --stop`, then `navigator run`.",
-            ) from error
+def read_done(document: dict[str, Any]) -> Done:
+    """What a verb did, as it came over the socket.
+
+    Raises:
+        Conflict: the conductor is of another version.
+    """
+    data = dict(document)
+    try:
+        return Done(tuple(Told(**one) for one in data.pop("told")), data)
+    except (KeyError, TypeError) as error:
+        raise Conflict(
+            "The conductor's answer is of another version.",
+            hint="Restart it: `navigator run --stop`, then `navigator run`.",
+        ) from error
 
 
 def explained(error: ValidationError) -> str:
@@ -183,8 +191,8 @@ class Subject:
 
     Screens make it of a row (`of_card`), everything else of the store (`read`). `existing`: the proposal is a change that was
     there before. `newer` is the open proposal that replaced this one; `waits_for` the part that has to land first; `rival` the
-    variant of the same task that is approved; `refused` what policy forbids. A card does not know these four: `perform` looks
-    again.
+    variant of the same task that is approved. A card does not know these three: `perform` looks again. `refused`: what policy
+    forbids.
     """
 
     task: str
@@ -228,6 +236,7 @@ class Subject:
     def of_card(card: Card) -> Subject:
         """From a row of the deck."""
         decision = {TaskState.REJECTED: DecisionKind.REJECT}.get(card.state)
+        rule, path, words = card.refused[0] if card.refused else ("", "", "")
         return Subject(
             task=card.task,
             state=card.state,
@@ -241,6 +250,7 @@ class Subject:
             landed_on=card.landing_ref.removeprefix("refs/heads/"),
             parent=card.parent,
             existing=card.existing,
+            refused=f"{path}: {words or rule}" if rule else "",
         )
 
     @staticmethod
@@ -265,57 +275,45 @@ class Subject:
         from navigator.sheet.parts import waits_for
         from navigator.sheet.variants import approved_variant
 
-        task = reader.task(proposal.task_id)
-        newer = ""
+        (card,) = reader.cards_about([proposal.id])
+        decision = proposal.decision.kind if proposal.decision else None
+        about = replace(Subject.of_card(card), decision=decision)
         if proposal.state is ProposalState.SUPERSEDED:
-            held = reader.proposals({ProposalState.OPEN}, task_id=task.id)
-            newer = held[-1].id if held else ""
-        part = waits_for(reader, proposal) if proposal.state is ProposalState.OPEN else None
-        refused = next((item for item in proposal.policy if item.action is PolicyAction.REFUSE), None)
-        landing = proposal.landing
-        return Subject(
-            task=task.id,
-            state=task.state,
-            proposal=proposal.id,
-            project=proposal.project,
-            title=proposal.title,
-            tree=proposal.tree,
-            open=proposal.state is ProposalState.OPEN,
-            decision=proposal.decision.kind if proposal.decision else None,
-            landing=landing.state if landing else None,
-            landed_on=landing.ref.removeprefix("refs/heads/") if landing else "",
-            parent=proposal.parent,
-            existing=proposal.existing,
-            newer=newer,
-            waits_for=part.id if part else "",
-            rival=approved_variant(reader, proposal) if proposal.state is ProposalState.OPEN else "",
-            refused=f"{refused.path}: {refused.detail or refused.rule}" if refused else "",
-        )
+            held = reader.proposals({ProposalState.OPEN}, task_id=proposal.task_id)
+            return replace(about, newer=held[-1].id if held else "")
+        if not about.open:
+            return about
+        part = waits_for(reader, proposal)
+        rival = approved_variant(reader, proposal)
+        return replace(about, waits_for=part.id if part else "", rival=rival)
 
 
-class SubjectVerb(Verb[A, R]):
+class SubjectVerb(Verb):
     """A verb on tasks or proposals: one rule, asked by screens with a row and by everything else with the store."""
 
+    @classmethod
     @abstractmethod
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         """Why it is not allowed on this one now; None where it is."""
 
+    @property
     @abstractmethod
-    def ids(self, args: A) -> Iterable[str]:
-        """What the arguments name."""
+    def subjects(self) -> Iterable[str]:
+        """The ids that the arguments name."""
 
-    def refuse(self, reader: Reader, args: A) -> NavigatorError | None:
+    def refuse(self, reader: Reader) -> NavigatorError | None:
         """The first refusal among those named."""
-        refusals = (self.refuse_one(Subject.read(reader, identifier)) for identifier in self.ids(args))
+        refusals = (self.refuse_one(Subject.read(reader, identifier)) for identifier in self.subjects)
         return next((one for one in refusals if one is not None), None)
 
-    def require_one(self, on: Subject) -> None:
+    @classmethod
+    def require_one(cls, on: Subject) -> None:
         """Raise what `refuse_one` says.
 
         Raises:
             NavigatorError: it is not allowed.
         """
-        if (refusal := self.refuse_one(on)) is not None:
+        if (refusal := cls.refuse_one(on)) is not None:
             raise refusal
 
 

@@ -1,82 +1,60 @@
-"""What a running conductor is asked to do: review now, swap to a role, stop."""
+"""What a running conductor is asked to do: review now, swap, stop; and the reviewer's exam: make its items, ask them now."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from navigator.actions.base import Question, Told, Verb, controls, plural
+from pydantic import Field
+
+from navigator.actions.base import Done, Question, Told, Verb, controls, done, plural
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.models import Model
-from navigator.model.states import Role, TaskState
+from navigator.model.records import PreparedProject
+from navigator.model.states import ExamSource, Role, TaskState
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
 
 
-Doing = Literal["review", "swap", "stop"]
+class Conduct(Verb):
+    """Load the reviewer before the batch is full ("review"), load `role` when current work finishes ("swap"), or "stop"."""
 
-
-class ConductArgs(Model):
-    """What to do: "review" what waits now, "swap" to `role`, or "stop"."""
-
-    do: Doing
-    role: Literal[Role.GENERATOR, Role.REVIEWER] = Role.REVIEWER
-
-
-class Conducted(Model):
-    """`waiting`: tasks that await review. `already`: the role is loaded. `in_hand`: tasks that are finished first."""
-
-    do: Doing
-    to: Role = Role.REVIEWER
-    waiting: int = 0
-    already: bool = False
-    in_hand: int = 0
-
-
-class Conduct(Verb[ConductArgs, Conducted]):
-    """Load the reviewer before the batch is full, load a role when current work finishes, or stop."""
-
-    name = "conduct"
-    args = ConductArgs
-    result = Conducted
+    op = "conduct"
     small = True
     needs_conductor = True
 
-    def refuse(self, reader: Reader, args: ConductArgs) -> NavigatorError | None:
-        if args.do == "review" and not _waiting(reader):
+    do: Literal["review", "swap", "stop"]
+    role: Literal[Role.GENERATOR, Role.REVIEWER] = Role.REVIEWER
+
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        if self.do == "review" and not _waiting(reader):
             return Conflict("Nothing is waiting for review.")
         return None
 
-    def question(self, reader: Reader, args: ConductArgs) -> Question | None:
-        if args.do != "stop":
+    def question(self, reader: Reader) -> Question | None:
+        if self.do != "stop":
             return None
         return Question(
             "Stop the conductor?", ("Work in progress is done again by the next one.",), "stop it"
         )
 
-    async def perform(self, deps: Dependencies, args: ConductArgs) -> Conducted:
+    async def perform(self, deps: Dependencies) -> Done:
         conductor = controls(deps)
-        done: dict[str, Any] = {}
-        if args.do == "review":
+        found: dict[str, Any] = {"do": self.do, "to": self.role, "waiting": 0, "already": False, "in_hand": 0}
+        if self.do == "review":
             conductor.review_now()
-            done = {"waiting": _waiting(deps.reader)}
-        elif args.do == "swap":
-            done = {"already": conductor.swap_to(args.role), "in_hand": conductor.running}
-        else:
+            found["waiting"] = _waiting(deps.reader)
+            told = Told("reviewer", f"is next; {found['waiting']} awaiting review")
+        elif self.do == "stop":
             conductor.stop("stopped by the user")
-        return Conducted(do=args.do, to=args.role, **done)
-
-    def tell(self, result: Conducted) -> list[Told]:
-        match result:
-            case Conducted(do="review"):
-                return [Told("reviewer", f"is next; {result.waiting} awaiting review")]
-            case Conducted(do="stop"):
-                return [Told("conductor", "is stopping; `navigator run` continues where it stopped")]
-        if result.already:
-            return [Told(result.to.value, "is already loaded")]
-        after = f" after {plural(result.in_hand, 'running task')}" if result.in_hand else " next"
-        return [Told(result.to.value, f"will be loaded{after}")]
+            told = Told("conductor", "is stopping; `navigator run` continues where it stopped")
+        else:
+            found |= {"already": conductor.swap_to(self.role), "in_hand": conductor.running}
+            running = found["in_hand"]
+            after = f" after {plural(running, 'running task')}" if running else " next"
+            said = "is already loaded" if found["already"] else f"will be loaded{after}"
+            told = Told(self.role.value, said)
+        return done([told], **found)
 
 
 def _waiting(reader: Reader) -> int:
@@ -94,8 +72,116 @@ def swap_words(reader: Reader) -> str:
 def swap_seconds(reader: Reader) -> tuple[float, float, str]:
     """There and back, from this machine's own swaps where there are some, and where the figures are from."""
     from navigator.config.settings import load_settings
-    from navigator.sheet.measured import measured_figures
+    from navigator.sheet.finish import measured_figures
 
     figures, measured = measured_figures(reader, load_settings().swap)
     known = "measured medians" if {"swap_in", "swap_back"} <= set(measured) else "published times"
     return figures.swap_in, figures.swap_back, "simulated" if reader.rehearsal else known
+
+
+# The exam
+
+
+class PrepareExam(Verb):
+    """Make changes whose right verdict is known, each proved by the project's tests. May take half an hour per project. What was
+    tried is remembered; the next run goes on, and conductors prepare more.
+
+    `projects` by name and `sources`, all where none is given; `limit`: faulty items per project, None for the settings'.
+
+    `past`: items of the backtest instead, from fixes that were committed `since`, in seconds since 1970.
+    """
+
+    op = "exam.prepare"
+
+    projects: tuple[str, ...] = ()
+    limit: int | None = Field(default=None, ge=1)
+    sources: tuple[Literal[ExamSource.REVERSED_FIX, ExamSource.MUTANT, ExamSource.SYNTHETIC], ...] = ()
+    past: bool = False
+    since: int = Field(default=0, ge=0)
+
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        for name in self.projects:
+            reader.project(name)
+        return None
+
+    async def perform(self, deps: Dependencies) -> Done:
+        self.require(deps.reader)
+        made = await self._prepare(deps)
+        return done(
+            (
+                Told(
+                    one.project,
+                    one.problem or f"{plural(one.faulty, 'faulty item')}, {one.clean} clean",
+                    "warning" if one.problem else "information",
+                    one.hint,
+                )
+                for one in made
+            ),
+            projects=made,
+        )
+
+    async def _prepare(self, deps: Dependencies) -> list[PreparedProject]:
+        from navigator.exam.backtest import prepare_backtest
+        from navigator.exam.items import prepare_bundled
+        from navigator.exam.prepare import prepare_project
+        from navigator.exam.queue import ACCEPTED
+
+        wanted = [deps.reader.project(name) for name in self.projects] or deps.reader.projects()
+        if self.past:
+            return [await prepare_backtest(deps, one, limit=self.limit, since=self.since) for one in wanted]
+        with deps.store.transaction() as tx:
+            tx.set_meta(ACCEPTED, True)
+        rest = tuple(source for source in self.sources if source is not ExamSource.SYNTHETIC)
+        if self.sources and not rest:
+            return [await prepare_bundled(deps, one) for one in wanted[:1]]
+        return [await prepare_project(deps, one, limit=self.limit, sources=rest) for one in wanted]
+
+
+class RunExam(Verb):
+    """Have the reviewer answer items now: at once where it is loaded, else after a swap that is asked for first.
+
+    `writer`: of the writer's model, which has to be loaded. Reviews of proposals still go first. What was answered is kept;
+    after a restart of the conductor, ask again.
+    """
+
+    op = "exam.run"
+    small = True
+    needs_conductor = True
+
+    items: int = Field(default=20, ge=1)
+    writer: bool = False
+
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        if not reader.exam_items():
+            return Conflict("There are no exam items.", hint="`navigator exam prepare` makes them.")
+        if self.writer and reader.meta("resident", str) not in (Role.GENERATOR.value, "both"):
+            return Conflict(
+                "The writer's model is not loaded.", hint="`navigator swap to generator` loads it."
+            )
+        return None
+
+    def question(self, reader: Reader) -> Question | None:
+        if self.writer or reader.meta("resident", str) in (Role.REVIEWER.value, "both"):
+            return None
+        lines = (swap_words(reader), "Without one, items are mixed into its next residency.")
+        return Question("Load the reviewer for the exam?", lines, "load it")
+
+    async def perform(self, deps: Dependencies) -> Done:
+        self.require(deps.reader)
+        if self.writer:
+            from navigator.exam.queue import ask_writer
+
+            asked = await ask_writer(deps, self.items)
+            told = Told("The writer's model", f"answered {plural(asked, 'item')}")
+            return done([told], items=asked, left=0, loaded=True, writer=True)
+        conductor = controls(deps)
+        items, left = conductor.ask_exam(self.items)
+        if not items:
+            raise Conflict(
+                "The reviewer has no item left to answer under its present prompt.",
+                hint="`navigator exam show` has the result; `navigator exam prepare` makes more items.",
+            )
+        loaded = conductor.swap_to(Role.REVIEWER)
+        said = f"is asked {plural(items, 'item')} of {left}{'' if loaded else ' once it is loaded'}"
+        told = Told("reviewer", said, hint="`navigator exam show` has the result.")
+        return done([told], items=items, left=left, loaded=loaded, writer=False)

@@ -1,21 +1,21 @@
-"""What approve, reject and send back share: which proposals, whether they wait, and recording the decision."""
+"""Approve, reject, send back: which proposals, whether they wait, and recording the decision. Approving is in `approve`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
-from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told, plural
+from navigator.actions.base import Done, NoteField, Question, Subject, SubjectVerb, Told, done, plural
 from navigator.journey.change import (
     reject,
     withdraw_approval,
 )
 from navigator.model import patterns
-from navigator.model.errors import Conflict, NavigatorError
+from navigator.model.errors import Conflict, NavigatorError, UsageError
 from navigator.model.models import Decision, Model, Proposal, utc_now
-from navigator.model.states import DecisionKind, LandingState, ProposalState
+from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
@@ -48,13 +48,6 @@ class Pinned(Model):
     tree: TreePin = ""
 
 
-class DecideArgs(Model):
-    """Which proposals, and the note that goes with the decision."""
-
-    proposals: tuple[Pinned, ...] = ()
-    note: str = ""
-
-
 class DecisionRow(Model):
     """What became of one proposal. `landing`, `ref` and `commit` are an approval's; `reason` says what went wrong."""
 
@@ -73,50 +66,51 @@ class DecisionRow(Model):
         return self.ref.removeprefix("refs/heads/")
 
 
-class Decided(Model):
-    """One row for each proposal, in the order they were named."""
-
-    decisions: tuple[DecisionRow, ...] = ()
-
-
-Arguments = TypeVar("Arguments", bound=DecideArgs)
-
-
-class Decide(SubjectVerb[Arguments, Decided]):
-    """One decision on some proposals. Each is answered separately: one that is refused does not hold up the others."""
+class Decide(SubjectVerb):
+    """One decision on some proposals, and the note that goes with it. Each is answered separately: one that is refused does not
+    hold up the others."""
 
     kind: ClassVar[DecisionKind]
     takes_back: ClassVar[bool] = False
     """It may follow an approval whose landing was refused, which it takes back."""
-    result = Decided
 
-    def ids(self, args: Arguments) -> Iterable[str]:
-        return [entry.id for entry in args.proposals]
+    proposals: tuple[Pinned, ...] = ()
+    note: str = ""
 
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
-        refused = self.takes_back and on.approved and on.landing is LandingState.REFUSED
+    @property
+    def subjects(self) -> Iterable[str]:
+        return [entry.id for entry in self.proposals]
+
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+        refused = cls.takes_back and on.approved and on.landing is LandingState.REFUSED
         return None if on.waiting or refused else not_waiting(on)
 
-    async def perform(self, deps: Dependencies, args: Arguments) -> Decided:
-        return Decided(decisions=tuple(self._record(deps, entry, args) for entry in args.proposals))
+    async def perform(self, deps: Dependencies) -> Done:
+        rows = [self._record(deps, entry) for entry in self.proposals]
+        return self.outcome([await self.follow(deps, row) if row.recorded else row for row in rows])
 
-    def tell(self, result: Decided) -> list[Told]:
-        return [
-            self.told(row)
+    @classmethod
+    def outcome(cls, rows: Sequence[DecisionRow]) -> Done:
+        """What became of each, in the order they were named."""
+        told = (
+            cls.told(row)
             if row.recorded
             else Told(row.id, after_id(row.id, row.reason, "not changed"), "error")
-            for row in result.decisions
-        ]
+            for row in rows
+        )
+        return done(told, decisions=list(rows))
 
-    def told(self, row: DecisionRow) -> Told:
+    @classmethod
+    def told(cls, row: DecisionRow) -> Told:
         """The outcome of a decision that was recorded."""
-        return Told(row.id, f"{self.kind.value}ed")
+        return Told(row.id, f"{cls.kind.value}ed")
 
-    def note_for(self, deps: Dependencies, proposal: Proposal, args: Arguments) -> str:
+    def note_for(self, deps: Dependencies, proposal: Proposal) -> str:
         """The note to record."""
-        return args.note
+        return self.note
 
-    def confirmed(self, deps: Dependencies, proposal: Proposal, args: Arguments) -> tuple[str, ...]:
+    def confirmed(self, deps: Dependencies, proposal: Proposal) -> tuple[str, ...]:
         """The policy items that were confirmed, as recorded.
 
         Raises:
@@ -128,15 +122,18 @@ class Decide(SubjectVerb[Arguments, Decided]):
         """What follows from the decision, in its transaction."""
         raise NotImplementedError
 
-    def _record(self, deps: Dependencies, entry: Pinned, args: Arguments) -> DecisionRow:
+    async def follow(self, deps: Dependencies, row: DecisionRow) -> DecisionRow:
+        """What follows once all of them are recorded."""
+        return row
+
+    def _record(self, deps: Dependencies, entry: Pinned) -> DecisionRow:
         row = DecisionRow(id=entry.id.upper(), kind=self.kind)
         try:
             proposal = deps.reader.proposal(entry.id)
             row = row.model_copy(update={"id": proposal.id})
             require_tree(proposal, entry.tree)
             self.require_one(Subject.of(deps.reader, proposal))
-            confirmed = self.confirmed(deps, proposal, args)
-            note = self.note_for(deps, proposal, args)
+            confirmed, note = self.confirmed(deps, proposal), self.note_for(deps, proposal)
             made = Decision(kind=self.kind, note=note, tree=proposal.tree, confirmed=confirmed, at=utc_now())
             with deps.store.transaction() as tx:
                 again = self.takes_back and proposal.state is ProposalState.DECIDED
@@ -148,6 +145,11 @@ class Decide(SubjectVerb[Arguments, Decided]):
         except NavigatorError as error:
             return row.model_copy(update={"reason": str(error)})
         return row.model_copy(update={"recorded": True})
+
+
+def decided(found: Done) -> list[DecisionRow]:
+    """The rows of a decision's outcome, as it came over the socket."""
+    return [DecisionRow.model_validate(row) for row in found.data["decisions"]]
 
 
 def after_id(identifier: str, reason: str, otherwise: str) -> str:
@@ -229,19 +231,115 @@ def state_words(on: Subject) -> str:
 # Reject proposals: their tasks end.
 
 
-class Reject(Decide[DecideArgs]):
+class Reject(Decide):
     """The note is the reason; it is optional."""
 
-    name = "reject"
-    args = DecideArgs
+    op = "reject"
     kind = DecisionKind.REJECT
     takes_back = True
 
-    def question(self, reader: Reader, args: DecideArgs) -> Question:
-        shown = [reader.proposal(entry.id) for entry in args.proposals]
+    def question(self, reader: Reader) -> Question:
+        shown = [reader.proposal(entry.id) for entry in self.proposals]
         title = shown[0].id if len(shown) == 1 else plural(len(shown), "proposal")
         lines = tuple(f"{one.id}  {one.project}  {one.title}" for one in shown)
         return Question(f"Reject {title}?", lines, "reject", note=NoteField("a reason (optional)"))
 
     def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
         reject(tx, proposal.task_id, note)
+
+
+# Send back with a note: a new attempt is written. Reports, scans and answers without a change go back too.
+
+_MOST_COMMENTS = 5
+_SENT_BACK = "sent back; a new attempt is queued"
+
+
+class SendBack(Decide):
+    """The note opens the new attempt's prompt; comments on a proposal's lines go along. `tasks` are tasks without a proposal
+    whose report or answer goes back: all or none."""
+
+    op = "send-back"
+    kind = DecisionKind.SEND_BACK
+
+    tasks: tuple[str, ...] = ()
+
+    @property
+    def subjects(self) -> Iterable[str]:
+        return [*super().subjects, *self.tasks]
+
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
+        if on.proposal:
+            return None if on.waiting else not_waiting(on)
+        if on.state is TaskState.AWAITING_APPROVAL:
+            return None
+        return Conflict(
+            f"{on.task} is not waiting for a decision; it is {state_words(on)}.",
+            hint=f"`navigator task show {on.task}` shows its history.",
+        )
+
+    def question(self, reader: Reader) -> Question:
+        shown = [reader.proposal(entry.id) for entry in self.proposals]
+        tasks = [reader.task(identifier) for identifier in self.tasks]
+        lines = [f"{one.project}: {one.title}" for one in shown]
+        lines += [f"{task.project}: {task.text.strip().partition(chr(10))[0]}" for task in tasks]
+        unsent = [one for held in shown for one in reader.comments(task_id=held.task_id, sent=False)]
+        lines += [
+            f"{one['path']}:{one['line']}  {one['text']}" if one["line"] else f"{one['path']}  {one['text']}"
+            for one in unsent[:_MOST_COMMENTS]
+        ]
+        if len(unsent) > _MOST_COMMENTS:
+            lines.append(f"and {plural(len(unsent) - _MOST_COMMENTS, 'more comment')}")
+        needed = "" if unsent and not tasks else "Say what to do differently, or comment on a line."
+        names = ", ".join([one.id for one in shown] + [task.id for task in tasks])
+        return Question(f"Send {names} back?", tuple(lines), "send back", NoteField(needed=needed))
+
+    async def perform(self, deps: Dependencies) -> Done:
+        tasks = [self._task(deps, identifier) for identifier in self.tasks]
+        found = await super().perform(deps)
+        with deps.store.transaction() as tx:
+            for identifier in tasks:
+                tx.new_attempt(identifier, note=self.note.strip())
+        told = [*found.told, *(Told(identifier, _SENT_BACK) for identifier in tasks)]
+        return done(told, **found.data, tasks=[deps.reader.task(identifier) for identifier in tasks])
+
+    @classmethod
+    def told(cls, row: DecisionRow) -> Told:
+        return Told(row.id, _SENT_BACK)
+
+    def note_for(self, deps: Dependencies, proposal: Proposal) -> str:
+        comments = deps.reader.comments(task_id=proposal.task_id, sent=False)
+        full = "\n".join([self.note.strip(), *map(comment_text, comments)]).strip()
+        if not full:
+            raise _no_note()
+        # What is sent back of a part stays a part: its task's note says which.
+        return f"{deps.reader.task(proposal.task_id).note}\n\n{full}" if proposal.parent else full
+
+    def write(self, tx: Transaction, proposal: Proposal, note: str) -> None:
+        unsent = tx.read.comments(task_id=proposal.task_id, sent=False)
+        tx.mark_comments_sent(comment["id"] for comment in unsent)
+        tx.new_attempt(proposal.task_id, note=note)
+
+    def _task(self, deps: Dependencies, identifier: str) -> str:
+        if not self.note.strip():
+            raise _no_note()
+        on = Subject.read(deps.reader, identifier)
+        if on.proposal:
+            raise Conflict(
+                f"{on.task} has a proposal.",
+                hint=f"Send that back: `navigator send-back {on.proposal} --note …`.",
+            )
+        self.require_one(on)
+        return on.task
+
+
+def _no_note() -> UsageError:
+    return UsageError(
+        "Sending back needs a note that says what to do differently.",
+        hint="Add --note TEXT, or comment on a line.",
+    )
+
+
+def comment_text(comment: Mapping[str, Any]) -> str:
+    """A comment as a note quotes it: where, the line, the words."""
+    return f"{comment['path']}:{comment['line']}: {comment['quote'].strip()}\n  {comment['text']}"

@@ -1,109 +1,101 @@
 """Escalate a proposal: have the reviewer read it next, or the final model on another machine read it as well.
 
-It may wait for its review, or for the developer, who gets another reading beside the first. That reading decides nothing.
+It may wait for its review, or for the developer, who gets another reading beside the first. That reading decides nothing. What
+would leave this machine is shown first: the very prompts, redacted, counted and not sent.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from navigator.actions.base import Question, Subject, Told, Verb
+from pydantic import Field
+
+from navigator.actions.base import Done, Question, Subject, Told, Verb, done
 from navigator.actions.conducting import swap_words
 from navigator.actions.deciding import Pinned, not_waiting, require_tree
-from navigator.actions.leaving import Leaving, plan_leaving
 from navigator.journey import change
 from navigator.model.errors import ConfigError, Conflict, NavigatorError
-from navigator.model.models import Model
-from navigator.model.states import Escalation, TaskState
+from navigator.model.models import Model, Proposal, Usage
+from navigator.model.states import Escalation, Role, TaskState
 
 if TYPE_CHECKING:
-    from navigator.journey.dependencies import Dependencies
+    from navigator.config.paths import StatePaths
+    from navigator.config.settings import Settings
+    from navigator.journey.dependencies import Dependencies, Prompting
     from navigator.store.reads.reader import Reader
 
 _TO_COME = (TaskState.AWAITING_REVIEW, TaskState.FINAL_REVIEW)
 
 
-class EscalateArgs(Model):
-    """`final`: by the final model. `withdraw`: take back what was asked for and has not begun."""
+class Escalate(Verb):
+    """All or none. `final`: by the final model. `withdraw`: take back what was asked for and has not begun."""
+
+    op = "escalate"
 
     proposals: tuple[Pinned, ...]
     final: bool = False
     withdraw: bool = False
 
-
-class Escalated(Model):
-    """One row for each proposal. `running`: a conductor works, and takes it up by itself."""
-
-    proposals: tuple[Leaving, ...] = ()
-    final: bool = False
-    withdrawn: bool = False
-    running: bool = False
-
-
-class Escalate(Verb[EscalateArgs, Escalated]):
-    """All or none."""
-
-    name = "escalate"
-    args = EscalateArgs
-    result = Escalated
-
-    def refuse(self, reader: Reader, args: EscalateArgs) -> NavigatorError | None:
-        for entry in args.proposals:
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        for entry in self.proposals:
             on = Subject.read(reader, entry.id)
             held = reader.task(on.task).escalated
-            if args.withdraw:
+            if self.withdraw:
                 refusal = _not_withdrawn(on, held)
             elif held:
                 refusal = Conflict(
                     f"{on.id} is escalated already.",
                     hint=f"To take that back: `navigator escalate {on.id} --withdraw`.",
                 )
-            elif args.final and not reader.project(on.project).escalate:
+            elif self.final and not reader.project(on.project).escalate:
                 refusal = Conflict(
                     f"{on.project} does not let its proposals leave this machine.",
                     hint=f"To allow it when you escalate one: `navigator project set {on.project} --escalate`.",
                 )
             else:
-                next_up = on.open and on.state is TaskState.AWAITING_REVIEW and not args.final
+                next_up = on.open and on.state is TaskState.AWAITING_REVIEW and not self.final
                 refusal = None if on.with_you or next_up else not_waiting(on)
             if refusal is not None:
                 return refusal
         return None
 
-    def question(self, reader: Reader, args: EscalateArgs) -> Question | None:
-        if args.withdraw:
+    def question(self, reader: Reader) -> Question | None:
+        if self.withdraw:
             return None
-        names = ", ".join(entry.id for entry in args.proposals)
-        if not args.final:
-            return Question(f"Have the reviewer read {names} next?", _swap_lines(reader, args), "read it")
+        names = ", ".join(entry.id for entry in self.proposals)
+        if not self.final:
+            return Question(f"Have the reviewer read {names} next?", self._swap_lines(reader), "read it")
         from navigator.config.paths import StatePaths, state_dir
         from navigator.config.settings import load_settings
 
         settings = load_settings()
         require_final(settings.final.configured)
-        shown = [reader.proposal(entry.id) for entry in args.proposals]
+        shown = [reader.proposal(entry.id) for entry in self.proposals]
         found = plan_leaving(StatePaths(state_dir()), settings, reader, shown)
         _require_sendable(found)
         lines = [line for one in found for line in one.lines()]
         return Question(f"Send {names} to another machine?", tuple(lines), "send it")
 
-    async def perform(self, deps: Dependencies, args: EscalateArgs) -> Escalated:
-        self.require(deps.reader, args)
-        shown = [deps.reader.proposal(entry.id) for entry in args.proposals]
-        for proposal, entry in zip(shown, args.proposals, strict=True):
+    async def perform(self, deps: Dependencies) -> Done:
+        self.require(deps.reader)
+        shown = [deps.reader.proposal(entry.id) for entry in self.proposals]
+        for proposal, entry in zip(shown, self.proposals, strict=True):
             require_tree(proposal, entry.tree)
         rows = {one.id: Leaving(id=one.id) for one in shown}
-        if args.final and not args.withdraw:
+        if self.final and not self.withdraw:
             require_final(deps.settings.final.configured)
             found = await asyncio.to_thread(plan_leaving, deps.paths, deps.settings, deps.reader, shown)
             _require_sendable(found)
             rows = {one.id: one for one in found}
-            self.require(deps.reader, args)  # planning took its time
+            self.require(deps.reader)  # planning took its time
         with deps.store.transaction() as tx:
             for proposal in shown:
                 task = tx.read.task(proposal.task_id)
-                if args.withdraw:
+                if self.withdraw:
                     if task.escalated is Escalation.AGAIN:
                         change.to_developer(tx, task)
                     else:
@@ -111,19 +103,33 @@ class Escalate(Verb[EscalateArgs, Escalated]):
                 elif task.state is TaskState.AWAITING_REVIEW:
                     tx.escalate_task(task.id, Escalation.NEXT)
                 else:
-                    change.escalate(tx, task, final=args.final)
+                    change.escalate(tx, task, final=self.final)
                     rows[proposal.id] = rows[proposal.id].model_copy(update={"again": True})
-        return Escalated(
-            proposals=tuple(rows.values()), final=args.final, withdrawn=args.withdraw, running=deps.conducting
+        idle = not (deps.conducting or self.withdraw)
+        hint = "No conductor is running: `navigator run` starts one." if idle else ""
+        return done(
+            (Told(row.id, self._words(row), hint=hint) for row in rows.values()),
+            proposals=list(rows.values()),
+            final=self.final,
+            withdrawn=self.withdraw,
+            running=deps.conducting,
         )
 
-    def tell(self, result: Escalated) -> list[Told]:
-        hint = (
-            ""
-            if result.running or result.withdrawn
-            else "No conductor is running: `navigator run` starts one."
+    def _words(self, row: Leaving) -> str:
+        if self.withdraw:
+            return "is no longer escalated"
+        if self.final:
+            return f"goes to the final model ({row.tokens:,} tokens); what it says decides nothing"
+        return "is read next" + ("; the new verdict is shown beside the first" if row.again else "")
+
+    def _swap_lines(self, reader: Reader) -> tuple[str, ...]:
+        """What reading them now costs."""
+        again = any(
+            reader.task(reader.proposal(one.id).task_id).state is TaskState.AWAITING_APPROVAL
+            for one in self.proposals
         )
-        return [Told(row.id, _escalated_words(result, row), hint=hint) for row in result.proposals]
+        back = "It comes back to you with another verdict beside the first, whatever that says."
+        return (swap_words(reader), back) if again else (swap_words(reader),)
 
 
 def require_final(configured: bool) -> None:
@@ -148,14 +154,6 @@ def _require_sendable(found: list[Leaving]) -> None:
         )
 
 
-def _escalated_words(result: Escalated, row: Leaving) -> str:
-    if result.withdrawn:
-        return "is no longer escalated"
-    if result.final:
-        return f"goes to the final model ({row.tokens:,} tokens); what it says decides nothing"
-    return "is read next" + ("; the new verdict is shown beside the first" if row.again else "")
-
-
 def _not_withdrawn(on: Subject, held: Escalation) -> NavigatorError | None:
     if not held:
         return Conflict(f"{on.id} is not escalated.")
@@ -164,11 +162,108 @@ def _not_withdrawn(on: Subject, held: Escalation) -> NavigatorError | None:
     return Conflict(f"{on.id} is being read already.")
 
 
-def _swap_lines(reader: Reader, args: EscalateArgs) -> tuple[str, ...]:
-    """What reading them now costs."""
-    again = any(
-        reader.task(reader.proposal(one.id).task_id).state is TaskState.AWAITING_APPROVAL
-        for one in args.proposals
+# What would leave this machine
+
+REDACTED = "[redacted"
+
+
+class Leaving(Model):
+    """What is sent of one proposal where it leaves this machine; nothing where it does not.
+
+    Attributes:
+        id: of the proposal.
+        again: it is read beside an earlier review.
+        prompts: how many there are.
+        files: characters of each file of which something is shown, the change and what surrounds it.
+        characters, tokens: of all prompts; `exact` says whether the tokens are the model's own count.
+        redacted: how many secrets were taken out.
+        refused: why nothing of it is sent; "" where nothing speaks against it.
+        price: what it costs at most by `[final]` price; None where it is not set.
+    """
+
+    id: str
+    again: bool = False
+    model: str = ""
+    host: str = ""
+    prompts: int = 0
+    files: dict[str, int] = Field(default_factory=dict)
+    characters: int = 0
+    tokens: int = 0
+    exact: bool = False
+    redacted: int = 0
+    refused: str = ""
+    price: float | None = None
+
+    def lines(self) -> list[str]:
+        """For people, before they agree to it."""
+        if self.refused:
+            return [f"{self.id}: it cannot be sent. {self.refused}"]
+        about = "" if self.exact else "about "
+        price = "price not known: set price under [final]"
+        if self.price is not None:
+            price = f"at most {self.price:.4f} by the prices of [final]"
+        prompts = "1 prompt" if self.prompts == 1 else f"{self.prompts} prompts"
+        return [
+            f"{self.id} to {self.model} at {self.host}:",
+            f"{prompts}, {self.characters:,} characters, {about}{self.tokens:,} tokens; {price}",
+            "the task, its note, the results of checks, and of these files:",
+            *(f"  {path}  {size:,} characters" for path, size in self.files.items()),
+            f"secrets taken out: {self.redacted}",
+        ]
+
+
+def plan_leaving(
+    paths: StatePaths, settings: Settings, reader: Reader, proposals: Sequence[Proposal]
+) -> list[Leaving]:
+    """What would be sent of each. Runs git: use it in a thread.
+
+    Raises:
+        NavigatorError: a repository cannot be read.
+    """
+    from navigator.journey.dependencies import Prompting
+
+    # The keys of these prompts differ from those that are sent, and are as long.
+    deps = Prompting(settings)
+    return [_planned(paths, deps, reader, proposal) for proposal in proposals]
+
+
+def _planned(paths: StatePaths, deps: Prompting, reader: Reader, proposal: Proposal) -> Leaving:
+    from navigator.git.private import PrivateRepo
+    from navigator.journey.dependencies import at_home
+    from navigator.journey.review import answer_room, plan_review, prompt_dependencies
+    from navigator.journey.subject import learn_leaving, leaving_messages, read_subject
+
+    final, redact = deps.settings.final, deps.redact
+    task, project = reader.task(proposal.task_id), reader.project(proposal.project_id)
+    with at_home(project):
+        private = PrivateRepo.open(paths.private, project)
+    learn_leaving(redact, project, private, proposal)
+    subject = read_subject(private, project, task, proposal)
+    plan = plan_review(subject, prompt_dependencies(deps, Role.FINAL))
+    refused = f"{subject.guarded}." if subject.guarded else ""
+    if not plan.readings and not refused:
+        refused = f"It does not fit into a prompt: {'; '.join(plan.too_large)}."
+    texts = [message["content"] for reading in plan.readings for message in leaving_messages(redact, reading)]
+    counter = deps.counter_for(Role.FINAL)
+    tokens = sum(counter.count(text) for text in texts)
+    sizes: Counter[str] = Counter()
+    for reading in plan.readings:
+        for file in reading.shown.files:
+            sizes[file.path] += sum(len(line.text) + 1 for hunk in file.hunks for line in hunk.lines)
+        for path, pieces in reading.shown.context.items():
+            sizes[path] += sum(len(text) for _, text in pieces)
+    written = len(plan.readings) * sum(answer_room(final, Role.FINAL))
+    most = final.cost(Usage(prompt_tokens=2 * tokens, completion_tokens=written))
+    return Leaving(
+        id=proposal.id,
+        model=final.model,
+        host=urlsplit(final.base_url).netloc,
+        prompts=len(plan.readings),
+        files={redact.outgoing(path): size for path, size in sizes.items()},
+        characters=sum(map(len, texts)),
+        tokens=tokens,
+        exact=counter.exact,
+        redacted=sum(text.count(REDACTED) for text in texts),
+        refused=refused,
+        price=most if any(final.price) else None,
     )
-    back = "It comes back to you with another verdict beside the first, whatever that says."
-    return (swap_words(reader), back) if again else (swap_words(reader),)

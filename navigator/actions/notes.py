@@ -1,76 +1,82 @@
-"""What is kept without asking: which proposals were looked at, and texts that were typed and not sent."""
+"""What is kept without a decision: proposals that were looked at, unfinished texts, comments, and what findings were worth.
+
+A finding that is wrong for a reason that was given becomes a precedent of its project, which later reviews are shown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Subject, SubjectVerb, Told, Verb
-from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.models import Model
+from pydantic import Field
+
+from navigator.actions.base import (
+    Done,
+    NoteField,
+    Question,
+    Subject,
+    SubjectVerb,
+    Told,
+    Verb,
+    done,
+    plural,
+    refusal_of,
+)
+from navigator.model.errors import Conflict, NavigatorError, NotFound
+from navigator.model.models import Finding, Judged
+from navigator.model.states import Judgement, Role
+from navigator.store.reads.exam import MOST_TEXT, Precedent
 
 if TYPE_CHECKING:
     from navigator.journey.dependencies import Dependencies
+    from navigator.model.secrets import Redactor
+    from navigator.store.reads.reader import Reader
+    from navigator.store.writes.writer import Transaction
 
 
-class SeenArgs(Model):
-    """Proposals by id."""
+class MarkSeen(Verb):
+    """Mark proposals by id as looked at, or not."""
+
+    op = "seen"
+    small = True
 
     ids: tuple[str, ...]
     seen: bool = True
 
-
-class MarkSeen(Verb[SeenArgs, SeenArgs]):
-    """Mark proposals as looked at, or not."""
-
-    name = "seen"
-    args = SeenArgs
-    result = SeenArgs
-    small = True
-
-    async def perform(self, deps: Dependencies, args: SeenArgs) -> SeenArgs:
+    async def perform(self, deps: Dependencies) -> Done:
         with deps.store.transaction() as tx:
-            for identifier in args.ids:
-                tx.set_proposal_seen(deps.reader.proposal(identifier).id, args.seen)
-        return args
-
-    def tell(self, result: SeenArgs) -> list[Told]:
-        names = ", ".join(result.ids[:3]) + (" …" if len(result.ids) > 3 else "")
-        return [Told(names, f"marked as {'seen' if result.seen else 'not seen'}")] if result.ids else []
+            for identifier in self.ids:
+                tx.set_proposal_seen(deps.reader.proposal(identifier).id, self.seen)
+        names = ", ".join(self.ids[:3]) + (" …" if len(self.ids) > 3 else "")
+        told = [Told(names, f"marked as {'seen' if self.seen else 'not seen'}")] if self.ids else []
+        return done(told, **dict(self))
 
 
-class DraftArgs(Model):
-    """A text under a key; an empty one is dropped."""
+class SaveDraft(Verb):
+    """Keep a text that was typed and not sent, under a key; an empty one is dropped."""
+
+    op = "draft.save"
+    small = True
 
     key: str
     text: str
 
-
-class SaveDraft(Verb[DraftArgs, DraftArgs]):
-    """Keep a text that was typed and not sent."""
-
-    name = "draft.save"
-    args = DraftArgs
-    result = DraftArgs
-    small = True
-
-    async def perform(self, deps: Dependencies, args: DraftArgs) -> DraftArgs:
+    async def perform(self, deps: Dependencies) -> Done:
         with deps.store.transaction() as tx:
-            tx.save_draft(args.key, args.text)
-        return args
-
-    def tell(self, result: DraftArgs) -> list[Told]:
-        return [Told(result.key, "saved as a draft")]
+            tx.save_draft(self.key, self.text)
+        return done([Told(self.key, "saved as a draft")])
 
 
-# Comments on lines of a proposal: they go along when it is sent back or split.
+class KeepComment(SubjectVerb):
+    """A comment on `line` (from 1; 0 for the file) of `side` "new" or "old"; `quote` is the text of that line. It goes along when
+    the proposal is sent back.
 
-
-class CommentArgs(Model):
-    """A comment on `line` (from 1; 0 for the file) of `side` "new" or "old"; `quote` is the text of that line.
-
-    `number` is one that was not sent, which it replaces; an empty `text` only removes that.
+    `number` is one that was not sent, which it replaces; an empty `text` only removes that. Allowed while the proposal is open:
+    otherwise nothing would carry the comment. One not sent can always be removed.
     """
+
+    op = "comment"
+    small = True
 
     proposal: str
     path: str
@@ -80,26 +86,12 @@ class CommentArgs(Model):
     quote: str = ""
     number: int = 0
 
+    @property
+    def subjects(self) -> Iterable[str]:
+        return [self.proposal] if self.text else []
 
-class Commented(Model):
-    """The comment's number; `removed`: it is gone."""
-
-    comment: int
-    removed: bool = False
-
-
-class KeepComment(SubjectVerb[CommentArgs, Commented]):
-    """Allowed while the proposal is open: otherwise nothing would carry the comment. One not sent can always be removed."""
-
-    name = "comment"
-    args = CommentArgs
-    result = Commented
-    small = True
-
-    def ids(self, args: CommentArgs) -> Iterable[str]:
-        return [args.proposal] if args.text else []
-
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if on.open or on.newer:
             return None
         return Conflict(
@@ -107,19 +99,121 @@ class KeepComment(SubjectVerb[CommentArgs, Commented]):
             hint=f"To take the decision back: `navigator undo {on.id}`." if on.approved or on.landing else "",
         )
 
-    async def perform(self, deps: Dependencies, args: CommentArgs) -> Commented:
-        self.require(deps.reader, args)
-        held = deps.reader.proposal(args.proposal)
-        number = args.number
+    async def perform(self, deps: Dependencies) -> Done:
+        self.require(deps.reader)
+        held, number = deps.reader.proposal(self.proposal), self.number
         with deps.store.transaction() as tx:
-            if args.number:
-                tx.change_comment(args.number, "")
-            if args.text:
+            if self.number:
+                tx.change_comment(self.number, "")
+            if self.text:
                 number = tx.add_comment(
-                    held.id, path=args.path, side=args.side, line=args.line, quote=args.quote, text=args.text
+                    held.id, path=self.path, side=self.side, line=self.line, quote=self.quote, text=self.text
                 )
-        return Commented(comment=number, removed=not args.text)
+        became = "added; it is sent when you send the proposal back" if self.text else "removed"
+        return done([Told(f"comment {number}", became)], comment=number, removed=not self.text)
 
-    def tell(self, result: Commented) -> list[Told]:
-        became = "removed" if result.removed else "added; it is sent when you send the proposal back"
-        return [Told(f"comment {result.comment}", became)]
+
+# What findings were worth: the reviewer's record. It decides nothing.
+
+WORDS = {Judgement.RIGHT: "right", Judgement.WRONG: "wrong", Judgement.NOT_WORTH_IT: "not worth it"}
+TOLD = ("criterion", "path", "quote", "message", "note")
+"""What a precedent is, apart from where it is kept."""
+
+MOST_PRECEDENTS = 200
+"""That are taken from a file at once."""
+
+
+class JudgeFinding(Verb):
+    """A finding by its number (from 1) among those of a proposal; `judgement` None takes an earlier word back.
+
+    Without a proposal: `precedent` gets the note, and is dropped where there is none; or `project` gets `precedents`. Allowed at
+    any time: it blocks nothing and changes no verdict.
+    """
+
+    op = "finding.judge"
+    small = True
+
+    proposal: str = ""
+    number: int = 0
+    judgement: Judgement | None = None
+    note: str = ""
+    precedent: int = 0
+    project: str = ""
+    precedents: tuple[Precedent, ...] = Field(default=(), max_length=MOST_PRECEDENTS)
+
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        if self.precedent and not self.project:
+            return None
+        return refusal_of(lambda: reader.project(self.project) if self.project else self._find(reader))
+
+    def question(self, reader: Reader) -> Question | None:
+        if self.judgement is None:
+            return None
+        _, _, finding = self._find(reader)
+        title = f"Finding {self.number} of {self.proposal} is {WORDS[self.judgement]}."
+        wrong = self.judgement is Judgement.WRONG
+        why = "why (optional); later reviews are shown it" if wrong else "why (optional)"
+        return Question(title, (finding.message,), "keep", note=NoteField(why))
+
+    async def perform(self, deps: Dependencies) -> Done:
+        self.require(deps.reader)
+        note = deps.redact(self.note.strip())
+        with deps.store.transaction() as tx:
+            if self.project:
+                new = self._take_in(tx, deps.redact)
+                said = f"has {plural(len(new), 'new precedent')}"
+                return done([Told(self.project, said)], **dict(self) | {"precedents": new})
+            if self.precedent:
+                ended = tx.end_precedent(self.precedent)
+                if note:
+                    tx.add_precedent(ended.model_copy(update={"note": note[:MOST_TEXT], "ended": ""}))
+                told = Told(f"Precedent {self.precedent}", "has another note" if note else "is dropped")
+                return done([told], **dict(self))
+            about = self._find(tx.read)
+            judged = Judged(judgement=self.judgement, note=note) if self.judgement else None
+            leaves = bool(note) and self.judgement is Judgement.WRONG
+            project = tx.read.proposal(self.proposal).project_id
+            kept = _precedent(about[2], note, project) if leaves else None
+            tx.judge_finding(self.proposal, about, judged, kept)
+        said = WORDS[self.judgement] if self.judgement else "not judged any more"
+        said += "; later reviews near to it are shown why" if leaves else ""
+        return done([Told(self.proposal, f"finding {self.number}: {said}")], **dict(self))
+
+    def _take_in(self, tx: Transaction, redact: Redactor) -> list[Precedent]:
+        """Add what the project does not have yet; returns that."""
+        project = tx.read.project(self.project).id
+        held = {told(one) for one in tx.read.precedents(project)}
+        new = []
+        for one in self.precedents:
+            clean = Precedent.model_validate(redact.data(one.model_dump(include=set(TOLD))))
+            if told(clean) not in held:
+                held.add(told(clean))
+                new.append(clean.model_copy(update={"project_id": project}))
+                tx.add_precedent(new[-1])
+        return new
+
+    def _find(self, reader: Reader) -> tuple[Role, int, Finding]:
+        proposal = reader.proposal(self.proposal)
+        held = proposal.findings
+        if not 1 <= self.number <= len(held):
+            raise NotFound(
+                f"{proposal.id} has no finding {self.number}; it has {plural(len(held), 'finding')}.",
+                hint=f"`navigator diff {proposal.id}` numbers them.",
+            )
+        return held[self.number - 1]
+
+
+def told(one: Precedent) -> tuple[str, ...]:
+    """What a precedent says, wherever it is from."""
+    return tuple(str(getattr(one, name)) for name in TOLD)
+
+
+def _precedent(finding: Finding, note: str, project_id: int) -> Precedent:
+    texts = {
+        "path": finding.path,
+        "quote": finding.quote,
+        "message": finding.message or "(no message)",
+        "note": note,
+    }
+    cut = {name: text[:MOST_TEXT] for name, text in texts.items()}
+    return Precedent(project_id=project_id, criterion=finding.criterion, **cut)

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Level, Told, Verb
+from navigator.actions.base import Done, Level, Told, Verb, done
 from navigator.actions.projects import in_settings
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Baseline, Model
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from navigator.journey.checking import CheckSetup
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
-
-
-class CheckProjectArgs(Model):
-    """`command`: the project's test command from now on; None leaves it."""
-
-    name: str
-    command: str | None = None
 
 
 class SandboxFound(Model):
@@ -71,37 +64,37 @@ class ProjectChecked(Model):
         return self.baseline.outcome if self.baseline else CheckOutcome.UNTESTED
 
 
-class CheckProject(Verb[CheckProjectArgs, ProjectChecked]):
-    """The run is a new one even where an earlier one is known."""
+class CheckProject(Verb):
+    """The run is a new one even where an earlier one is known. `command` is the project's test command from now on; None leaves
+    it."""
 
-    name = "project.check"
-    args = CheckProjectArgs
-    result = ProjectChecked
+    op = "project.check"
 
-    def refuse(self, reader: Reader, args: CheckProjectArgs) -> NavigatorError | None:
-        return in_settings(reader.project(args.name), "`check`") if args.command is not None else None
+    name: str
+    command: str | None = None
 
-    async def perform(self, deps: Dependencies, args: CheckProjectArgs) -> ProjectChecked:
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        return in_settings(reader.project(self.name), "`check`") if self.command is not None else None
+
+    async def perform(self, deps: Dependencies) -> Done:
         from navigator.journey.checking import baseline_of, check_setup
 
-        self.require(deps.reader, args)
-        project = deps.reader.project(args.name)
-        if args.command is not None:
+        self.require(deps.reader)
+        project = deps.reader.project(self.name)
+        if self.command is not None:
             with deps.store.transaction() as tx:
-                project = tx.update_project(project.id, check=args.command.strip())
+                project = tx.update_project(project.id, check=self.command.strip())
         setup = await check_setup(deps, project)
         async with deps.project_lock(project.id):
             base, tree = await asyncio.to_thread(_base, setup)
         found = await asyncio.to_thread(_look_around, setup, base, tree)
-        if not project.check.strip():
-            return found
-        baseline = await baseline_of(deps, setup, tree, rerun=True)
-        return found.model_copy(update={"baseline": baseline, "unredacted": deps.redact.left_out > 0})
-
-    def tell(self, result: ProjectChecked) -> list[Told]:
-        detail = result.baseline.detail.partition("\n")[0] if result.baseline else "no test command"
-        level: Level = "information" if result.outcome is CheckOutcome.PASSED else "error"
-        return [Told(result.project, f"{result.outcome.value}: {detail}", level)]
+        if project.check.strip():
+            baseline = await baseline_of(deps, setup, tree, rerun=True)
+            update = {"baseline": baseline, "unredacted": deps.redact.left_out > 0}
+            found = found.model_copy(update=update)
+        detail = found.baseline.detail.partition("\n")[0] if found.baseline else "no test command"
+        level: Level = "information" if found.outcome is CheckOutcome.PASSED else "error"
+        return done([Told(found.project, f"{found.outcome.value}: {detail}", level)], **dict(found))
 
 
 def _base(setup: CheckSetup) -> tuple[str, str]:

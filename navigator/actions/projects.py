@@ -1,4 +1,4 @@
-"""Projects: add a repository, change its settings, follow it to another path, remove it."""
+"""Projects: add a repository, change its settings, follow it to another path, remove it, have each of its commits reviewed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from navigator.actions.base import Question, Told, Verb, plural
+from navigator.actions.base import Done, Question, Told, Verb, done, plural
 from navigator.journey.change import cancel, withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.models import Model, Project
+from navigator.model.models import Project
 from navigator.model.states import FOR_DEVELOPER, LOOP_TASK_STATES, TaskState
 
 if TYPE_CHECKING:
     from navigator.git.facts import RepoFacts
     from navigator.journey.dependencies import Dependencies
-    from navigator.sheet.waiting import Waiting
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
@@ -29,18 +28,10 @@ SAMPLE = "navigator.sample"
 """The git setting that says of a repository that `navigator demo` made it."""
 
 
-class ProjectDone(Model):
-    """The project as it is now; `proposed`: the test command that its files suggest, where it has none; `nobody`: that no
-    landing there could name its author, where that is so; `changed`: the settings that were changed."""
+class AddProject(Verb):
+    """The repository at `path`; `name` is the folder's name if empty. Nothing in the repository is changed."""
 
-    project: Project
-    proposed: str = ""
-    nobody: str = ""
-    changed: tuple[str, ...] = ()
-
-
-class AddProjectArgs(Model):
-    """The repository at `path`; `name` is the folder's name if empty."""
+    op = "project.add"
 
     path: str
     name: str = ""
@@ -48,22 +39,14 @@ class AddProjectArgs(Model):
     landing: Landing = "branch"
     base: str = ""
 
-
-class AddProject(Verb[AddProjectArgs, ProjectDone]):
-    """Nothing in the repository is changed."""
-
-    name = "project.add"
-    args = AddProjectArgs
-    result = ProjectDone
-
-    async def perform(self, deps: Dependencies, args: AddProjectArgs) -> ProjectDone:
+    async def perform(self, deps: Dependencies) -> Done:
         from navigator.git.facts import read_facts
         from navigator.landing.plan import why_nobody
         from navigator.sandbox.propose import proposed_for
 
-        facts = await asyncio.to_thread(read_facts, args.path)
+        facts = await asyncio.to_thread(read_facts, self.path)
         require_fitting(deps.reader, facts)
-        require_base(facts, args.base)
+        require_base(facts, self.base)
         home = str(Path(facts.path).resolve())
         projects = deps.reader.projects()
         known = next((project.name for project in projects if project.path == home), None)
@@ -72,32 +55,31 @@ class AddProject(Verb[AddProjectArgs, ProjectDone]):
                 f"{home} is already a project: {known}.", hint="`navigator project list` shows all."
             )
         taken = {project.name for project in projects}
-        if args.name and args.name in taken:
-            raise Conflict(f"There is already a project {args.name!r}.", hint="Choose another --name.")
+        if self.name and self.name in taken:
+            raise Conflict(f"There is already a project {self.name!r}.", hint="Choose another --name.")
         with deps.store.transaction() as tx:
             project = tx.add_project(
-                name=args.name or _free_name(Path(home).name, taken),
+                name=self.name or _free_name(Path(home).name, taken),
                 path=home,
-                base=args.base,
-                landing=args.landing,
-                check=args.check,
+                base=self.base,
+                landing=self.landing,
+                check=self.check,
                 root_commit=facts.root_commit,
             )
         proposed = "" if project.check else await asyncio.to_thread(proposed_for, facts)
         nobody = await asyncio.to_thread(why_nobody, facts)
-        return ProjectDone(project=project, proposed=proposed, nobody=nobody)
+        tests = f"`navigator project check {project.name}` tries its tests."
+        if not project.check:
+            tests = untested(project.name, proposed)
+        hint = "\n".join(filter(None, (f'Next: navigator task add {project.name} "…"', tests, nobody)))
+        told = Told(project.name, f"added ({project.path})", hint=hint)
+        return done([told], project=project, proposed=proposed, nobody=nobody)
 
-    def tell(self, result: ProjectDone) -> list[Told]:
-        made = result.project
-        tests = f"`navigator project check {made.name}` tries its tests." if made.check else untested(result)
-        hint = "\n".join(filter(None, (f'Next: navigator task add {made.name} "…"', tests, result.nobody)))
-        return [Told(made.name, f"added ({made.path})", hint=hint)]
 
-
-def untested(result: ProjectDone) -> str:
+def untested(name: str, proposed: str) -> str:
     """What is off for a project without a test command, and how to set one: in a sentence or two."""
-    name, command = result.project.name, shlex.quote(result.proposed or "CMD")
-    seems = f" It seems to be `{result.proposed}`:" if result.proposed else " Set one:"
+    command = shlex.quote(proposed or "CMD")
+    seems = f" It seems to be `{proposed}`:" if proposed else " Set one:"
     return (
         "No test command: proposals are not tested, no finding can be proved by a test, and the reviewer's exam takes no items"
         " from here."
@@ -120,8 +102,11 @@ def require_fitting(reader: Reader, facts: RepoFacts) -> None:
         )
 
 
-class SetProjectArgs(Model):
-    """The settings to change; None leaves one as it is. `path`: where the repository is now."""
+class SetProject(Verb):
+    """Change how a project is worked on, or follow it to `path`. None leaves a setting as it is. One from the settings file is
+    changed there."""
+
+    op = "project.set"
 
     name: str
     path: str | None = None
@@ -131,95 +116,56 @@ class SetProjectArgs(Model):
     escalate: bool | None = None
     review_branches: tuple[str, ...] | None = None
 
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        return in_settings(reader.project(self.name), "settings" if self.path is None else "path")
 
-class SetProject(Verb[SetProjectArgs, ProjectDone]):
-    """Change how a project is worked on, or follow it. One from the settings file is changed there."""
-
-    name = "project.set"
-    args = SetProjectArgs
-    result = ProjectDone
-
-    def refuse(self, reader: Reader, args: SetProjectArgs) -> NavigatorError | None:
-        return in_settings(reader.project(args.name), "settings" if args.path is None else "path")
-
-    async def perform(self, deps: Dependencies, args: SetProjectArgs) -> ProjectDone:
+    async def perform(self, deps: Dependencies) -> Done:
         from navigator.git.facts import read_facts
 
-        project = deps.reader.project(args.name)
-        self.require(deps.reader, args)
-        changes: dict[str, Any] = args.model_dump(exclude={"name"}, exclude_none=True)
+        project = deps.reader.project(self.name)
+        self.require(deps.reader)
+        changes: dict[str, Any] = self.model_dump(exclude={"name"}, exclude_none=True)
         if not changes:
             raise UsageError("Name a setting to change.", hint="`navigator project set --help` lists them.")
-        if args.path is not None or args.base is not None:
-            facts = await asyncio.to_thread(read_facts, args.path or project.path)
-            if args.path is not None:
+        if self.path is not None or self.base is not None:
+            facts = await asyncio.to_thread(read_facts, self.path or project.path)
+            if self.path is not None:
                 require_same(project, facts)
                 changes["path"] = str(facts.path)
-            require_base(facts, args.base or "")
+            require_base(facts, self.base or "")
         if "check" in changes:
             changes["check"] = changes["check"].strip()
         if "review_branches" in changes:
             changes["review_branches"] = tuple(
                 one.strip() for one in changes["review_branches"] if one.strip()
             )
-        async with deps.project_lock(project.id) if args.path is not None else nullcontext():
+        async with deps.project_lock(project.id) if self.path is not None else nullcontext():
             with deps.store.transaction() as tx:
-                made = tx.update_project(project.id, **changes)
-            if args.path is not None:
+                now = tx.update_project(project.id, **changes)
+            if self.path is not None:
                 deps.forget_private(project.id)
-        return ProjectDone(project=made, changed=tuple(changes))
-
-    def tell(self, result: ProjectDone) -> list[Told]:
-        now = result.project
-        if result.changed == ("path",):
-            return [Told(now.name, f"moved to {now.path}")]
-        lands = "the current branch" if now.landing == "current" else "navigator/…"
-        base = now.base or "the current branch"
-        final = ", may be sent to the final model" if now.escalate else ""
-        reviews = f", reviews {', '.join(now.review_branches)}" if now.review_branches else ""
-        return [
-            Told(
-                now.name, f"lands on {lands}, works from {base}, tests: {now.check or 'none'}{final}{reviews}"
-            )
-        ]
+        said = f"moved to {now.path}" if list(changes) == ["path"] else _settings_words(now)
+        return done([Told(now.name, said)], project=now, changed=list(changes))
 
 
-class RemoveProjectsArgs(Model):
-    """Projects by name."""
+def _settings_words(now: Project) -> str:
+    lands = "the current branch" if now.landing == "current" else "navigator/…"
+    base = now.base or "the current branch"
+    final = ", may be sent to the final model" if now.escalate else ""
+    reviews = f", reviews {', '.join(now.review_branches)}" if now.review_branches else ""
+    return f"lands on {lands}, works from {base}, tests: {now.check or 'none'}{final}{reviews}"
+
+
+class RemoveProjects(Verb):
+    """Of the repositories nothing is changed but Navigator's hook, which goes; what waits is cancelled; the history stays."""
+
+    op = "project.remove"
+    small = True
 
     names: tuple[str, ...]
 
-
-class RemovedProject(Model):
-    """One of them.
-
-    `cancelled`: the tasks that waited for the developer. `hook`: where its hook was, "" where it had none; `problem`: why it is
-    still there.
-    """
-
-    name: str
-    cancelled: tuple[str, ...] = ()
-    hook: str = ""
-    problem: str = ""
-
-
-class RemovedProjects(Model):
-    """Their names, and what went with each."""
-
-    removed: tuple[str, ...] = ()
-    projects: tuple[RemovedProject, ...] = ()
-
-
-class RemoveProjects(Verb[RemoveProjectsArgs, RemovedProjects]):
-    """Of the repositories nothing is changed but Navigator's hook, which goes; what waits is cancelled; the history stays."""
-
-    name = "project.remove"
-    args = RemoveProjectsArgs
-    result = RemovedProjects
-    small = True
-
-    def refuse(self, reader: Reader, args: RemoveProjectsArgs) -> NavigatorError | None:
-        for name in args.names:
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        for name in self.names:
             busy = reader.tasks(states=LOOP_TASK_STATES - FOR_DEVELOPER, project=reader.project(name).name)
             if busy:
                 return Conflict(
@@ -228,44 +174,44 @@ class RemoveProjects(Verb[RemoveProjectsArgs, RemovedProjects]):
                 )
         return None
 
-    def question(self, reader: Reader, args: RemoveProjectsArgs) -> Question:
-        lines = [f"{item.id}  {item.card.project}  {item.card.title}" for item in _waiting(reader, args)]
+    def question(self, reader: Reader) -> Question:
+        waits = self._waiting(reader)
+        lines = [f"{card.id}  {card.project}  {card.title}" for card in waits]
         if lines:
             lines.insert(0, f"{plural(len(lines), 'task')} waiting for you will be cancelled:")
         lines.append("A hook of Navigator's is removed; nothing else in the repositories is changed.")
         lines.append("Tasks and figures stay in the database.")
-        return Question(f"Remove {', '.join(args.names)} from Navigator?", tuple(lines), "remove")
+        return Question(f"Remove {', '.join(self.names)} from Navigator?", tuple(lines), "remove")
 
-    async def perform(self, deps: Dependencies, args: RemoveProjectsArgs) -> RemovedProjects:
-        self.require(deps.reader, args)
-        projects = [deps.reader.project(name) for name in args.names]
-        waiting = _waiting(deps.reader, args)
-        done = []
+    async def perform(self, deps: Dependencies) -> Done:
+        self.require(deps.reader)
+        projects = [deps.reader.project(name) for name in self.names]
+        waiting = self._waiting(deps.reader)
         with deps.store.transaction() as tx:
-            for item in waiting:
-                _cancel(tx, item.card)
+            for card in waiting:
+                _cancel(tx, card)
             for project in projects:
                 tx.remove_project(project.id)
+        told, rows = [], []
         for project in projects:
             hook, problem = await asyncio.to_thread(_without_hook, project)
             # A hook that is still there then notes nothing.
             shutil.rmtree(deps.paths.commits / str(project.id), ignore_errors=True)
-            cancelled = tuple(item.card.task for item in waiting if item.card.project_id == project.id)
-            done.append(RemovedProject(name=project.name, cancelled=cancelled, hook=hook, problem=problem))
-        return RemovedProjects(removed=tuple(one.name for one in done), projects=tuple(done))
+            gone = [card.task for card in waiting if card.project_id == project.id]
+            said = ["removed", *([f"cancelled {', '.join(gone)}"] if gone else [])]
+            said += [f"its hook is removed ({hook})"] if hook else []
+            again = f"`navigator hook remove {project.name}` tries again"
+            said += [f"its hook may still be there: {problem} {again}"] if problem else []
+            told.append(Told(project.name, "; ".join(said), "warning" if problem else "information"))
+            rows.append({"name": project.name, "cancelled": gone, "hook": hook, "problem": problem})
+        return done(told, removed=[project.name for project in projects], projects=rows)
 
-    def tell(self, result: RemovedProjects) -> list[Told]:
-        return [
-            Told(one.name, "; ".join(_went(one)), "warning" if one.problem else "information")
-            for one in result.projects
-        ]
+    def _waiting(self, reader: Reader) -> list[Card]:
+        """What waits for the developer in these projects."""
+        from navigator.sheet.waiting import waiting
 
-
-def _waiting(reader: Reader, args: RemoveProjectsArgs) -> list[Waiting]:
-    """What waits for the developer in the projects named."""
-    from navigator.sheet.waiting import waiting
-
-    return [item for name in dict.fromkeys(args.names) for item in waiting(reader, reader.project(name).name)]
+        names = [reader.project(name).name for name in dict.fromkeys(self.names)]
+        return [card for name in names for card in waiting(reader, name)]
 
 
 def _cancel(tx: Transaction, card: Card) -> None:
@@ -287,19 +233,6 @@ def _without_hook(project: Project) -> tuple[str, str]:
         return (str(remove_hook(facts).path), "") if hook_state(facts).installed else ("", "")
     except NavigatorError as error:
         return "", str(error)
-
-
-def _went(one: RemovedProject) -> list[str]:
-    said = ["removed"]
-    if one.cancelled:
-        said.append(f"cancelled {', '.join(one.cancelled)}")
-    if one.hook:
-        said.append(f"its hook is removed ({one.hook})")
-    if one.problem:
-        said.append(
-            f"its hook may still be there: {one.problem} `navigator hook remove {one.name}` tries again"
-        )
-    return said
 
 
 def in_settings(project: Project, key: str) -> Conflict | None:
@@ -346,3 +279,34 @@ def _free_name(wanted: str, taken: set[str]) -> str:
         number += 1
         name = f"{wanted}-{number}"
     return name
+
+
+class Hook(Verb):
+    """Install or remove the hook that has each commit of a project reviewed. Nothing but the hook's file is written in the
+    repository; another program's is left alone."""
+
+    op = "hook"
+
+    project: str
+    install: bool = True
+
+    async def perform(self, deps: Dependencies) -> Done:
+        project = deps.reader.project(self.project, removed=not self.install)
+        folder = deps.paths.commits / str(project.id)
+
+        def change() -> str:
+            from navigator.git.facts import read_facts
+            from navigator.git.hook import install_hook, remove_hook
+
+            facts = read_facts(project.path)
+            return str((install_hook(facts, folder) if self.install else remove_hook(facts)).path)
+
+        path = await asyncio.to_thread(change)
+        with deps.store.transaction() as tx:
+            tx.event("hook_installed" if self.install else "hook_removed", data={"project": project.name})
+        said = (
+            f"each commit is queued for review ({path})"
+            if self.install
+            else "commits are no longer queued for review"
+        )
+        return done([Told(project.name, said)], project=project.name, path=path, installed=self.install)

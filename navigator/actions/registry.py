@@ -6,6 +6,8 @@ import importlib
 from functools import cache
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from navigator.actions.base import Verb
 from navigator.journey.dependencies import Dependencies
 from navigator.model.errors import UsageError
@@ -15,30 +17,30 @@ from navigator.store.database import require_space
 _VERBS = {
     "approve": "approve:Approve",
     "reject": "deciding:Reject",
-    "send-back": "send_back:SendBack",
+    "send-back": "deciding:SendBack",
     "split": "split:Split",
-    "tests.keep": "keep_tests:KeepTests",
+    "tests.keep": "split:KeepTests",
     "undo": "undo:Undo",
     "escalate": "escalate:Escalate",
     "conduct": "conducting:Conduct",
     "seen": "notes:MarkSeen",
     "draft.save": "notes:SaveDraft",
-    "hook": "hook:Hook",
-    "review.fix": "fix_findings:RequestFix",
-    "finding.judge": "judging:JudgeFinding",
-    "review.add": "review_change:AddReview",
+    "hook": "projects:Hook",
+    "review.fix": "reviews:RequestFix",
+    "finding.judge": "notes:JudgeFinding",
+    "review.add": "reviews:AddReview",
     "comment": "notes:KeepComment",
     "task.add": "task_add:AddTasks",
     "task.after": "tasks:After",
     "task.cancel": "tasks:Cancel",
     "task.retry": "tasks:Retry",
     "task.done": "tasks:PutAway",
-    "suggestions": "suggestions:Settle",
+    "suggestions": "tasks:Settle",
     "project.add": "projects:AddProject",
     "project.set": "projects:SetProject",
     "project.remove": "projects:RemoveProjects",
-    "exam.run": "exam:RunExam",
-    "exam.prepare": "exam:PrepareExam",
+    "exam.run": "conducting:RunExam",
+    "exam.prepare": "conducting:PrepareExam",
     "project.check": "project_check:CheckProject",
     "reverts.look": "undo:LookForReverts",
 }
@@ -50,7 +52,7 @@ def known() -> tuple[str, ...]:
 
 
 @cache
-def verb(name: str) -> Verb[Any, Any]:
+def verb(name: str) -> type[Verb]:
     """The verb of a name.
 
     Raises:
@@ -59,23 +61,21 @@ def verb(name: str) -> Verb[Any, Any]:
     if name not in _VERBS:
         raise UsageError(f"There is no operation {name!r}.", hint="Are the two sides of the same version?")
     module, _, title = _VERBS[name].partition(":")
-    made = getattr(importlib.import_module(f"navigator.actions.{module}"), title)()
-    assert isinstance(made, Verb)
-    return made
+    found: type[Verb] = getattr(importlib.import_module(f"navigator.actions.{module}"), title)
+    return found
 
 
 async def perform(deps: Dependencies, name: str, document: dict[str, Any]) -> dict[str, Any]:
-    """Do one thing, from and to JSON.
+    """Do one thing, from and to JSON: what `--json` prints, and `told`, the same in words.
 
     Raises:
         UsageError: no such verb, or arguments that do not fit it.
         DiskFull: there is too little space to start anything.
         NavigatorError: what the verb itself refuses.
     """
-    found = verb(name)
-    args = found.read_args(document)
-    if not found.small:
+    asked = verb(name).read(document)
+    if not asked.small:
         require_space(deps.paths.root)
-    result = await found.perform(deps, args)
-    dumped: dict[str, Any] = result.model_dump(mode="json")
-    return dumped
+    found = await asked.perform(deps)
+    made: dict[str, Any] = to_jsonable_python({**found.data, "told": found.told})
+    return made

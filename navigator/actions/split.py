@@ -1,4 +1,4 @@
-"""Split: some hunks of a proposal become one of their own, and the rest another; with a note the rest is written again."""
+"""Parts of a proposal: some of its hunks become one of their own, the rest another; or tests of its findings are kept with it."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told, refusal_of
+from navigator.actions.base import Done, Question, Subject, SubjectVerb, Told, done, plural, refusal_of
 from navigator.actions.deciding import TreePin, not_waiting, require_tree
-from navigator.actions.send_back import comment_text
 from navigator.journey import change
 from navigator.model.diff import FileDiff
 from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.models import AppliedEdit, Decision, Model, PolicyItem, Proposal, Task, Usage, utc_now
+from navigator.model.models import (
+    AppliedEdit,
+    Decision,
+    PolicyItem,
+    Proposal,
+    Reproduction,
+    Task,
+    Usage,
+    utc_now,
+)
 from navigator.model.states import (
     CheckOutcome,
     DecisionKind,
     PolicyAction,
-    ProposalState,
+    ReproductionOutcome,
+    RevisedOutcome,
     Rung,
     TaskState,
 )
 from navigator.model.text import cut_title
-from navigator.sheet.parts import (
-    comments_on_rest,
-    part_name,
-    part_note,
-    remember_part_base,
-    rest_note,
-)
+from navigator.sheet.parts import part_name, part_note, remember_part_base
 
 if TYPE_CHECKING:
     from navigator.git.hunks import Chosen
-    from navigator.git.private import PrivateRepo
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
     from navigator.store.writes.writer import Transaction
@@ -44,133 +46,90 @@ log = logging.getLogger(__name__)
 _TITLE = 72
 
 
-class SplitArgs(Model):
-    """Which hunks of which proposal, by the labels that `navigator diff` shows.
-
-    `tree` must be the proposal's, where it is given. With a `note`, or comments on lines that are not chosen, the rest is written
-    again; with `drop_rest` it is rejected, and the note is kept with that decision.
-    """
+class PartVerb(SubjectVerb):
+    """A verb that makes a part of the open proposal `proposal`; `tree` must be the proposal's, where it is given."""
 
     proposal: str
-    hunks: tuple[str, ...]
     tree: TreePin = ""
-    note: str = ""
-    drop_rest: bool = False
 
+    @property
+    def subjects(self) -> Iterable[str]:
+        return [self.proposal]
 
-class Rest(Model):
-    """The task of what was not chosen: its state, the labels, and its proposal where it became one."""
-
-    task: str
-    state: TaskState
-    hunks: tuple[str, ...] = ()
-    proposal: str = ""
-
-
-class SplitDone(Model):
-    """The new proposal and its task as they are now, and the rest."""
-
-    part: Proposal
-    task: Task
-    rest: Rest
-
-
-@dataclass(frozen=True)
-class Built:
-    """The part as it is in the private repository; `base` is the commit that holds it, for a rest that is written on it.
-
-    `rest` is what was not chosen, and `rest_base` the commit it is on: the proposal's own base where it touches no file of the
-    part, so that each can land alone, else the one that holds the part. None where the rest is dropped.
-    """
-
-    chosen: Chosen
-    files: list[FileDiff]
-    part_files: list[FileDiff]
-    policy: tuple[PolicyItem, ...]
-    base: str
-    rest: Chosen | None = None
-    rest_base: str = ""
-    rest_files: Sequence[FileDiff] = ()
-    rest_policy: tuple[PolicyItem, ...] = ()
-
-
-class Split(SubjectVerb[SplitArgs, SplitDone]):
-    """The part is a task of its own: it goes through every check again and then waits for its own approval; its review is that of
-    the whole, and `escalate` has it read. What is left becomes a new attempt of the first task. All of it is one transaction."""
-
-    name = "split"
-    args = SplitArgs
-    result = SplitDone
-
-    def ids(self, args: SplitArgs) -> Iterable[str]:
-        return [args.proposal]
-
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if not on.waiting:
             return not_waiting(on)
         if on.parent:
             return Conflict(
-                f"{on.proposal} is itself a part of {on.parent}; it cannot be split again.",
+                f"{on.proposal} is itself made from {on.parent}; nothing further can be made from it.",
                 hint=f"Approve or reject it. After a rejection, `navigator task retry {on.task}` has it written again.",
             )
         return None
 
-    def refuse(self, reader: Reader, args: SplitArgs) -> NavigatorError | None:
-        changed = refusal_of(lambda: require_tree(reader.proposal(args.proposal), args.tree))
-        return changed or super().refuse(reader, args)
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        changed = refusal_of(lambda: require_tree(reader.proposal(self.proposal), self.tree))
+        return changed or super().refuse(reader)
 
-    def question(self, reader: Reader, args: SplitArgs) -> Question:
-        shown = reader.proposal(args.proposal)
+
+@dataclass(frozen=True)
+class Built:
+    """Some of a proposal as it is in the private repository, on the commit `base`: what was chosen, and the diff on that base."""
+
+    chosen: Chosen
+    base: str
+    files: Sequence[FileDiff]
+    policy: tuple[PolicyItem, ...]
+
+
+class Split(PartVerb):
+    """Make a proposal of the `hunks`, by the labels that `navigator diff` shows, and another of what is left.
+
+    The part is a task of its own: it goes through every check again and then waits for its own approval; its review is that of
+    the whole, and `escalate` has it read. What is left becomes a new attempt of the first task. All of it is one transaction.
+    """
+
+    op = "split"
+
+    hunks: tuple[str, ...]
+
+    def question(self, reader: Reader) -> Question:
+        shown = reader.proposal(self.proposal)
         said = shown.review.verdict.value if shown.review is not None else "not reviewed"
         lines = (
             f"The checks run again on it and on the rest, which becomes a proposal too. {shown.id} was read as a whole ({said}).",
-            "With a note, or a comment on one of its lines, the rest is written again.",
             "Nothing is approved yet: it opens next; you approve it separately.",
         )
-        title = f"Make a proposal of {', '.join(args.hunks)} of {shown.id}?"
-        return Question(title, lines, "split", NoteField("a note for the rest (optional)"))
+        return Question(f"Make a proposal of {', '.join(self.hunks)} of {shown.id}?", lines, "split")
 
-    async def perform(self, deps: Dependencies, args: SplitArgs) -> SplitDone:
-        parent = deps.reader.proposal(args.proposal)
-        self.require(deps.reader, args)
-        project = deps.project(parent.project_id)
-        async with deps.project_lock(project.id):
-            built = await asyncio.to_thread(_build, deps, parent, args.hunks, args.drop_rest)
+    async def perform(self, deps: Dependencies) -> Done:
+        parent = deps.reader.proposal(self.proposal)
+        self.require(deps.reader)
+        async with deps.project_lock(parent.project_id):
+            part_of, rest_of, whole = await asyncio.to_thread(_build_split, deps, parent, self.hunks)
         with deps.store.transaction() as tx:
             # Checked again: the user may have decided while the trees were made.
-            self.require(deps.reader, args.model_copy(update={"tree": parent.tree}))
-            part = add_part(tx, parent, built)
-            if args.drop_rest:
-                _drop_rest(tx, parent, part, built, args.note)
-            else:
-                _go_on_with_rest(tx, parent, part, built, args.note)
-        rest = deps.reader.task(parent.task_id)
+            self.model_copy(update={"tree": parent.tree}).require(deps.reader)
+            part = add_part(tx, parent, part_of, whole)
+            rest = _go_on_with_rest(tx, parent, part, rest_of, whole)
+            said = {
+                "part": part.id,
+                "hunks": list(part_of.chosen.labels),
+                "rest": list(rest_of.chosen.labels),
+            }
+            tx.event("proposal_split", parent.task_id, parent.id, said)
         if not deps.conducting:
             await check_now(deps, part.task_id)
-            if rest.state is TaskState.CHECKING:
-                await check_now(deps, rest.id)
-                rest = deps.reader.task(rest.id)
-        kept = deps.reader.proposals({ProposalState.OPEN}, task_id=rest.id)
-        return SplitDone(
-            part=deps.reader.proposal(part.id),
-            task=deps.reader.task(part.task_id),
-            rest=Rest(
-                task=rest.id,
-                state=rest.state,
-                hunks=built.chosen.rest,
-                proposal=kept[-1].id if kept else "",
-            ),
+            await check_now(deps, rest.task_id)
+        part, task = deps.reader.proposal(part.id), deps.reader.task(part.task_id)
+        left = rest.hunks
+        told = (
+            part_told(part, task, f"made from {', '.join(part.hunks)} of {parent.id}"),
+            Told(rest.id, f"is the rest of {parent.id}: {', '.join(left)}"),
         )
-
-    def tell(self, result: SplitDone) -> list[Told]:
-        part, rest = result.part, result.rest
-        told = [part_told(part, result.task, f"made from {', '.join(part.hunks)} of {part.parent}")]
-        left = ", ".join(rest.hunks)
-        if rest.state is TaskState.REJECTED:
-            return [*told, Told(rest.task, f"{left} dropped")]
-        if rest.proposal:
-            return [*told, Told(rest.proposal, f"is the rest of {part.parent}: {left}")]
-        return [*told, Told(rest.task, f"rewrites {left} on top of {part.id}")]
+        state = deps.reader.task(rest.task_id).state
+        beside = {"task": rest.task_id, "state": state, "hunks": left, "proposal": rest.id}
+        return done(told, proposals=[part], rest=beside)
 
 
 def part_told(part: Proposal, task: Task, made: str) -> Told:
@@ -209,48 +168,49 @@ def kept_tree(
     return policy
 
 
-def _build(deps: Dependencies, parent: Proposal, hunks: Sequence[str], drop_rest: bool) -> Built:
-    """Make the part's tree and check it against the policy. Runs in a thread; writes into the private repository only."""
-    from navigator.git.hunks import build_part, commit_part
+def _build_split(
+    deps: Dependencies, parent: Proposal, hunks: Sequence[str]
+) -> tuple[Built, Built, list[FileDiff]]:
+    """Make the trees of the part and of what is left, checked against the policy, in the private repository; and the diff of the
+    whole. Runs in a thread.
 
-    private = deps.private(deps.project(parent.project_id))
-    chosen = build_part(private, parent.base_commit, parent.tree, hunks)
+    What is left is on the proposal's own base where it touches no file of the part, so that each can land alone, else on a commit
+    that holds the part.
+    """
+    from navigator.git.hunks import ChoiceRefused, build_part, commit_part
+
+    private, base = deps.private(deps.project(parent.project_id)), parent.base_commit
+    chosen = build_part(private, base, parent.tree, hunks)
     what = f"{', '.join(chosen.labels)} of {parent.id}"
-    policy = kept_tree(deps, parent, parent.base_commit, chosen.tree, what, "Choose other hunks.")
-    base = ""
-    if not drop_rest:
-        message = f"Part of {parent.id}: {', '.join(chosen.labels)}\n"
-        base = commit_part(private, chosen.tree, parent.base_commit, message)
-    files = private.diff(parent.base_commit, parent.tree)
-    made = Built(chosen, files, private.diff(parent.base_commit, chosen.tree), policy, base)
-    return made if drop_rest else _with_rest(deps, private, parent, made)
-
-
-def _with_rest(deps: Dependencies, private: PrivateRepo, parent: Proposal, made: Built) -> Built:
-    """The same with what was not chosen."""
-    from navigator.git.hunks import ChoiceRefused, build_part
-
-    base = parent.base_commit
+    policy = kept_tree(deps, parent, base, chosen.tree, what, "Choose other hunks.")
+    part = Built(chosen, base, private.diff(base, chosen.tree), policy)
     try:
-        rest = build_part(private, base, parent.tree, made.chosen.rest)
-        alone = set(made.chosen.paths).isdisjoint(rest.paths)
+        rest = build_part(private, base, parent.tree, chosen.rest)
+        alone = set(chosen.paths).isdisjoint(rest.paths)
     except ChoiceRefused:
         alone = False  # it needs the part
     if not alone:
-        base = made.base
-        raw = private.raw_diff(base, parent.tree)
-        paths = tuple(dict.fromkeys(change.path for change in raw))
-        rest = replace(made.chosen, tree=parent.tree, paths=paths)
-    rest = replace(rest, labels=made.chosen.rest, rest=made.chosen.labels)
+        base = commit_part(private, chosen.tree, base, f"Part of {parent.id}: {', '.join(chosen.labels)}\n")
+        paths = tuple(dict.fromkeys(one.path for one in private.raw_diff(base, parent.tree)))
+        rest = replace(chosen, tree=parent.tree, paths=paths)
+    rest = replace(rest, labels=chosen.rest, rest=chosen.labels)
     policy = kept_tree(deps, parent, base, rest.tree, f"The rest of {parent.id}", "Choose other hunks.")
-    files = private.diff(base, rest.tree)
-    return replace(made, rest=rest, rest_base=base, rest_files=files, rest_policy=policy)
+    left = Built(rest, base, private.diff(base, rest.tree), policy)
+    return part, left, private.diff(parent.base_commit, parent.tree)
 
 
-def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str = "", title: str = "") -> Proposal:
+def add_part(
+    tx: Transaction,
+    parent: Proposal,
+    built: Built,
+    whole: Sequence[FileDiff],
+    reason: str = "",
+    title: str = "",
+) -> Proposal:
     """The part's task and proposal, queued for the checks.
 
     Args:
+        whole: the parent's diff.
         reason: in words, what the part is; by default its hunks.
         title: what its title says besides the parent's; by default that it is a part.
     """
@@ -265,24 +225,27 @@ def add_part(tx: Transaction, parent: Proposal, built: Built, reason: str = "", 
         files=task.files,
         origin=task.id,
     )
-    tx.set_task_base(made.id, parent.base_commit)
+    tx.set_task_base(made.id, built.base)
     said = reason or f"part of {parent.id}: {', '.join(chosen.labels)}"
-    change.begin_with_checks(tx, made, said, part_note(parent, built.files, chosen.labels))
-    said = part_title(parent, title or f"part of {parent.id}")
-    return _derived(tx, parent, made, chosen, built.part_files, built.policy, said)
+    change.begin_with_checks(tx, made, said, part_note(parent, whole, chosen.labels))
+    return _derived(tx, parent, made, built, title or f"part of {parent.id}")
 
 
-def _derived(
-    tx: Transaction,
-    parent: Proposal,
-    task: Task,
-    chosen: Chosen,
-    files: Sequence[FileDiff],
-    policy: Sequence[PolicyItem],
-    title: str,
-    base: str = "",
+def _go_on_with_rest(
+    tx: Transaction, parent: Proposal, part: Proposal, built: Built, whole: Sequence[FileDiff]
 ) -> Proposal:
-    """Add a proposal of some hunks of another one to a task that is in its checks."""
+    """A new attempt of the parent's task, with what is left as its proposal."""
+    left = built.chosen.labels
+    task = tx.new_attempt(parent.task_id, note=part_note(parent, whole, left))
+    tx.set_task_base(task.id, built.base)
+    if built.base != parent.base_commit:
+        remember_part_base(tx, built.base, part.id)
+    change.begin_with_checks(tx, task, f"the rest of {parent.id}: {', '.join(left)}")
+    return _derived(tx, parent, task, built, f"the rest of {parent.id}")
+
+
+def _derived(tx: Transaction, parent: Proposal, task: Task, built: Built, what: str) -> Proposal:
+    """Add a proposal of some of another one to a task that is in its checks; `what` it is, in its title."""
     return tx.add_proposal(
         parent.model_copy(
             update={
@@ -290,17 +253,17 @@ def _derived(
                 "task_id": task.id,
                 "attempt": task.attempt,
                 "round": 0,
-                "base_commit": base or parent.base_commit,
-                "tree": chosen.tree,
+                "base_commit": built.base,
+                "tree": built.chosen.tree,
                 "parent": parent.id,
-                "hunks": chosen.labels,
-                "title": title,
-                "edits": _edits(parent, chosen.paths),
-                "policy": tuple(policy),
+                "hunks": built.chosen.labels,
+                "title": part_title(parent, what),
+                "edits": _edits(parent, built.chosen.paths),
+                "policy": built.policy,
                 "checks": (),
                 "overlaps": (),
-                "added": sum(file.added for file in files),
-                "removed": sum(file.removed for file in files),
+                "added": sum(file.added for file in built.files),
+                "removed": sum(file.removed for file in built.files),
                 "seen": False,
                 "usage": Usage(),
                 "created": "",
@@ -325,46 +288,6 @@ def _edits(parent: Proposal, paths: Sequence[str]) -> tuple[AppliedEdit, ...]:
     return (*kept, *(AppliedEdit(path=path, rung=Rung.EXACT) for path in paths if path not in known))
 
 
-def _drop_rest(tx: Transaction, parent: Proposal, part: Proposal, built: Built, note: str) -> None:
-    said = f"{', '.join(built.chosen.labels)} of it became {part.id}; the rest was dropped."
-    full = f"{said}\n{note.strip()}".strip()
-    tx.add_decision(parent.id, Decision(kind=DecisionKind.REJECT, note=full, tree=parent.tree, at=utc_now()))
-    change.reject(tx, parent.task_id, full)
-    _store_part(tx, parent, part, built)
-
-
-def _go_on_with_rest(tx: Transaction, parent: Proposal, part: Proposal, built: Built, note: str) -> None:
-    """A new attempt: the rest as it is, or, where the developer says something about it, written again on top of the part.
-
-    Then its note lists what was taken and what was not, and quotes the developer's note.
-    """
-    unsent = tx.read.comments(task_id=parent.task_id, sent=False)
-    going = comments_on_rest(parent, unsent, built.files, built.chosen.labels)
-    words = "\n".join([note.strip(), *map(comment_text, going)]).strip()
-    tx.mark_comments_sent(comment["id"] for comment in going)
-    if not words and built.rest is not None:
-        task = tx.new_attempt(parent.task_id, note=part_note(parent, built.files, built.chosen.rest))
-        tx.set_task_base(task.id, built.rest_base)
-        if built.rest_base != parent.base_commit:
-            remember_part_base(tx, built.rest_base, part.id, "")
-        said = f"the rest of {parent.id}: {', '.join(built.chosen.rest)}"
-        change.begin_with_checks(tx, task, said)
-        title = part_title(parent, f"the rest of {parent.id}")
-        _derived(tx, parent, task, built.rest, built.rest_files, built.rest_policy, title, built.rest_base)
-        _store_part(tx, parent, part, built)
-        return
-    full = rest_note(parent, built.files, built.chosen.labels, words, part=part.id)
-    tx.new_attempt(parent.task_id, note=full)
-    tx.set_task_base(parent.task_id, built.base)
-    remember_part_base(tx, built.base, part.id, words)
-    _store_part(tx, parent, part, built)
-
-
-def _store_part(tx: Transaction, parent: Proposal, part: Proposal, built: Built) -> None:
-    said = {"part": part.id, "hunks": list(built.chosen.labels), "rest": list(built.chosen.rest)}
-    tx.event("proposal_split", parent.task_id, parent.id, said)
-
-
 async def check_now(deps: Dependencies, task_id: str) -> None:
     """Without a conductor, the checks run here."""
     from navigator.journey.check_dispatch import check_part
@@ -374,3 +297,108 @@ async def check_now(deps: Dependencies, task_id: str) -> None:
     except NavigatorError as error:
         log.warning("%s could not be checked: %s", task_id, error)
         deps.move(change.broke, deps.reader.task(task_id), f"It could not be checked: {error}")
+
+
+# Keep tests: those that proved findings, and pass on the revision, become part of the proposal that is to land.
+
+
+def keepable(reader: Reader, proposal: Proposal) -> list[Reproduction]:
+    """The tests of earlier rounds' findings that pass on a proposal, the newest of each path."""
+    found: dict[str, Reproduction] = {}
+    for held in reader.held_tests(proposal.task_id, proposal.attempt):
+        made = held.reproduction
+        if made.revised is RevisedOutcome.PASSES and made.revised_by == proposal.id:
+            found[made.path] = made
+    return list(found.values())
+
+
+class KeepTests(PartVerb):
+    """Makes a derived proposal of the whole change and the `tests`, by their paths; all that can be kept where none is named.
+
+    It goes through every check, and is approved by its own id; the proposal that it is made from is decided by that.
+    """
+
+    op = "tests.keep"
+
+    tests: tuple[str, ...] = ()
+
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        refusal = super().refuse(reader)
+        return refusal or refusal_of(
+            lambda: _chosen_tests(reader, reader.proposal(self.proposal), self.tests)
+        )
+
+    def question(self, reader: Reader) -> Question:
+        proposal = reader.proposal(self.proposal)
+        paths = [made.path for made in _chosen_tests(reader, proposal, self.tests)]
+        lines = (
+            *paths,
+            "The checks run again with them. Nothing is approved yet: the new proposal opens next.",
+        )
+        return Question(f"Keep {plural(len(paths), 'test')} with {proposal.id}?", lines, "keep")
+
+    async def perform(self, deps: Dependencies) -> Done:
+        parent = deps.reader.proposal(self.proposal)
+        self.require(deps.reader)
+        tests = _chosen_tests(deps.reader, parent, self.tests)
+        async with deps.project_lock(parent.project_id):
+            built, whole = await asyncio.to_thread(_build_with_tests, deps, parent, tests)
+        paths = [made.path for made in tests]
+        what = f"{parent.id} with {', '.join(paths)}"
+        with deps.store.transaction() as tx:
+            # Checked again: the user may have decided while the tree was made.
+            self.model_copy(update={"tree": parent.tree}).require(deps.reader)
+            part = add_part(tx, parent, built, whole, what, "with a test of its finding")
+            said = f"{part.id} holds it, with {', '.join(paths)}."
+            decision = Decision(kind=DecisionKind.REJECT, note=said, tree=parent.tree, at=utc_now())
+            tx.add_decision(parent.id, decision)
+            change.reject(tx, parent.task_id, said)
+            tx.event("tests_kept", parent.task_id, parent.id, {"part": part.id, "tests": paths})
+        if not deps.conducting:
+            await check_now(deps, part.task_id)
+        part, task = deps.reader.proposal(part.id), deps.reader.task(part.task_id)
+        return done([part_told(part, task, what)], proposals=[part], tests=paths)
+
+
+def _chosen_tests(reader: Reader, proposal: Proposal, wanted: Sequence[str]) -> list[Reproduction]:
+    """The tests to keep.
+
+    Raises:
+        Conflict: there is none, or one of those named does not pass on the proposal.
+    """
+    found = {made.path: made for made in keepable(reader, proposal)}
+    absent = [path for path in wanted if path not in found]
+    if absent:
+        held = {one.reproduction.path for one in reader.held_tests(proposal.task_id, proposal.attempt)}
+        why = "does not pass on it" if absent[0] in held else "is no test of its findings"
+        raise Conflict(f"{absent[0]} cannot be kept with {proposal.id}: it {why}.")
+    if not found:
+        here = any(
+            finding.reproduction is not None
+            and finding.reproduction.outcome in (ReproductionOutcome.REGRESSION, ReproductionOutcome.UNMET)
+            for finding in (proposal.review.findings if proposal.review else ())
+        )
+        why = "the tests of its findings fail on it" if here else "no test of an earlier finding passes on it"
+        raise Conflict(f"{proposal.id} has no test to keep: {why}.")
+    return [found[path] for path in (wanted or found)]
+
+
+def _build_with_tests(
+    deps: Dependencies, parent: Proposal, tests: Sequence[Reproduction]
+) -> tuple[Built, list[FileDiff]]:
+    """The proposal's tree with the tests, checked against the policy, and the proposal's own diff. Runs in a thread; writes the
+    private repository only."""
+    from navigator.git.hunks import Chosen, all_labels
+    from navigator.git.private import FileChange
+
+    private, base = deps.private(deps.project(parent.project_id)), parent.base_commit
+    changes = {made.path: FileChange(content=made.text.encode(), mode=None) for made in tests}
+    there = private.tree_entries(parent.tree).keys() & changes.keys()
+    if there:
+        raise Conflict(f"{parent.id} has {min(there)} already.")
+    tree = private.write_tree(parent.tree, changes)
+    what, hint = f"{parent.id} with its tests", f"Approve {parent.id} without the test."
+    policy = kept_tree(deps, parent, base, tree, what, hint)
+    whole = private.diff(base, parent.tree)
+    chosen = Chosen(tree, all_labels(whole), (), (*parent.paths, *changes))
+    return Built(chosen, base, private.diff(base, tree), policy), whole

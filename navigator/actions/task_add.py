@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from navigator.actions.base import Told, Verb
+from navigator.actions.base import Done, Told, Verb, done
 from navigator.journey.choosing import MOST, variations
 from navigator.model.json_text import MOST_FILES
 from navigator.model.models import Model, Project, Task, Variation
@@ -76,38 +76,17 @@ class NewTask(Model):
         return value
 
 
-class AddTasksArgs(Model):
-    """The tasks, in the order they are queued."""
+class AddTasks(Verb):
+    """Queue them in their order, in one transaction: a task that cannot be queued queues none."""
+
+    op = "task.add"
+    misfit = f"A task has {', '.join(NewTask.model_fields)}. Nothing was queued."
 
     tasks: tuple[NewTask, ...] = Field(max_length=MOST_TASKS)
 
-
-class UnknownFile(Model):
-    """A file that a task names and its project does not have: a new file, or a typing error."""
-
-    project: str
-    path: str
-
-
-class AddedTasks(Model):
-    """The tasks as queued."""
-
-    tasks: tuple[Task, ...] = ()
-    unknown_files: tuple[UnknownFile, ...] = ()
-
-
-class AddTasks(Verb[AddTasksArgs, AddedTasks]):
-    """One transaction: a task that cannot be queued queues none."""
-
-    name = "task.add"
-    args = AddTasksArgs
-    result = AddedTasks
-
-    misfit = f"A task has {', '.join(NewTask.model_fields)}. Nothing was queued."
-
-    async def perform(self, deps: Dependencies, args: AddTasksArgs) -> AddedTasks:
-        projects = {task.project: deps.reader.project(task.project) for task in args.tasks}
-        ways = [_ways(deps, task) for task in args.tasks]
+    async def perform(self, deps: Dependencies) -> Done:
+        projects = {task.project: deps.reader.project(task.project) for task in self.tasks}
+        ways = [_ways(deps, task) for task in self.tasks]
         with deps.store.transaction() as tx:
             added = [
                 [
@@ -121,35 +100,27 @@ class AddTasks(Verb[AddTasksArgs, AddedTasks]):
                     ).id
                     for _ in differing
                 ]
-                for task, differing in zip(args.tasks, ways, strict=True)
+                for task, differing in zip(self.tasks, ways, strict=True)
             ]
             for ids, differing in zip(added, ways, strict=True):
                 if len(ids) > 1:
                     tx.make_variants(ids, differing)
-            _link(tx, args.tasks, added)
+            _link(tx, self.tasks, added)
             made = [tx.read.task(identifier) for ids in added for identifier in ids]
-        unknown = await asyncio.to_thread(_unknown_files, args.tasks, projects)
-        return AddedTasks(tasks=tuple(made), unknown_files=tuple(unknown))
-
-    def tell(self, result: AddedTasks) -> list[Told]:
-        after = {task.id: f", after {', '.join(task.after)}" for task in result.tasks if task.after}
-        unknown: dict[str, str] = {}
-        for one in result.unknown_files:
-            line = f"{one.project} has no file {one.path}: a new file, or a typo?"
-            unknown[one.project] = f"{unknown[one.project]}\n{line}" if one.project in unknown else line
-        return [
-            Told(
-                task.id,
-                f"queued for {task.project} as {task.kind.value}{_as_variant(task)}{after.get(task.id, '')}",
-                hint=unknown.get(task.project, ""),
-            )
-            for task in result.tasks
-        ]
+        unknown = await asyncio.to_thread(_unknown_files, self.tasks, projects)
+        hints: dict[str, list[str]] = {}
+        for one in unknown:
+            line = f"{one['project']} has no file {one['path']}: a new file, or a typo?"
+            hints.setdefault(one["project"], []).append(line)
+        told = [Told(task.id, _queued(task), hint="\n".join(hints.get(task.project, ()))) for task in made]
+        return done(told, tasks=made, unknown_files=unknown)
 
 
-def _as_variant(task: Task) -> str:
-    words = variant_words(task)
-    return f", {words}" if words else ""
+def _queued(task: Task) -> str:
+    """`queued for web as implement, after T3`."""
+    variant, after = variant_words(task), ", ".join(task.after)
+    said = f"queued for {task.project} as {task.kind.value}{f', {variant}' if variant else ''}"
+    return f"{said}, after {after}" if after else said
 
 
 def _ways(deps: Dependencies, task: NewTask) -> list[Variation]:
@@ -173,15 +144,13 @@ def _link(tx: Transaction, wanted: Sequence[NewTask], added: Sequence[Sequence[s
             tx.link_task(identifier, after)
 
 
-def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[UnknownFile]:
-    unknown: list[UnknownFile] = []
-    for task in wanted:
-        if not task.files:
-            continue
-        from navigator.git.facts import missing_paths
+def _unknown_files(wanted: Sequence[NewTask], projects: dict[str, Project]) -> list[dict[str, str]]:
+    """Files that a task names and its project does not have: new files, or typing errors."""
+    from navigator.git.facts import missing_paths
 
-        project = projects[task.project]
-        unknown += [
-            UnknownFile(project=project.name, path=path) for path in missing_paths(project, task.files)
-        ]
-    return unknown
+    return [
+        {"project": task.project, "path": path}
+        for task in wanted
+        if task.files
+        for path in missing_paths(projects[task.project], task.files)
+    ]

@@ -1,16 +1,23 @@
-"""What the verbs on tasks share: their ids, the tasks afterwards, and moving all of them or none."""
+"""The verbs on tasks: cancel, retry, put away, link, and accept or dismiss what a scan suggests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from navigator.actions.base import Question, Subject, SubjectVerb, Told, plural
+from navigator.actions.base import Done, Question, Subject, SubjectVerb, Told, Verb, done, plural, refusal_of
 from navigator.actions.deciding import state_words
 from navigator.journey.change import cancel, put_away
-from navigator.model.errors import Conflict, NavigatorError
-from navigator.model.models import Model, Task
-from navigator.model.states import CANCELLABLE_TASK_STATES, RETRYABLE_TASK_STATES, ProposalState, TaskState
+from navigator.model.errors import Conflict, NavigatorError, UsageError
+from navigator.model.models import Suggestion, Task
+from navigator.model.states import (
+    CANCELLABLE_TASK_STATES,
+    RETRYABLE_TASK_STATES,
+    ProposalState,
+    SuggestionState,
+    TaskKind,
+    TaskState,
+)
 from navigator.sheet.variants import why_it_waits
 
 if TYPE_CHECKING:
@@ -19,43 +26,34 @@ if TYPE_CHECKING:
     from navigator.store.writes.writer import Transaction
 
 
-class TasksArgs(Model):
-    """Tasks by id."""
+class TaskVerb(SubjectVerb):
+    """A verb on some tasks by id, all or none."""
+
+    words: ClassVar[str] = ""
+    """What became of each, after its id."""
 
     ids: tuple[str, ...]
 
+    @property
+    def subjects(self) -> Iterable[str]:
+        return self.ids
 
-class Tasks(Model):
-    """The tasks as they are now."""
-
-    tasks: tuple[Task, ...] = ()
-
-
-class TaskVerb(SubjectVerb[TasksArgs, Tasks]):
-    """A verb that takes some tasks to another state, all or none."""
-
-    args = TasksArgs
-    result = Tasks
-    words: ClassVar[str]
-    """What became of each, after its id."""
-
-    def ids(self, args: TasksArgs) -> Iterable[str]:
-        return args.ids
-
-    async def perform(self, deps: Dependencies, args: TasksArgs) -> Tasks:
-        found = [deps.reader.task(identifier) for identifier in dict.fromkeys(args.ids)]
-        self.require(deps.reader, args)
+    async def perform(self, deps: Dependencies) -> Done:
+        found = [deps.reader.task(identifier).id for identifier in dict.fromkeys(self.ids)]
+        self.require(deps.reader)
         with deps.store.transaction() as tx:
-            for task in found:
-                self.move(tx, task)
-        return Tasks(tasks=tuple(deps.reader.task(task.id) for task in found))
+            for identifier in found:
+                self.move(tx, tx.read.task(identifier))
+        tasks = [deps.reader.task(identifier) for identifier in found]
+        return done((Told(task.id, self.said(task)) for task in tasks), tasks=tasks)
 
     def move(self, tx: Transaction, task: Task) -> None:
         """Take one task to its new state."""
         raise NotImplementedError
 
-    def tell(self, result: Tasks) -> list[Told]:
-        return [Told(task.id, self.words) for task in result.tasks]
+    def said(self, task: Task) -> str:
+        """What became of one, after its id."""
+        return self.words
 
 
 # Cancel tasks that have not ended.
@@ -64,11 +62,12 @@ class TaskVerb(SubjectVerb[TasksArgs, Tasks]):
 class Cancel(TaskVerb):
     """A stage that runs ends at once. The proposal is kept: a retry starts from the beginning."""
 
-    name = "task.cancel"
+    op = "task.cancel"
     small = True
     words = "cancelled"
 
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if on.state in CANCELLABLE_TASK_STATES:
             return None
         if on.state is TaskState.CANCELLED:
@@ -78,8 +77,8 @@ class Cancel(TaskVerb):
             hint = f"Take the approval back first: `navigator undo {on.proposal}`."
         return Conflict(f"{on.task} cannot be cancelled; it is {state_words(on)}.", hint=hint)
 
-    def question(self, reader: Reader, args: TasksArgs) -> Question:
-        found = [Subject.read(reader, identifier) for identifier in args.ids]
+    def question(self, reader: Reader) -> Question:
+        found = [Subject.read(reader, identifier) for identifier in self.ids]
         lines = [f"{on.project}: {on.title}" for on in found]
         if any(on.proposal for on in found):
             lines.append("An open proposal is dropped; a retry writes it again.")
@@ -95,10 +94,11 @@ class Cancel(TaskVerb):
 class Retry(TaskVerb):
     """The last attempt's note opens the new one too."""
 
-    name = "task.retry"
+    op = "task.retry"
     words = "queued again"
 
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if on.state in RETRYABLE_TASK_STATES:
             return None
         hint = f"`navigator task show {on.task}` shows its history."
@@ -126,10 +126,11 @@ class Retry(TaskVerb):
 class PutAway(TaskVerb):
     """What a scan still suggests is dismissed with it."""
 
-    name = "task.done"
+    op = "task.done"
     words = "put away"
 
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if on.state is TaskState.DONE:
             return Conflict(f"{on.task} is already put away.")
         if on.state is not TaskState.AWAITING_APPROVAL:
@@ -144,15 +145,15 @@ class PutAway(TaskVerb):
             )
         return None
 
-    def question(self, reader: Reader, args: TasksArgs) -> Question | None:
+    def question(self, reader: Reader) -> Question | None:
         left = 0
-        for identifier in args.ids:
+        for identifier in self.ids:
             task = reader.task(identifier)
             left += sum(one.state == "open" for one in reader.suggestions(task.id, attempt=task.attempt))
         if not left:
             return None
         line = f"{plural(left, 'open suggestion')} will be dismissed."
-        return Question(f"Put {', '.join(args.ids)} away?", (line,), "put away")
+        return Question(f"Put {', '.join(self.ids)} away?", (line,), "put away")
 
     def move(self, tx: Transaction, task: Task) -> None:
         tx.dismiss_suggestions(task.id, task.attempt)
@@ -166,24 +167,17 @@ class PutAway(TaskVerb):
 # Link queued tasks to others that come first, and free them again.
 
 
-class AfterArgs(TasksArgs):
-    """Tasks, and those that have to land, to be approved or to be done first; without any, they start at once."""
+class After(TaskVerb):
+    """`after` has to land, to be approved or to be done first, in place of what they came after; without any, they start at once.
+    A circle is refused."""
+
+    op = "task.after"
+    small = True
 
     after: tuple[str, ...] = ()
 
-
-class After(SubjectVerb[AfterArgs, Tasks]):
-    """In place of what they came after. A circle is refused."""
-
-    name = "task.after"
-    small = True
-    args = AfterArgs
-    result = Tasks
-
-    def ids(self, args: AfterArgs) -> Iterable[str]:
-        return args.ids
-
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if on.state is TaskState.QUEUED:
             return None
         return Conflict(
@@ -191,16 +185,16 @@ class After(SubjectVerb[AfterArgs, Tasks]):
             hint=f"Only a queued task waits for others. `navigator task show {on.task}` shows its history.",
         )
 
-    def refuse(self, reader: Reader, args: AfterArgs) -> NavigatorError | None:
-        if (refusal := super().refuse(reader, args)) is not None or args.after:
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        if (refusal := super().refuse(reader)) is not None or self.after:
             return refusal
-        alone = next((task for task in map(reader.task, args.ids) if not task.after), None)
+        alone = next((task for task in map(reader.task, self.ids) if not task.after), None)
         return Conflict(f"{alone.id} comes after no other task.") if alone is not None else None
 
-    def question(self, reader: Reader, args: AfterArgs) -> Question | None:
-        if args.after:
+    def question(self, reader: Reader) -> Question | None:
+        if self.after:
             return None
-        found = [reader.task(identifier) for identifier in args.ids]
+        found = [reader.task(identifier) for identifier in self.ids]
         lines = [
             why_it_waits(
                 task.id, [(one.id, one.state) for one in reader.predecessors(task.id) if not one.met]
@@ -210,19 +204,104 @@ class After(SubjectVerb[AfterArgs, Tasks]):
         title = f"Start {', '.join(task.id for task in found)} without waiting?"
         return Question(title, tuple(filter(None, lines)), "start")
 
-    async def perform(self, deps: Dependencies, args: AfterArgs) -> Tasks:
-        self.require(deps.reader, args)
-        with deps.store.transaction() as tx:
-            ids = [tx.read.task(identifier).id for identifier in dict.fromkeys(args.ids)]
-            return Tasks(tasks=tuple(tx.link_task(identifier, args.after) for identifier in ids))
+    def move(self, tx: Transaction, task: Task) -> None:
+        tx.link_task(task.id, self.after)
 
-    def tell(self, result: Tasks) -> list[Told]:
-        return [
-            Told(
-                task.id,
-                f"starts after {', '.join(task.after)}"
-                if task.after
-                else "starts without waiting for other tasks",
+    def said(self, task: Task) -> str:
+        others = ", ".join(task.after)
+        return f"starts after {others}" if others else "starts without waiting for other tasks"
+
+
+# Accept or dismiss what a scan suggests; a scan of which nothing is open any more is done.
+
+
+class Settle(Verb):
+    """Queue a task for each, all or none, or put them away. One that was dismissed can be accepted later.
+
+    Suggestions of the scan `task` by `ranks`, or all that are open (`everything`), to `accept` or to dismiss. `attempt` is the
+    one that was on the screen: another attempt's ranks mean other suggestions.
+    """
+
+    op = "suggestions"
+
+    task: str
+    ranks: tuple[int, ...] = ()
+    everything: bool = False
+    attempt: int | None = None
+    accept: bool = True
+
+    def refuse(self, reader: Reader) -> NavigatorError | None:
+        return refusal_of(lambda: self.chosen(reader))
+
+    def question(self, reader: Reader) -> Question | None:
+        if not (self.accept and self.everything):
+            return None
+        scan, found = self.chosen(reader)
+        return Question(f"Queue {plural(len(found), 'task')} for {scan.project}?", (), "queue")
+
+    async def perform(self, deps: Dependencies) -> Done:
+        scan, found = self.chosen(deps.reader)
+        with deps.store.transaction() as tx:
+            made = _accept(tx, scan, found) if self.accept else []
+            if not self.accept:
+                tx.dismiss_suggestions(scan.id, scan.attempt, {one.rank for one in found})
+            held = tx.read.suggestions(scan.id, attempt=scan.attempt)
+            left = sum(one.state == SuggestionState.OPEN for one in held)
+            if not left and scan.state is TaskState.AWAITING_APPROVAL:
+                put_away(tx, scan, "every suggestion was accepted or dismissed")
+        said = f"{plural(left, 'suggestion')} left" if left else "no suggestions left"
+        told = [Told(one.id, f"queued: {one.text.partition(chr(10))[0]}") for one in made]
+        return done(
+            [*told, Told(scan.id, said)], scan=deps.reader.task(scan.id), suggestions=held, tasks=made
+        )
+
+    def chosen(self, reader: Reader) -> tuple[Task, list[Suggestion]]:
+        """The scan and the suggestions that the arguments name.
+
+        Raises:
+            UsageError: no scan, no such suggestion, or none named.
+            Conflict: the scan has another attempt by now, or one was accepted before.
+        """
+        scan = reader.task(self.task)
+        if scan.kind is not TaskKind.SCAN:
+            hint = "`navigator task list` shows every task's kind."
+            raise UsageError(f"{scan.id} has no suggestions.", hint=hint)
+        listing = f"`navigator task show {scan.id}` lists them."
+        if self.attempt is not None and self.attempt != scan.attempt:
+            raise Conflict(
+                f"{scan.id} has a newer attempt.", hint=f"Look again: `navigator task show {scan.id}`."
             )
-            for task in result.tasks
-        ]
+        found = reader.suggestions(scan.id, attempt=scan.attempt)
+        if self.everything == bool(self.ranks):
+            raise UsageError("Name suggestions by their numbers, or use --all.", hint=listing)
+        if self.everything:
+            return scan, [one for one in found if one.state == SuggestionState.OPEN]
+        by_rank = {one.rank: one for one in found}
+        for rank in self.ranks:
+            if rank not in by_rank:
+                raise UsageError(f"{scan.id} has no suggestion {rank}.", hint=listing)
+            if by_rank[rank].state == SuggestionState.ACCEPTED:
+                made = by_rank[rank].made_task
+                raise Conflict(
+                    f"Suggestion {rank} of {scan.id} was accepted already, as {made}.",
+                    hint=f"`navigator task show {made}` shows it; `navigator task cancel {made}` cancels it.",
+                )
+        return scan, [by_rank[rank] for rank in dict.fromkeys(self.ranks)]
+
+
+def _accept(tx: Transaction, scan: Task, found: Sequence[Suggestion]) -> list[Task]:
+    """Queue a task for each; `origin` of each is the scan."""
+    made: list[Task] = []
+    for one in found:
+        new = tx.add_task(
+            scan.project_id,
+            one.text,
+            kind=one.kind,
+            complexity=one.complexity,
+            priority=scan.priority,
+            files=one.files,
+            origin=scan.id,
+        )
+        tx.accept_suggestion(one, new.id)
+        made.append(new)
+    return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from navigator.actions.base import Question, Subject, SubjectVerb, Told, Verb, plural
+from navigator.actions.base import Done, Question, Subject, SubjectVerb, Told, Verb, done, plural
 from navigator.actions.deciding import after_id
 from navigator.journey.change import withdraw_approval
 from navigator.model.errors import Conflict, NavigatorError
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
 
 
-class UndoArgs(Model):
-    """Proposals by id."""
-
-    ids: tuple[str, ...]
-
-
 class UndoneRow(Model):
     """What became of one: `ref` is the branch that a landing's undoing moved or made, "" for an approval taken back."""
 
@@ -34,24 +28,20 @@ class UndoneRow(Model):
     reason: str = ""
 
 
-class Undone(Model):
-    """One row for each proposal."""
-
-    undone: tuple[UndoneRow, ...] = ()
-
-
-class Undo(SubjectVerb[UndoArgs, Undone]):
+class Undo(SubjectVerb):
     """The branch goes back to where it was, or a revert commit is made on a new branch; an approval is withdrawn."""
 
-    name = "undo"
-    args = UndoArgs
-    result = Undone
+    op = "undo"
     small = True
 
-    def ids(self, args: UndoArgs) -> Iterable[str]:
-        return args.ids
+    ids: tuple[str, ...]
 
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @property
+    def subjects(self) -> Iterable[str]:
+        return self.ids
+
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if on.landing is LandingState.LANDED or on.approved:
             return None
         if on.landing is LandingState.UNDONE and on.state is TaskState.UNDONE:
@@ -66,10 +56,10 @@ class Undo(SubjectVerb[UndoArgs, Undone]):
             hint="`navigator proposals --state landed` lists what has landed.",
         )
 
-    def question(self, reader: Reader, args: UndoArgs) -> Question | None:
+    def question(self, reader: Reader) -> Question | None:
         landed = [
             proposal
-            for proposal in map(reader.proposal, args.ids)
+            for proposal in map(reader.proposal, self.ids)
             if proposal.landing is not None and proposal.landing.state is LandingState.LANDED
         ]
         if not landed:
@@ -82,19 +72,12 @@ class Undo(SubjectVerb[UndoArgs, Undone]):
         )
         return Question(f"Undo the landing of {', '.join(one.id for one in landed)}?", tuple(lines), "undo")
 
-    async def perform(self, deps: Dependencies, args: UndoArgs) -> Undone:
-        found = [deps.reader.proposal(identifier) for identifier in dict.fromkeys(args.ids)]
+    async def perform(self, deps: Dependencies) -> Done:
+        found = [deps.reader.proposal(identifier) for identifier in dict.fromkeys(self.ids)]
         # Newest first, so that each finds its own commit at the tip.
         found.sort(key=lambda proposal: proposal.landing.at if proposal.landing else "", reverse=True)
-        return Undone(undone=tuple([await self._undo(deps, proposal) for proposal in found]))
-
-    def tell(self, result: Undone) -> list[Told]:
-        return [
-            Told(row.id, f"undone: {row.reason}")
-            if row.undone
-            else Told(row.id, after_id(row.id, row.reason, "not undone"), "error")
-            for row in result.undone
-        ]
+        rows = [await self._undo(deps, proposal) for proposal in found]
+        return done(map(undone_told, rows), undone=rows)
 
     async def _undo(self, deps: Dependencies, proposal: Proposal) -> UndoneRow:
         try:
@@ -107,6 +90,13 @@ class Undo(SubjectVerb[UndoArgs, Undone]):
             return await _undo_landing(deps, proposal)
         except NavigatorError as error:
             return UndoneRow(id=proposal.id, undone=False, reason=str(error))
+
+
+def undone_told(row: UndoneRow) -> Told:
+    """What became of one, in words."""
+    if row.undone:
+        return Told(row.id, f"undone: {row.reason}")
+    return Told(row.id, after_id(row.id, row.reason, "not undone"), "error")
 
 
 def _withdraw(deps: Dependencies, on: Subject) -> UndoneRow:
@@ -143,59 +133,32 @@ def _landed_lines(reader: Reader, proposal: Proposal) -> list[str]:
     return [*lines, f"⚠ {', '.join(above)} builds on it"] if above else lines
 
 
-class LookArgs(Model):
-    """Names of projects; () for all."""
+class LookForReverts(Verb):
+    """Reads the repositories and changes nothing in them. What was found reverted before is not looked for again.
+
+    `projects` by name; () for all.
+    """
+
+    op = "reverts.look"
 
     projects: tuple[str, ...] = ()
 
-
-class LookedProject(Model):
-    """How many landed commits of a project were looked for, and what was seen."""
-
-    project: str
-    commits: int
-    reverted: int = 0
-    unknown: int = 0
-
-
-class LookedProjects(Model):
-    """The projects with landed commits. What was found reverted before is not looked for again."""
-
-    projects: tuple[LookedProject, ...] = ()
-
-
-class LookForReverts(Verb[LookArgs, LookedProjects]):
-    """Reads the repositories and changes nothing in them."""
-
-    name = "reverts.look"
-    args, result = LookArgs, LookedProjects
-
-    async def perform(self, deps: Dependencies, args: LookArgs) -> LookedProjects:
+    async def perform(self, deps: Dependencies) -> Done:
         from navigator.exam.blame import look_at_findings
         from navigator.journey.reverts import look_for
 
-        chosen = [deps.reader.project(name) for name in args.projects] or deps.reader.projects()
+        chosen = [deps.reader.project(name) for name in self.projects] or deps.reader.projects()
         found = [(project, await look_for(deps, project)) for project in chosen]
         for project in chosen:
             await look_at_findings(deps, project)
-        return LookedProjects(
-            projects=tuple(
-                LookedProject(
-                    project=project.name,
-                    commits=len(fates),
-                    reverted=sum(fate.fate == "reverted" for fate in fates),
-                    unknown=sum(fate.fate == "unknown" for fate in fates),
-                )
-                for project, fates in found
-                if fates
-            )
-        )
-
-    def tell(self, result: LookedProjects) -> list[Told]:
-        return [
-            Told(
-                one.project,
-                f"{plural(one.commits, 'landed commit')} looked for: {one.reverted} reverted, {one.unknown} not known",
-            )
-            for one in result.projects
-        ]
+        told, rows = [], []
+        for project, fates in found:
+            if fates:
+                reverted = sum(fate.fate == "reverted" for fate in fates)
+                unknown = sum(fate.fate == "unknown" for fate in fates)
+                looked = plural(len(fates), "landed commit")
+                said = f"{looked} looked for: {reverted} reverted, {unknown} not known"
+                told.append(Told(project.name, said))
+                row = {"commits": len(fates), "reverted": reverted, "unknown": unknown}
+                rows.append({"project": project.name} | row)
+        return done(told, projects=rows)

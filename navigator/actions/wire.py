@@ -1,6 +1,7 @@
 """The conductor's socket: one JSON document a line, both ways.
 
-A request is `{"id": 1, "op": "approve", "args": {…}}`; its answer `{"id": 1, "ok": true, "result": {…}}` or
+A request is `{"id": 1, "op": "approve", "args": {…}}`; its answer `{"id": 1, "ok": true, "result": {…}}` (of a verb what
+`--json` prints, and `told`, the same in words) or
 `{"id": 1, "ok": false, "error": {"code", "message", "hint", "exit_code"}}`. After `subscribe` the server also sends
 `{"event": {…}}` for each event of the store, in order, and `{"live": {…}}` for progress that is not kept.
 """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from navigator.actions.exam import PrepareExam
+from navigator.actions.conducting import PrepareExam
 from navigator.cli import output
 from navigator.cli.exam import prepared
 from navigator.cli.housekeeping import moment_of
@@ -34,13 +34,13 @@ def backtest(projects: tuple[str, ...], since: str, limit: int | None, as_json: 
     Run this again for the result so far.
     """
     from navigator.exam.backtest import document
-    from navigator.sheet.exam_worth import read_backtest
     from navigator.sheet.statistics.page import utc_text
+    from navigator.sheet.statistics.reviewer import read_backtest
 
     take_config_projects()
     moment = datetime.fromisoformat(utc_text(moment_of(since) or since)).timestamp() if since else 0
     args = {"projects": projects, "limit": limit, "past": True, "since": max(0, int(moment))}
-    made = prepared(PrepareExam().read_args(args))
+    made = prepared(PrepareExam.read(args))
     with reading() as store:
         ids = {store.project(name).id for name in projects}
         found, reviewer = read_backtest(store, ids)
@@ -48,10 +48,10 @@ def backtest(projects: tuple[str, ...], since: str, limit: int | None, as_json: 
             item for item in store.exam_items() if item.source in PAST and (not ids or item.project_id in ids)
         ]
     if as_json:
-        history = [one.model_dump(mode="json") for one in made.projects]
+        history = [one.model_dump(mode="json") for one in made]
         output.print_json({"projects": history} | document(found, reviewer))
         return
-    for one in made.projects:
+    for one in made:
         _history(one)
     _result(found, reviewer, len(items))
 
@@ -72,8 +72,8 @@ def _history(one: PreparedProject) -> None:
 def _result(found: Backtest, reviewer: str, items: int) -> None:
     from navigator.cli.stats import print_table
     from navigator.exam.backtest import how_sure, worth_reading
-    from navigator.sheet.exam_worth import backtest_words
     from navigator.sheet.statistics.page import share_table
+    from navigator.sheet.statistics.reviewer import backtest_words
 
     output.say()
     output.prose(backtest_words(found), bold=True)

@@ -7,21 +7,20 @@ from typing import Any
 
 import click
 
-from navigator.actions.approve import Approve, ApproveArgs
-from navigator.actions.base import plural
+from navigator.actions.approve import Approve
+from navigator.actions.base import Done, plural
 from navigator.actions.deciding import (
     TREE_DIGITS,
-    DecideArgs,
-    Decided,
     DecisionRow,
     Pinned,
     Reject,
+    SendBack,
+    decided,
     tree_pin,
 )
-from navigator.actions.escalate import Escalate, EscalateArgs
-from navigator.actions.send_back import SendBack, SendBackArgs
-from navigator.actions.split import Split, SplitArgs
-from navigator.actions.undo import Undo, UndoArgs
+from navigator.actions.escalate import Escalate
+from navigator.actions.split import Split
+from navigator.actions.undo import Undo
 from navigator.cli import output
 from navigator.cli.session import (
     act,
@@ -38,7 +37,6 @@ from navigator.journey.dependencies import at_home
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
 from navigator.model.errors import NavigatorError, UsageError
-from navigator.model.models import tests_outcome
 from navigator.model.states import DecisionKind
 from navigator.model.text import safe_line
 from navigator.sheet.marks import Kind, batch_choice
@@ -112,39 +110,35 @@ def approve(
         output.note(f"Note: {_untold_words(untold)}")
     if tree:
         chosen = [Pinned(id=chosen[0].id, tree=tree)]
-    args = ApproveArgs(
-        proposals=tuple(chosen),
-        note=note,
-        confirm=confirm,
-        unasked=yes and not all_reviewed,
-    )
-    verb = Approve()
-    result = _approve_each(verb, ask(verb, args, yes=yes)) if chosen else Decided()
-    document: dict[str, Any] = result.model_dump(mode="json")
-    approved = [row.id for row in result.decisions if row.recorded]
+    unasked = yes and not all_reviewed
+    verb = Approve(proposals=tuple(chosen), note=note, confirm=confirm, unasked=unasked)
+    done = _approve_each(ask(verb, yes=yes)) if chosen else Approve.outcome([])
+    rows = decided(done)
+    document: dict[str, Any] = {"decisions": [row.model_dump(mode="json") for row in rows]}
+    approved = [row.id for row in rows if row.recorded]
     if all_reviewed:
         taken = {why: [one for one in named if one in approved] for why, named in untold.items()}
         document |= {"left_out": left_out} | taken
         if any(taken.values()) and not as_json:
             output.say(f"Of {len(approved)} approved: {_untold_words(taken)}")
-    if not result.decisions and not as_json:
+    if not rows and not as_json:
         output.say(_nothing_taken(left_out))
-    report(verb.tell(result), document if as_json else None)
+    report(done.told, document if as_json else None)
 
 
-def _approve_each(verb: Approve, args: ApproveArgs) -> Decided:
+def _approve_each(verb: Approve) -> Done:
     """One after the other: what follows a refused one is done all the same."""
     with reading() as store:
-        each = verb.one_by_one(store, args)
+        each = verb.one_by_one(store)
     rows: list[DecisionRow] = []
     for one in each:
         try:
-            rows += act(verb, one).decisions
+            rows += decided(act(one))
         except NavigatorError as error:
             if not rows:
                 raise  # nothing was done
             rows.append(DecisionRow(id=one.proposals[0].id, kind=DecisionKind.APPROVE, reason=str(error)))
-    return Decided(decisions=tuple(rows))
+    return Approve.outcome(rows)
 
 
 def _nothing_taken(left_out: list[dict[str, str]]) -> str:
@@ -173,10 +167,7 @@ def _chosen(
         if ids:
             return [Pinned(id=one.id, tree=one.tree) for one in map(store.proposal, ids)], [], {}
         choice = batch_choice(store, confirm, unseen=unseen)
-    untold = {
-        outcome: [one.id for one in choice.taken if tests_outcome(one.checks) == outcome]
-        for outcome in _UNTOLD
-    }
+    untold = {outcome: [one.id for one in choice.taken if one.tests == outcome] for outcome in _UNTOLD}
     left_out = [
         {"id": one.id, "mark": mark.kind.value, "reason": mark.words} for one, mark in choice.left_out
     ]
@@ -199,7 +190,7 @@ def _untold_words(untold: dict[str, list[str]]) -> str:
 @output.JSON
 def reject(ids: tuple[str, ...], note: str, yes: bool, as_json: bool) -> None:
     """Reject proposals; their tasks end."""
-    carry_out(Reject(), DecideArgs(proposals=_pinned(ids), note=note), as_json=as_json, yes=yes)
+    carry_out(Reject(proposals=_pinned(ids), note=note), as_json=as_json, yes=yes)
 
 
 @click.command("send-back")
@@ -210,7 +201,7 @@ def send_back(ids: tuple[str, ...], note: str, as_json: bool) -> None:
     """Send back proposals, or tasks with a report or an answer without a change: a new attempt starts with your note."""
     tasks = tuple(one for one in ids if one[:1] in "Tt")
     proposals = _pinned(tuple(one for one in ids if one not in tasks))
-    carry_out(SendBack(), SendBackArgs(proposals=proposals, tasks=tasks, note=note), as_json=as_json)
+    carry_out(SendBack(proposals=proposals, tasks=tasks, note=note), as_json=as_json)
 
 
 def _pinned(ids: tuple[str, ...]) -> tuple[Pinned, ...]:
@@ -226,7 +217,7 @@ def undo(ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
 
     The branch returns to where it was; if it has moved on, a revert commit is made on a new branch.
     """
-    carry_out(Undo(), UndoArgs(ids=ids), as_json=as_json, yes=yes)
+    carry_out(Undo(ids=ids), as_json=as_json, yes=yes)
 
 
 @click.command()
@@ -247,43 +238,31 @@ def escalate(ids: tuple[str, ...], final: bool, withdraw: bool, yes: bool, as_js
             "Nothing is sent to another machine before you confirm.",
             hint="Run it in a terminal to see what would leave, or add --yes.",
         )
-    carry_out(
-        Escalate(), EscalateArgs(proposals=pinned, final=final, withdraw=withdraw), as_json=as_json, yes=yes
-    )
+    carry_out(Escalate(proposals=pinned, final=final, withdraw=withdraw), as_json=as_json, yes=yes)
 
 
 @click.command()
 @click.argument("proposal", metavar="P…", shell_complete=complete_proposals)
 @click.argument("hunks", nargs=-1, required=True, metavar="H…")
-@click.option("--note", default="", metavar="TEXT", help="Have the rest written again, with this note.")
-@click.option("--drop-rest", is_flag=True, help="Drop the other hunks.")
 @TREE
 @output.JSON
-def split(
-    proposal: str, hunks: tuple[str, ...], note: str, drop_rest: bool, tree: str, as_json: bool
-) -> None:
+def split(proposal: str, hunks: tuple[str, ...], tree: str, as_json: bool) -> None:
     """Make a separate proposal from some hunks (H1 H3, or H1,H3).
 
     The other hunks become another one. The checks run on both, and you approve each by its own id. Both keep the review of
     the whole; `navigator escalate P…` has one reviewed by itself.
     """
     labels = tuple(label for word in hunks for label in word.split(",") if label)
-    verb = Split()
-    args = SplitArgs(proposal=proposal, hunks=labels, tree=tree, note=note, drop_rest=drop_rest)
+    verb = Split(proposal=proposal, hunks=labels, tree=tree)
     with reading() as store:
-        verb.require(store, args)
+        verb.require(store)
         tests = store.project(store.proposal(proposal).project_id).check.strip()
     if tests:
         # They may take minutes.
         output.note(
             f"Running the tests on the new proposal, and on its base if needed: `{safe_line(tests)}` …"
         )
-    result = act(verb, args)
-    document = {
-        "proposals": [result.part.model_dump(mode="json")],
-        "rest": result.rest.model_dump(mode="json"),
-    }
-    report(verb.tell(result), document if as_json else None)
+    carry_out(verb, as_json=as_json)
 
 
 @click.command()

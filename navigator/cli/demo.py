@@ -177,8 +177,8 @@ def _use(paths: StatePaths) -> None:
 
 def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[str, Any]:
     """Create sample repositories and queue tasks on them, once per state folder."""
-    from navigator.actions.projects import AddProject, AddProjectArgs
-    from navigator.actions.task_add import AddTasks, AddTasksArgs, NewTask
+    from navigator.actions.projects import AddProject
+    from navigator.actions.task_add import AddTasks, NewTask
     from navigator.cli.session import act
     from navigator.engine.acting import reading
     from navigator.rehearsal.samples import sample_projects, sample_questions, sample_tasks
@@ -192,7 +192,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
     for sample in made:
         folder = root / sample.name
         make_repository(folder, sample.files, executable=sample.executable)
-        act(AddProject(), AddProjectArgs(path=str(folder), name=sample.name, check=sample.check))
+        act(AddProject(path=str(folder), name=sample.name, check=sample.check))
     asked = sample_questions(made) if tasks >= _QUESTIONS_FROM else []
     queued = tuple(
         NewTask(
@@ -204,7 +204,7 @@ def prepare(paths: StatePaths, *, projects: int, tasks: int, seed: int) -> dict[
         )
         for task in [*sample_tasks(tasks - len(asked), seed, made), *asked]
     )
-    act(AddTasks(), AddTasksArgs(tasks=queued))
+    act(AddTasks(tasks=queued))
     return {"projects": len(made), "tasks": len(queued)}
 
 

@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.actions.exam import (
-    ExamPrepared,
-    ExamRunArgs,
-    PrepareExam,
-    PrepareExamArgs,
-    RunExam,
-)
+from navigator.actions.conducting import PrepareExam, RunExam
 from navigator.actions.wire import NoConductor
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import (
     carry_out,
     complete_projects,
-    locked_dependencies,
     reading,
     state_paths,
     take_config_projects,
 )
 from navigator.engine.following import ConductorClient
+from navigator.model.records import PreparedProject
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
+    from navigator.actions.wire import Result
     from navigator.config.paths import StatePaths
-    from navigator.model.records import PreparedProject
 
 
 @click.group(cls=Commands)
@@ -63,32 +58,36 @@ def prepare(
     Exit code 3: nothing could be prepared for any project.
     """
     take_config_projects()
-    args = PrepareExam().read_args(
-        {
-            "projects": projects,
-            "limit": limit,
-            "sources": [source.replace("-", "_") for source in sources],
-        }
+    made = prepared(
+        PrepareExam.read(
+            {
+                "projects": projects,
+                "limit": limit,
+                "sources": [source.replace("-", "_") for source in sources],
+            }
+        )
     )
-    made = prepared(args)
     if as_json:
-        output.print_json(made.model_dump(mode="json"))
+        output.print_json({"projects": [one.model_dump(mode="json") for one in made]})
     else:
         _show_prepared(made)
-    if made.projects and all(one.problem for one in made.projects):
+    if made and all(one.problem for one in made):
         sys.exit(3)
 
 
-def prepared(args: PrepareExamArgs) -> ExamPrepared:
+def prepared(verb: PrepareExam) -> list[PreparedProject]:
     """Have the conductor prepare items, or do it here where none runs; progress goes to stderr."""
-    paths = state_paths()
+    from navigator.actions.alone import act_alone
+
+    paths, args = state_paths(), verb.model_dump(mode="json")
     try:
-        return asyncio.run(_through_conductor(paths, args))
+        found = asyncio.run(_through_conductor(paths, args))
     except NoConductor:
-        return _prepare_alone(paths, args)
+        found = act_alone(paths, verb.op, args, on_live=_progress)
+    return [PreparedProject.model_validate(one) for one in found["projects"]]
 
 
-async def _through_conductor(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:
+async def _through_conductor(paths: StatePaths, args: dict[str, Any]) -> Result:
     """Have the conductor do it, and show its progress.
 
     Raises:
@@ -97,23 +96,10 @@ async def _through_conductor(paths: StatePaths, args: PrepareExamArgs) -> ExamPr
     client = ConductorClient(paths.socket, lambda message: _progress(message.get("live")))
     await client.connect()
     try:
-        verb = PrepareExam()
-        return verb.read_result(await client.request(verb.name, args.model_dump(mode="json")))
+        return await client.request(PrepareExam.op, args)
     finally:
         with suppress(NoConductor):
             await client.close()
-
-
-def _prepare_alone(paths: StatePaths, args: PrepareExamArgs) -> ExamPrepared:
-    with locked_dependencies(paths, on_live=_progress) as deps:
-
-        async def once() -> ExamPrepared:
-            try:
-                return await PrepareExam().perform(deps, args)
-            finally:
-                await deps.close()
-
-        return asyncio.run(once())
 
 
 def _progress(live: Any) -> None:
@@ -122,10 +108,10 @@ def _progress(live: Any) -> None:
         output.note(f"{safe_line(str(said.get('project')))}  {safe_line(str(said.get('said')))}")
 
 
-def _show_prepared(made: ExamPrepared) -> None:
-    if not made.projects:
+def _show_prepared(made: Sequence[PreparedProject]) -> None:
+    if not made:
         output.say("No projects. `navigator project add PATH` adds one.")
-    for one in made.projects:
+    for one in made:
         output.say(one.project, bold=True)
         if one.problem:
             output.say(f"  Nothing was prepared: {one.problem}")
@@ -162,7 +148,7 @@ def run(items: int, writer: bool, yes: bool, as_json: bool) -> None:
 
     Otherwise a few items are asked whenever the reviewer is loaded, within `[exam] share`. Reviews of proposals always go first.
     """
-    carry_out(RunExam(), ExamRunArgs(items=items, writer=writer), as_json=as_json, yes=yes)
+    carry_out(RunExam(items=items, writer=writer), as_json=as_json, yes=yes)
 
 
 @exam.command("show")

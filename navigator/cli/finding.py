@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from navigator.actions.judging import MOST_PRECEDENTS, TOLD, WORDS, JudgeArgs, JudgeFinding
+from navigator.actions.notes import MOST_PRECEDENTS, TOLD, WORDS, JudgeFinding
 from navigator.cli import output
 from navigator.cli.session import carry_out, complete_projects, complete_proposals, reading
 from navigator.model.errors import NavigatorError, UsageError
@@ -65,16 +65,14 @@ def finding(
     if listing or write:
         return _listed(listing, as_json) if listing else _write_precedents(str(write))
     if read:
-        return carry_out(
-            JudgeFinding(), JudgeArgs(project=read, precedents=_read_precedents(read)), as_json=as_json
-        )
+        return carry_out(JudgeFinding(project=read, precedents=_read_precedents(read)), as_json=as_json)
     if withdraw == bool(note.strip() if precedent else judgement):
         raise UsageError(
             "Say right, wrong or not-worth-it, or --withdraw; of a --precedent, --note or --withdraw."
         )
     about = {"proposal": proposal or "", "number": number or 0, "precedent": precedent or 0}
-    args = JudgeArgs(**about, judgement=_CHOICES.get(judgement or ""), note=note)
-    return carry_out(JudgeFinding(), args, as_json=as_json)
+    verb = JudgeFinding(**about, judgement=_CHOICES.get(judgement or ""), note=note)
+    return carry_out(verb, as_json=as_json)
 
 
 def _held(name: str) -> tuple[Path, list[dict[str, Any]]]:

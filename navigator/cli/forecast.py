@@ -23,8 +23,7 @@ from navigator.schedule.forecast import (
     task_steps,
 )
 from navigator.schedule.forecast import forecast as batch_forecast
-from navigator.sheet.finish import time_to_finish
-from navigator.sheet.measured import measured_figures
+from navigator.sheet.finish import measured_figures, time_to_finish
 
 if TYPE_CHECKING:
     from navigator.config.settings import SwapSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from pathlib import Path
 
-from navigator.actions.projects import AddProject, AddProjectArgs, untested
+from navigator.actions.projects import AddProject, untested
 from navigator.cli import output
 from navigator.cli.session import act, reading
 from navigator.model.errors import UsageError
@@ -29,11 +29,11 @@ def project_of(folder: Path) -> str:
         known = next((held.name for held in store.projects() if held.path == str(top)), None)
     if known is not None:
         return known
-    verb = AddProject()
-    added = act(verb, AddProjectArgs(path=str(top)))
-    output.note(f"{added.project.name} is now a project ({top}). Nothing in it is changed.")
-    output.prose(untested(added), err=True)
-    return added.project.name
+    added = act(AddProject(path=str(top))).data
+    name = str(added["project"]["name"])
+    output.note(f"{name} is now a project ({top}). Nothing in it is changed.")
+    output.prose(untested(name, added["proposed"]), err=True)
+    return name
 
 
 def targets(words: tuple[str, ...]) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from navigator.actions.hook import Hook, HookArgs
+from navigator.actions.projects import Hook
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import carry_out, complete_projects
@@ -22,7 +22,7 @@ def hook() -> None:
 @output.JSON
 def install(project: str, as_json: bool) -> None:
     """Install the hook in PROJECT's repository, where there is none of another program."""
-    carry_out(Hook(), HookArgs(project=project), as_json=as_json)
+    carry_out(Hook(project=project), as_json=as_json)
 
 
 @hook.command("remove")
@@ -30,4 +30,4 @@ def install(project: str, as_json: bool) -> None:
 @output.JSON
 def remove(project: str, as_json: bool) -> None:
     """Remove the hook."""
-    carry_out(Hook(), HookArgs(project=project, install=False), as_json=as_json)
+    carry_out(Hook(project=project, install=False), as_json=as_json)

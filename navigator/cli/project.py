@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navigator.actions.project_check import CheckProject, CheckProjectArgs, ProjectChecked, SandboxFound
-from navigator.actions.projects import (
-    AddProject,
-    AddProjectArgs,
-    RemoveProjects,
-    RemoveProjectsArgs,
-    SetProject,
-    SetProjectArgs,
-)
+from navigator.actions.project_check import CheckProject, ProjectChecked, SandboxFound
+from navigator.actions.projects import AddProject, RemoveProjects, SetProject
 from navigator.cli import output
 from navigator.cli.lazy import Commands
 from navigator.cli.session import act, carry_out, complete_projects, reading, take_config_projects
@@ -49,9 +42,10 @@ def check(name: str, command: str | None, as_json: bool) -> None:
     Exit code 0: the tests pass. 1: they fail; proposals are not blamed for that. 3: they could not run, or none ran.
     """
     _announce(name, command)
-    found = act(CheckProject(), CheckProjectArgs(name=name, command=command))
+    done = act(CheckProject(name=name, command=command))
+    found = ProjectChecked.model_validate(done.data)
     if as_json:
-        output.print_json(found.model_dump(mode="json"))
+        output.print_json(done.data)
     else:
         _show_check(found)
     if found.outcome is not CheckOutcome.PASSED:
@@ -148,7 +142,7 @@ def add(path: Path, name: str, check: str, landing: str, base: str, as_json: boo
     """Add the git repository at PATH. Nothing in it is changed."""
     place = str(path.expanduser().absolute())
     document = {"path": place, "name": name, "check": check, "landing": landing, "base": base}
-    carry_out(AddProject(), AddProjectArgs.model_validate(document), as_json=as_json)
+    carry_out(AddProject.read(document), as_json=as_json)
 
 
 @project.command("set")
@@ -186,7 +180,7 @@ def set_project(
     as_json: bool,
 ) -> None:
     """Change the settings of project NAME."""
-    args = SetProjectArgs.model_validate(
+    verb = SetProject.read(
         {
             "name": name,
             "path": str(path.expanduser().absolute()) if path is not None else None,
@@ -197,7 +191,7 @@ def set_project(
             "review_branches": review_branches or None,
         }
     )
-    carry_out(SetProject(), args, as_json=as_json)
+    carry_out(verb, as_json=as_json)
 
 
 @project.command("scan")
@@ -263,13 +257,13 @@ def add_all(found: Sequence[tuple[Path, str]]) -> tuple[list[dict[str, Any]], li
     added, failed, nobody = [], [], ""
     for path, command in found:
         try:
-            made = act(AddProject(), AddProjectArgs(path=str(path), check=command))
+            made = act(AddProject(path=str(path), check=command)).data
         except NavigatorError as error:
             failed.append({"path": str(path), "reason": str(error)})
             output.note(f"{path}: {error}")
             continue
-        added.append(made.project.model_dump(mode="json"))
-        nobody = made.nobody or nobody
+        added.append(made["project"])
+        nobody = made["nobody"] or nobody
     if nobody:
         output.prose(nobody, err=True)
     return added, failed
@@ -369,4 +363,4 @@ def remove(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Remove projects. Their repositories are not changed; history and figures stay in the database."""
     if not yes and not sys.stdin.isatty():
         raise UsageError("There is no terminal to ask at.", hint="Add --yes.")
-    carry_out(RemoveProjects(), RemoveProjectsArgs(names=names), as_json=as_json, yes=yes)
+    carry_out(RemoveProjects(names=names), as_json=as_json, yes=yes)

@@ -16,7 +16,7 @@ from navigator.model.states import Role
 from navigator.model.text import safe_text
 
 if TYPE_CHECKING:
-    from navigator.actions.prompt_trial import Trial
+    from navigator.actions.preview import Trial
 
 
 def _own() -> PromptLibrary:
@@ -100,7 +100,7 @@ def show(name: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def try_one(ids: tuple[str, ...], name: str, role: str | None, as_json: bool) -> None:
     """Render a task's prompt with a template and count its tokens. Nothing is sent."""
-    from navigator.actions.prompt_trial import try_prompt
+    from navigator.actions.preview import try_prompt
     from navigator.cli.session import reading, state_paths
     from navigator.config.settings import load_settings
 

@@ -12,7 +12,7 @@ from navigator.actions.base import (
     Subject,
     plural,
 )
-from navigator.actions.notes import MarkSeen, SeenArgs
+from navigator.actions.notes import MarkSeen
 from navigator.cli import output
 from navigator.cli.session import (
     act,
@@ -28,11 +28,11 @@ from navigator.model.models import CheckResult, Finding, Proposal, Review
 from navigator.model.records import JudgementCount
 from navigator.model.states import CheckOutcome, ProposalState, Role, Verdict
 from navigator.model.text import safe_line
-from navigator.sheet.base import tips
-from navigator.sheet.marks import Facts, Kind, facts_of, head, labels, marks, waiting_proposals
-from navigator.sheet.waiting import Waiting, mark_document, row_head, what_to_do
+from navigator.sheet.marks import Kind, facts_of, head, labels, marks, waiting_proposals
+from navigator.sheet.waiting import mark_document, row_head, tips, waiting_document, what_to_do
 from navigator.sheet.waiting import waiting as waits_for_you
 from navigator.sheet.writing import uncertainty_words
+from navigator.store.reads.cards import Card
 
 _COLOURS = {"APPROVE": "green", "REVISE": "yellow", "UNREVIEWED": "magenta"} | {
     "bad": "red",
@@ -71,11 +71,11 @@ def proposals(state: str | None, everything: bool, waiting: bool, name: str | No
         found = (
             waiting_proposals(store, name) if only_waiting else store.proposals(states=states, project=name)
         )
-        pairs = list(zip(found, facts_of(store, found, tips(store)), strict=True))
+        pairs = list(zip(found, facts_of(store, [one.id for one in found], tips(store)), strict=True))
         said = {"rehearsal": store.rehearsal}
     if as_json:
         documents = [_marked(*pair) | said for pair in pairs]
-        output.print_json({"proposals": documents, "waiting": [item.document() for item in items]})
+        output.print_json({"proposals": documents, "waiting": [waiting_document(card) for card in items]})
     elif only_waiting:
         _show_waiting(items)
     elif not pairs:
@@ -87,36 +87,35 @@ def proposals(state: str | None, everything: bool, waiting: bool, name: str | No
 _HEADS = ("proposal", "project", "says", "round", "batch", "", "", "title", "")
 
 
-def _marked(proposal: Proposal, of: Facts) -> dict[str, Any]:
+def _marked(proposal: Proposal, of: Card) -> dict[str, Any]:
     """A proposal as JSON has it, with its marks."""
     beside = {"overlaps": list(of.overlaps), "marks": [mark_document(mark) for mark in marks(of)]}
     return proposal.model_dump(mode="json") | beside
 
 
-def _show_waiting(items: Sequence[Waiting]) -> None:
+def _show_waiting(items: Sequence[Card]) -> None:
     if not items:
         output.say(
             "Nothing waits for you. `navigator proposals --all` lists all; `navigator run` makes more."
         )
         return
     rows = []
-    for item in items:
-        card, facts = item.card, item.facts
+    for card in items:
         notes = [f"variant {card.variant}/{card.variants}"] if card.variants > 1 else []
-        notes += [words for words, _ in item.labels]
+        notes += [words for words, _ in labels(card)]
         notes += ["not seen"] if card.open and not card.seen else []
         size = (f"+{card.added}", f"−{card.removed}") if card.proposal else ("", "")
         round_ = f"r{card.proposal_round}" if card.proposal else ""
-        about_it = (item.id, card.project, row_head(card, facts).word, round_, card.batch)
+        about_it = (card.id, card.project, row_head(card).word, round_, card.batch)
         rows.append((*about_it, *size, card.title, ", ".join(notes)))
     output.emit(output.table(_HEADS, rows, right=(5, 6)))
-    for item in items:
-        if not item.card.open or item.card.existing:
-            why = f"{safe_line(item.card.reason).rstrip('.')}. " if item.card.reason else ""
-            output.say(f"{item.id}: {why}{what_to_do(item.card)}")
+    for card in items:
+        if not card.open or card.existing:
+            why = f"{safe_line(card.reason).rstrip('.')}. " if card.reason else ""
+            output.say(f"{card.id}: {why}{what_to_do(card)}")
 
 
-def _proposal_row(proposal: Proposal, of: Facts) -> tuple[object, ...]:
+def _proposal_row(proposal: Proposal, of: Card) -> tuple[object, ...]:
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
     notes = ", ".join([state, *(words for words, _ in labels(of))])
     size = (f"+{proposal.added}", f"−{proposal.removed}")
@@ -137,7 +136,7 @@ def _proposal_row(proposal: Proposal, of: Facts) -> tuple[object, ...]:
 def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
     """Show a proposal's change against its base, with the findings below the lines they quote."""
     from navigator.git.private import PrivateRepo
-    from navigator.sheet.exam_worth import worth_of
+    from navigator.sheet.statistics.reviewer import worth_of
     from navigator.sheet.writing import agent_words, looks_of, looks_words, mended_words, turns_of
 
     paths = state_paths()
@@ -150,7 +149,7 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
             if other is not None and other.project_id != proposal.project_id:
                 raise Conflict(f"{proposal.id} and {other.id} are of different projects.")
             private = PrivateRepo.open(paths.private, store.project(proposal.project_id))
-            (known,) = facts_of(store, [proposal], tips(store, {proposal.project_id}))
+            (known,) = facts_of(store, [proposal.id], tips(store, {proposal.project_id}))
             files = private.diff(other.tree if other else proposal.base_commit, proposal.tree)
             if as_json:
                 against_id = other.id if other else None
@@ -184,7 +183,7 @@ def diff(ids: tuple[str, ...], against: str | None, as_json: bool) -> None:
 def _note_seen(looked: Sequence[str]) -> None:
     """All of it was shown: that is looking, as on the screens. Where it cannot be kept, that is said."""
     try:
-        act(MarkSeen(), SeenArgs(ids=tuple(looked)))
+        act(MarkSeen(ids=tuple(looked)))
     except NavigatorError as error:
         output.note(f"Not marked as seen: {error}")
 
@@ -199,7 +198,7 @@ def _show_diff(
     proposal: Proposal,
     files: Sequence[FileDiff],
     other: Proposal | None,
-    known: Facts,
+    known: Card,
     made: Sequence[str],
     worth: str,
     judged: Sequence[JudgementCount],
@@ -266,7 +265,7 @@ def _check_words(check: CheckResult) -> str:
     return tests_words(check)
 
 
-def _show_review(proposal: Proposal, known: Facts, made: Sequence[str], worth: str, newer: str) -> None:
+def _show_review(proposal: Proposal, known: Card, made: Sequence[str], worth: str, newer: str) -> None:
     state = proposal.landing.state.value if proposal.landing else proposal.state.value
     state += f" by {newer}" if newer else ""
     batch = f", batch {proposal.batch}" if proposal.batch else ""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from navigator.actions.deciding import TREE_DIGITS
-from navigator.actions.fix_findings import RequestFix
-from navigator.actions.review_change import AddReview, ReviewArgs
+from navigator.actions.reviews import AddReview, RequestFix
 from navigator.cli import output
 from navigator.cli.here import targets
 from navigator.cli.session import (
@@ -31,7 +30,6 @@ from navigator.config.paths import StatePaths
 from navigator.config.settings import load_settings
 from navigator.config.settings import time_scale as scale_of
 from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.models import Task
 from navigator.model.states import LOOP_TASK_STATES, Severity, TaskState
 from navigator.store.lock import read_holder
 from navigator.swap import make_strategy
@@ -104,27 +102,27 @@ def review(
     project, ref = targets(words)
     if ref and (branch or staged or worktree):
         raise UsageError("Give only one of REF, --branch, --staged and --worktree.")
-    verb = AddReview()
-    args = ReviewArgs(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each)
+    verb = AddReview(project=project, ref=ref, branch=branch, staged=staged, worktree=worktree, each=each)
     try:
-        queued = act(verb, args)
+        done = act(verb)
     except NavigatorError as error:
         if queue or getattr(error, "remote_code", error.code) != NOTHING:
             raise
         output.note(str(error))  # no failure: a script that reviews what is staged may find nothing staged
         _show_reviews((), form)
         return
+    queued = done.data
     if not queue:
-        for one in queued.left_out:
-            output.note(f"{one.ref} is left out: {one.reason}")
-        _print_reviews(queued.tasks, form, fail_on, new=frozenset(queued.new))
+        for one in queued["left_out"]:
+            output.note(f"{one['ref']} is left out: {one['reason']}")
+        _print_reviews([task["id"] for task in queued["tasks"]], form, fail_on, new=queued["new"])
         return
     paths = state_paths()
-    redact = _redactor(paths, queued.proposals[-1:])
-    document = {"tasks": [redact.data(task.model_dump(mode="json")) for task in queued.tasks]}
-    told = [replace(one, id=redact(one.id), text=redact(one.text)) for one in verb.tell(queued)]
+    redact = _redactor(paths, queued["proposals"][-1:])
+    document = {"tasks": [redact.data(task) for task in queued["tasks"]]}
+    told = [replace(one, id=redact(one.id), text=redact(one.text)) for one in done.told]
     report(told, document if form == "json" else None)
-    if form == "text" and queued.new and read_holder(paths.lock) is None:
+    if form == "text" and queued["new"] and read_holder(paths.lock) is None:
         output.note("`navigator run --until reviewed` reviews what waits.")
 
 
@@ -139,7 +137,7 @@ def _show_reviews(documents: Sequence[dict[str, Any]], form: str) -> None:
         output.say(words.markdown(documents) if form == "markdown" else words.text(documents))
 
 
-def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None, *, new: Collection[str]) -> None:
+def _print_reviews(tasks: Sequence[str], form: str, fail_on: str | None, *, new: Collection[str]) -> None:
     """Wait for the tasks, and print their reviews.
 
     Exits with 1 on a finding that `fail_on` names. Without a verdict, and with `fail_on` where a REVISE was overruled, nothing
@@ -148,8 +146,8 @@ def _print_reviews(tasks: Sequence[Task], form: str, fail_on: str | None, *, new
     from navigator.sheet.reviews import overruled, standing, unread
 
     paths = state_paths()
-    _wait(paths, [task.id for task in tasks])
-    documents = _documents(paths, [task.id for task in tasks])
+    _wait(paths, tasks)
+    documents = _documents(paths, tasks)
     _show_reviews(documents, form)
     for one in documents:
         _say_next(one, new=one["task"] in new)
@@ -250,6 +248,5 @@ def _redactor(paths: StatePaths, proposals: Sequence[str]) -> Redactor:
 @output.JSON
 def fix(identifier: str, note: str, tree: str, yes: bool, as_json: bool) -> None:
     """Queue a task that fixes what a review of existing work found, on the branch that holds that work."""
-    verb = RequestFix()
-    args = verb.read_args({"proposal": identifier, "note": note, "tree": tree})
-    carry_out(verb, args, as_json=as_json, yes=yes)
+    verb = RequestFix.read({"proposal": identifier, "note": note, "tree": tree})
+    carry_out(verb, as_json=as_json, yes=yes)

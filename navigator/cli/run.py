@@ -229,19 +229,19 @@ def _tests_words(tests: dict[str, int]) -> str:
 
 
 def _stop(as_json: bool) -> None:
-    from navigator.actions.conducting import Conduct, Conducted
+    from navigator.actions.base import read_done
+    from navigator.actions.conducting import Conduct
     from navigator.actions.wire import NoConductor, NotResponding
     from navigator.engine.client import request
 
-    verb = Conduct()
     try:
-        request(state_paths().socket, verb.name, {"do": "stop"}, timeout=30)
+        found = request(state_paths().socket, Conduct.op, {"do": "stop"}, timeout=30)
     except NotResponding:
         raise
     except NoConductor as error:
         # Already stopped: the hint to start one would be wrong.
         raise NoConductor("No conductor is running.") from error
-    report(verb.tell(Conducted(do="stop")), {"stopping": True} if as_json else None)
+    report(read_done(found).told, {"stopping": True} if as_json else None)
 
 
 def _detach(as_json: bool) -> None:

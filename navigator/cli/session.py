@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,7 +20,7 @@ from navigator.model.text import SIMULATED, safe_line, safe_text
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from navigator.actions.base import A, R, Told, Verb
+    from navigator.actions.base import Done, Told, Verb
     from navigator.journey.dependencies import Dependencies
     from navigator.store.reads.reader import Reader
 
@@ -54,32 +54,35 @@ def known_project(store: Reader, name: str | None) -> None:
         store.project(name)
 
 
-def act(verb: Verb[A, R], args: A) -> R:
+def act(verb: Verb) -> Done:
     """Perform a verb: the conductor does it, or this process under the state folder's lock.
 
     Raises:
         NavigatorError: what the verb refuses; `Conflict` when another command holds the lock.
     """
-    return acting.act(state_paths(), verb, args, _print_problem)
+    return acting.act(state_paths(), verb, _print_problem)
 
 
-def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
-    """Put a verb's question at the terminal; returns the arguments with the answers. With `yes` nothing is asked.
+V = TypeVar("V", bound="Verb")
+
+
+def ask(verb: V, *, yes: bool = False) -> V:
+    """Put a verb's question at the terminal; returns the verb with the answers. With `yes` nothing is asked.
 
     Raises:
         click.Abort: the answer was no.
         UsageError: there is a question, and no terminal to ask it at.
     """
     if yes:
-        return args
+        return verb
     with reading() as store:
-        if len(getattr(args, "proposals", ())) == 1:
-            verb.require(store, args)  # of several, each is answered for itself
-        question = verb.question(store, args)
+        if len(getattr(verb, "proposals", ())) == 1:
+            verb.require(store)  # of several, each is answered for itself
+        question = verb.question(store)
         if question is None:
-            return args
+            return verb
         if not sys.stdin.isatty():
-            verb.require(store, args)
+            verb.require(store)
             raise _no_terminal()
     for item in question.items:
         click.echo(safe_text("\n".join(f"  {line}" for line in item.lines)), err=True)
@@ -87,7 +90,7 @@ def ask(verb: Verb[A, R], args: A, *, yes: bool = False) -> A:
     if question.lines:
         click.echo(safe_text("\n".join(f"  {line}" for line in question.lines)), err=True)
     click.confirm(safe_line(question.title.removesuffix("?")), abort=True, err=True)
-    return verb.answered(args, confirm=[item.key for item in question.items])
+    return verb.answered(confirm=[item.key for item in question.items])
 
 
 def confirmed(question: str, *, yes: bool) -> None:
@@ -108,10 +111,10 @@ def _no_terminal() -> UsageError:
     return UsageError("There is no terminal to confirm at, and nothing was done.", hint="Add --yes.")
 
 
-def carry_out(verb: Verb[A, R], args: A, *, as_json: bool, yes: bool | None = None) -> None:
+def carry_out(verb: Verb, *, as_json: bool, yes: bool | None = None) -> None:
     """Ask where `yes` is False, perform, and show the outcome. Exits with 1 on an error."""
-    result = act(verb, args if yes is None else ask(verb, args, yes=yes))
-    report(verb.tell(result), result.model_dump(mode="json") if as_json else None)
+    done = act(verb if yes is None else ask(verb, yes=yes))
+    report(done.told, done.data if as_json else None)
 
 
 _SUBJECTS = ("conductor", *(role.value for role in Role))

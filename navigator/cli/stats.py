@@ -90,10 +90,9 @@ def stats(
 
 
 def _look_for_reverts() -> None:
-    from navigator.actions.undo import LookArgs, LookForReverts
+    from navigator.actions.undo import LookForReverts
 
-    verb = LookForReverts()
-    for one in verb.tell(act(verb, LookArgs())):
+    for one in act(LookForReverts()).told:
         output.note(str(one))
 
 

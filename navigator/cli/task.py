@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from navigator.actions.suggestions import Settle, SuggestionArgs
 from navigator.actions.task_add import AddTasks
-from navigator.actions.tasks import After, AfterArgs, Cancel, PutAway, Retry, TasksArgs
+from navigator.actions.tasks import After, Cancel, PutAway, Retry, Settle
 from navigator.cli import output
 from navigator.cli.here import project_of
 from navigator.cli.lazy import Commands
@@ -110,8 +109,7 @@ def add(
             "variants": variants,
         }
         tasks = [{"project": name, "text": text, **shared} for name, text in _targets(words, everywhere)]
-    verb = AddTasks()
-    carry_out(verb, verb.read_args({"tasks": tasks}), as_json=as_json)
+    carry_out(AddTasks.read({"tasks": tasks}), as_json=as_json)
     if not as_json and read_holder(state_paths().lock) is None:
         output.note("`navigator run` writes and reviews what is queued.")
 
@@ -215,12 +213,12 @@ def _notes(held: Task) -> str:
 @output.JSON
 def show(identifier: str, as_json: bool) -> None:
     """Show one task: its text, its state and why, and its history."""
-    from navigator.sheet.events import event_words
     from navigator.sheet.variants import predecessor_words, standing_lines, standings, why_it_waits
     from navigator.sheet.writing import (
         agent_lines,
         agent_words,
         agents_document,
+        event_words,
         look_lines,
         looks_document,
         looks_words,
@@ -241,8 +239,7 @@ def show(identifier: str, as_json: bool) -> None:
             "after": [one.model_dump(mode="json") for one in before],
             "before": behind,
             "variants": [
-                {"task": one.task.id, "proposal": one.proposal.id if one.proposal else "", "words": one.words}
-                for one in variants
+                {"task": one.task.id, "proposal": one.card.proposal, "words": one.words} for one in variants
             ],
             "proposals": [proposal.model_dump(mode="json") for proposal in proposals],
             "suggestions": [one.model_dump(mode="json") for one in found],
@@ -309,7 +306,7 @@ _IDS = click.argument("ids", nargs=-1, required=True, metavar="T…", shell_comp
 @output.JSON
 def cancel(ids: tuple[str, ...], as_json: bool) -> None:
     """Cancel tasks that have not ended."""
-    carry_out(Cancel(), TasksArgs(ids=ids), as_json=as_json)
+    carry_out(Cancel(ids=ids), as_json=as_json)
 
 
 @task.command("retry")
@@ -317,7 +314,7 @@ def cancel(ids: tuple[str, ...], as_json: bool) -> None:
 @output.JSON
 def retry(ids: tuple[str, ...], as_json: bool) -> None:
     """Retry tasks that failed, became stale, or were rejected, cancelled or undone."""
-    carry_out(Retry(), TasksArgs(ids=ids), as_json=as_json)
+    carry_out(Retry(ids=ids), as_json=as_json)
 
 
 @task.command("after")
@@ -326,7 +323,7 @@ def retry(ids: tuple[str, ...], as_json: bool) -> None:
 @output.JSON
 def after_others(identifier: str, others: tuple[str, ...], as_json: bool) -> None:
     """Make a queued task start after others, in place of those it waited for; without others, at once."""
-    carry_out(After(), AfterArgs(ids=(identifier,), after=others), as_json=as_json)
+    carry_out(After(ids=(identifier,), after=others), as_json=as_json)
 
 
 @task.command("done")
@@ -334,7 +331,7 @@ def after_others(identifier: str, others: tuple[str, ...], as_json: bool) -> Non
 @output.JSON
 def done(ids: tuple[str, ...], as_json: bool) -> None:
     """Put away reports, scans, and answers that no change is needed."""
-    carry_out(PutAway(), TasksArgs(ids=ids), as_json=as_json)
+    carry_out(PutAway(ids=ids), as_json=as_json)
 
 
 _SCAN = click.argument("identifier", metavar="T", shell_complete=complete_tasks)
@@ -377,5 +374,5 @@ def dismiss(identifier: str, ranks: tuple[int, ...], everything: bool, as_json: 
 
 
 def _settle(accept: bool, identifier: str, ranks: tuple[int, ...], everything: bool, as_json: bool) -> None:
-    args = SuggestionArgs(task=identifier, ranks=ranks, everything=everything, accept=accept)
-    carry_out(Settle(), args, as_json=as_json)
+    verb = Settle(task=identifier, ranks=ranks, everything=everything, accept=accept)
+    carry_out(verb, as_json=as_json)

@@ -136,10 +136,9 @@ def find_closest(lines: Sequence[str], search: Sequence[str]) -> Closest | None:
     """The window of the file most like SEARCH; None where nothing reaches half."""
     if not lines or not any(line.strip() for line in search):
         return None
-    rated = ((_likeness(lines[at : at + len(search)], search), -at) for at in _candidates(lines, search))
-    ratio, start = max(rated, default=(0.0, 0))
-    start = -start
-    if ratio < _MIN_RATIO:
+    rated = {at: _likeness(lines[at : at + len(search)], search) for at in _candidates(lines, search)}
+    start = max(rated, key=rated.__getitem__, default=0)
+    if (ratio := rated.get(start, 0.0)) < _MIN_RATIO:
         return None
     count = min(len(search), len(lines) - start)
     differs = next((i for i in range(count) if lines[start + i] != search[i]), count)

@@ -15,7 +15,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.json_text import require_bounded
 
 if TYPE_CHECKING:
-    from navigator.actions.base import A, R, Verb
+    from navigator.actions.base import Done, Verb
     from navigator.model.models import Project, Proposal
     from navigator.model.secrets import Redactor
     from navigator.store.reads.reader import Reader
@@ -53,7 +53,7 @@ def open_reading(paths: StatePaths) -> sqlite3.Connection:
     return open_reader(paths.database, rehearsal=rehearsal)
 
 
-def act(paths: StatePaths, verb: Verb[A, R], args: A, on_problem: Callable[[str], None] = log.warning) -> R:
+def act(paths: StatePaths, verb: Verb, on_problem: Callable[[str], None] = log.warning) -> Done:
     """Perform a verb: the conductor does it, or this process under the state folder's lock.
 
     Args:
@@ -63,16 +63,17 @@ def act(paths: StatePaths, verb: Verb[A, R], args: A, on_problem: Callable[[str]
         NavigatorError: what the verb refuses; `Conflict` when another command holds the lock.
     """
     from navigator.actions.alone import act_alone
+    from navigator.actions.base import read_done
 
-    document = args.model_dump(mode="json")
+    document = verb.model_dump(mode="json")
     require_bounded(document)
     try:
-        return verb.read_result(request(paths.socket, verb.name, document))
+        return read_done(request(paths.socket, verb.op, document))
     except NoConductor:
         if verb.needs_conductor:
             raise
         # No conductor: the lock decides whether this process may do it.
-        return verb.read_result(act_alone(paths, verb.name, document, on_problem=on_problem))
+        return read_done(act_alone(paths, verb.op, document, on_problem=on_problem))
 
 
 def learn_secrets(

@@ -42,8 +42,7 @@ from navigator.model.models import Event
 from navigator.model.states import Escalation, Role, TaskState
 from navigator.schedule.next_actions import next_actions
 from navigator.schedule.swap_rule import outlook
-from navigator.sheet.finish import UNTIL
-from navigator.sheet.measured import measured_doubt, measured_figures
+from navigator.sheet.finish import UNTIL, measured_doubt, measured_figures
 from navigator.store.database import is_low
 from navigator.store.errors import DatabaseCorrupt, DatabaseLocked, DiskFull
 

@@ -99,9 +99,13 @@ class OnEvents:
     async def _catch_up(self) -> None:
         while events := self._deps.reader.events_of(KINDS, self._seen):
             for event in events:
-                said = self._document(event)
-                if said is not None:
-                    await self._tell(self._settings.command(said["event"]), said)
+                try:
+                    said = self._document(event)
+                    if said is not None:
+                        await self._tell(self._settings.command(said["event"]), said)
+                except Exception:
+                    # One that cannot be told must not keep the user from all that follow.
+                    log.exception("[on]: event %d (%s) was left out", event.seq, event.kind)
                 self._seen = event.seq
                 self._note(event.seq)
 

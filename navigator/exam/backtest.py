@@ -25,7 +25,7 @@ from navigator.model.errors import NavigatorError
 from navigator.model.models import Project
 from navigator.model.records import ExamItem, PreparedProject, SourceCount
 from navigator.model.states import PAST, ExamSource
-from navigator.sheet.exam_worth import backtest_words
+from navigator.sheet.statistics.reviewer import backtest_words
 
 BUGS = 40
 """Bugs of a project that are asked about, unless another number is named: enough for an interval of 15 points to each side."""

@@ -21,9 +21,10 @@ from navigator.model.models import Model, Proposal
 from navigator.model.secrets import Redactor
 from navigator.model.states import ProposalState, Role, TaskKind, TaskState
 from navigator.model.text import safe_data, safe_text
-from navigator.sheet.marks import Facts, facts_of, marks
-from navigator.sheet.waiting import mark_document, waiting
+from navigator.sheet.marks import facts_of, marks
+from navigator.sheet.waiting import mark_document, waiting, waiting_document
 from navigator.store.database import translated
+from navigator.store.reads.cards import Card
 
 MOST_QUEUED = 100
 """Tasks and reviews that one connection may queue: an agent in a loop fills no night."""
@@ -224,24 +225,23 @@ class Tools:
         from navigator.actions.task_add import AddTasks
 
         self._count()
-        verb = AddTasks()
-        added = act(self._paths, verb, verb.read_args({"tasks": [args.model_dump(mode="json")]}))
+        added = act(self._paths, AddTasks.read({"tasks": [args.model_dump(mode="json")]})).data
         return {
-            "tasks": [{"id": task.id, "project": task.project, "state": task.state} for task in added.tasks],
-            "unknown_files": [one.path for one in added.unknown_files],
+            "tasks": [{key: task[key] for key in ("id", "project", "state")} for task in added["tasks"]],
+            "unknown_files": [one["path"] for one in added["unknown_files"]],
         }
 
     def _review_ref(self, args: ReviewRef) -> dict[str, Any]:
-        from navigator.actions.review_change import AddReview, ReviewArgs
+        from navigator.actions.reviews import AddReview
 
         self._count()
-        queued = act(self._paths, AddReview(), ReviewArgs(project=args.project, ref=args.ref))
+        queued = act(self._paths, AddReview(project=args.project, ref=args.ref)).data
         return {
             "reviews": [
-                {"task": task.id, "proposal": proposal, "ref": task.ref, "state": task.state}
-                for task, proposal in zip(queued.tasks, queued.proposals, strict=True)
+                {"task": task["id"], "proposal": proposal, "ref": task["ref"], "state": task["state"]}
+                for task, proposal in zip(queued["tasks"], queued["proposals"], strict=True)
             ],
-            "left_out": [one.model_dump() for one in queued.left_out],
+            "left_out": queued["left_out"],
         }
 
     def _list_proposals(self, args: ListProposals) -> dict[str, Any]:
@@ -250,7 +250,7 @@ class Tools:
                 store.project(args.project)
             found = store.proposals(states={args.state} if args.state else None, project=args.project)
             states = {task.id: task.state for task in store.tasks(project=args.project)}
-            known = {of.id: of for of in facts_of(store, found[-MOST_LISTED:])}
+            known = {of.proposal: of for of in facts_of(store, [one.id for one in found[-MOST_LISTED:]])}
             items = waiting(store, args.project)
             rehearsal = store.rehearsal
         found.reverse()
@@ -259,7 +259,7 @@ class Tools:
                 _proposal_line(proposal, states[proposal.task_id], known[proposal.id])
                 for proposal in found[:MOST_LISTED]
             ],
-            "waiting": [item.document() for item in items[:MOST_LISTED]],
+            "waiting": [waiting_document(card) for card in items[:MOST_LISTED]],
             "rehearsal": rehearsal,
             "left_out": max(0, len(found) - MOST_LISTED),
         }
@@ -272,7 +272,7 @@ class Tools:
             proposal = store.proposal(args.id)
             learn_changes(self._redact, self._paths, store, [proposal])
             private = PrivateRepo.open(self._paths.private, store.project(proposal.project_id))
-            rehearsal, (known,) = store.rehearsal, facts_of(store, [proposal])
+            rehearsal, (known,) = store.rehearsal, facts_of(store, [proposal.id])
         # Redacted before it is cut: half a key is not recognised.
         diff = self._redact(diff_text(private.diff(proposal.base_commit, proposal.tree)))
         return {
@@ -288,7 +288,7 @@ class Tools:
         return status_document(self._paths)
 
 
-def _proposal_line(proposal: Proposal, task_state: TaskState, of: Facts) -> dict[str, Any]:
+def _proposal_line(proposal: Proposal, task_state: TaskState, of: Card) -> dict[str, Any]:
     review = proposal.review
     return {
         "id": proposal.id,

@@ -176,10 +176,9 @@ class Versions(Model):
 
 
 class VerdictCount(Versions):
-    """First verdicts on first proposals; `group` is the property they are grouped by, `week` the Monday of their week."""
+    """First verdicts on first proposals; `group` is the property they are grouped by."""
 
     group: str = "all"
-    week: str = "all"
     verdict: Verdict
     stated_verdict: Verdict | None = None
     self_review: bool = False

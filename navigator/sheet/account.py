@@ -18,13 +18,12 @@ from unicodedata import east_asian_width
 from navigator.model.models import Event, Finding, utc_now
 from navigator.model.states import REPRODUCED, Judgement, RevisedOutcome, TaskState
 from navigator.model.text import SIMULATED, duration, plural, safe_line
-from navigator.sheet.effort import about, card_seconds
 from navigator.sheet.finish import UNTIL
-from navigator.sheet.marks import Kind, left_out, marks
+from navigator.sheet.marks import Kind, careful_paths, left_out, marks
 from navigator.sheet.statistics.cost import Cost, read_costs
 from navigator.sheet.statistics.page import PageQuestion, Table, drawn, utc_text
 from navigator.sheet.statistics.pages import SUMMARY
-from navigator.sheet.waiting import Waiting, card_facts, row_head, waiting, what_to_do
+from navigator.sheet.waiting import about, card_seconds, row_head, waiting, waiting_document, what_to_do
 from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader
 
@@ -106,14 +105,14 @@ def account(reader: Reader, since: str = "", redact: Callable[[str], str] = str)
     waits = waiting(reader)
     events = [event for event in reader.events_of((*_FAULTS, *_FINDINGS), 0) if event.at >= since]
     troubles = [replace(one, what=redact(one.what)) for one in (*_merged(_faults(events)), *_stopped(cards))]
-    careful = [f"{one.id} {' '.join(one.facts.careful)}" for one in waits if one.facts and one.facts.careful]
+    careful = [f"{one.id} {' '.join(paths)}" for one in waits if (paths := careful_paths(one))]
     return Account(
         since=since,
         until=utc_now(),
         projects=_projects(cards, redact),
-        waits=dict(Counter(row_head(one.card, one.facts).word for one in waits)),
-        seconds=sum(card_seconds(one.card) for one in waits),
-        batch=sum(one.facts is not None and not left_out(one.facts, unseen=True) for one in waits),
+        waits=dict(Counter(row_head(one).word for one in waits)),
+        seconds=sum(map(card_seconds, waits)),
+        batch=sum(bool(one.proposal) and not left_out(one, unseen=True) for one in waits),
         careful=tuple(map(redact, careful)),
         troubles=tuple(sorted(troubles, key=lambda one: (one.over != "", one.tasks > 0, one.at))),
         prevented=tuple(map(redact, _prevented(reader, events))),
@@ -194,14 +193,13 @@ def _stopped(cards: Iterable[Card]) -> Iterator[Trouble]:
     """Tasks that failed and changes whose tests do, those for the same reason together."""
     held: dict[str, list[Card]] = {}
     for card in (one for one in cards if one.for_you):
-        facts = card_facts(card, {}, {})
-        told = [mark.words for mark in marks(facts) if mark.kind in _TESTS] if facts else []
+        told = [mark.words for mark in marks(card) if mark.kind in _TESTS]
         if card.state is not TaskState.AWAITING_APPROVAL:
-            told = [f"{row_head(card, None).word.lower()}: {card.reason}"]
+            told = [f"{row_head(card).word.lower()}: {card.reason}"]
         if told:
             held.setdefault("; ".join(told), []).append(card)
     for reason, of in held.items():
-        names = ", ".join(f"{Waiting(card, None).id} {card.project}" for card in of[:3])
+        names = ", ".join(f"{card.id} {card.project}" for card in of[:3])
         more = f" and {len(of) - 3} more" if len(of) > 3 else ""
         yield Trouble(of[0].since, f"{names}{more}: {reason}", what_to_do(of[0]), tasks=len(of))
 
@@ -378,7 +376,7 @@ def report(reader: Reader, since: str, redact: Callable[[str], str]) -> str:
 def _waiting_table(reader: Reader) -> Table:
     """The list that `navigator proposals` shows."""
     facts = []
-    for one in (held.document() for held in waiting(reader)):
+    for one in map(waiting_document, waiting(reader)):
         said = "; ".join([one["title"], *(mark["words"] for mark in one["marks"]), one["to_do"]])
         facts.append((one["id"], f"{one['says']}, {one['project']}: {said}"))
     return Table("WHAT WAITS FOR YOU?", answer="" if facts else "Nothing waits for you.", facts=tuple(facts))

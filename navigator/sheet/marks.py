@@ -6,18 +6,17 @@ Every face draws these: none words a fact itself, and none decides itself what a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from navigator.git.scope import fits
-from navigator.model.ids import PART_BASE
-from navigator.model.models import EXISTING, CheckResult, read_words, tests_outcome
-from navigator.model.states import REPRODUCED, CheckOutcome, PolicyAction, ProposalState, TaskState, Verdict
+from navigator.model.models import read_words
+from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
 
 if TYPE_CHECKING:
-    from navigator.model.models import Proposal, Review
+    from navigator.model.models import Proposal
     from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
@@ -77,154 +76,19 @@ class Head:
     tone: str
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What marks are made of, from a proposal or from a row of the Deck.
-
-    Attributes:
-        verdict: derived, of the reviewer's newest reading; `stated` is what it said itself, `first` what its first reading said
-            where it read again, `final` and `own` what the final model and the writer said; `whole` that of a part's parent.
-        read: `read 5 of 7 hunks`, where the reviewer's newest reading left some out.
-        failed: names of the checks that said no; `tests` what the project's tests said; `lost_tests`: they ran on the base only.
-        refused, confirm: policy items, as (rule, path, words).
-        careful: paths of it that the project's settings mark.
-        rivals: other variants of the task that wait too.
-        lines: added and removed, in so many `files`.
-        serious: blocker and major findings that are located; `reproduced` how many of all findings a test reproduced.
-    """
-
-    id: str
-    verdict: Verdict | None = None
-    stated: Verdict | None = None
-    first: Verdict | None = None
-    final: Verdict | None = None
-    own: Verdict | None = None
-    whole: Verdict | None = None
-    self_review: bool = False
-    advice: bool = False
-    read: str = ""
-    failed: tuple[str, ...] = ()
-    tests: CheckOutcome | None = None
-    lost_tests: bool = False
-    refused: tuple[tuple[str, str, str], ...] = ()
-    careful: tuple[str, ...] = ()
-    confirm: tuple[tuple[str, str, str], ...] = ()
-    overlaps: tuple[str, ...] = ()
-    rivals: int = 0
-    variant_of: str = ""
-    moved: bool = False
-    parent: str = ""
-    change: str = ""
-    seen: bool = True
-    lines: int = 0
-    files: int = 0
-    serious: int = 0
-    reproduced: int = 0
-
-    @staticmethod
-    def of(
-        proposal: Proposal,
-        *,
-        overlaps: tuple[str, ...] = (),
-        moved: bool = False,
-        whole: Verdict | None = None,
-        rivals: int = 0,
-    ) -> Facts:
-        """Of a proposal as the store has it, with what is known beside it."""
-        review = proposal.review
-        findings = review.findings if review else ()
-        proofs = (one.reproduction for one in findings if one.reproduction is not None)
-        items = {
-            action: tuple(
-                (item.rule, item.path, item.detail) for item in proposal.policy if item.action is action
-            )
-            for action in PolicyAction
-        }
-        return Facts(
-            id=proposal.id,
-            verdict=_verdict_of(review),
-            stated=review.stated_verdict if review else None,
-            first=_verdict_of(proposal.first_review),
-            final=_verdict_of(proposal.final_review),
-            own=_verdict_of(proposal.own_review),
-            whole=whole,
-            self_review=bool(review and review.self_review),
-            advice=bool(review and review.advice),
-            read=review.read_words if review else "",
-            failed=tuple(check.name for check in proposal.failed_checks),
-            tests=tests_outcome(proposal.checks),
-            lost_tests=any(could_not_run(check) for check in proposal.checks),
-            refused=items[PolicyAction.REFUSE],
-            careful=careful_paths(proposal),
-            confirm=items[PolicyAction.CONFIRM],
-            overlaps=overlaps,
-            rivals=rivals,
-            variant_of=proposal.variant_of,
-            moved=moved,
-            parent=proposal.parent,
-            change=EXISTING if proposal.existing else "",
-            seen=proposal.seen,
-            lines=proposal.added + proposal.removed,
-            files=len(proposal.paths),
-            serious=sum(one.anchored and one.severity in ("blocker", "major") for one in findings),
-            reproduced=sum(proof.outcome in REPRODUCED for proof in proofs),
-        )
-
-    @staticmethod
-    def of_card(card: Card, overlaps: tuple[str, ...] = (), *, moved: bool = False) -> Facts:
-        """Of a row of the Deck that has a proposal."""
-        return Facts(
-            id=card.proposal,
-            verdict=card.verdict,
-            stated=card.stated,
-            first=card.first,
-            final=card.final,
-            own=card.own,
-            whole=card.whole,
-            self_review=card.self_review,
-            advice=card.advice,
-            read=read_words(card.hunks, card.unread),
-            failed=card.failed,
-            tests=card.tests,
-            lost_tests=card.lost_tests,
-            refused=card.refused,
-            careful=careful_paths(card),
-            confirm=card.confirm,
-            overlaps=overlaps,
-            moved=moved,
-            parent=card.parent,
-            change=card.change,
-            seen=card.seen,
-            lines=card.added + card.removed,
-            files=len(card.paths),
-            serious=card.blocking,
-            reproduced=card.reproduced,
-        )
-
-
 def careful_paths(one: Card | Proposal) -> tuple[str, ...]:
     """The paths of a proposal that the project's settings mark as careful."""
     return tuple(path for path in one.paths if fits(path, one.careful))
 
 
-def _verdict_of(review: Review | None) -> Verdict | None:
-    return review.verdict if review else None
-
-
-def could_not_run(check: CheckResult) -> bool:
-    """Whether the base could be tested, and the change could not."""
-    return check.outcome is CheckOutcome.UNTESTED and check.before in (
-        CheckOutcome.PASSED,
-        CheckOutcome.FAILED,
-    )
-
-
-def marks(of: Facts) -> tuple[Mark, ...]:
-    """Every mark of a proposal, the strictest first."""
+def marks(of: Card) -> tuple[Mark, ...]:
+    """Every mark of a proposal, the strictest first; none where there is no proposal."""
+    if not of.proposal:
+        return ()
     return (*_gates(of), *_readings(of), *_items(of), *_other_marks(of))
 
 
-def _gates(of: Facts) -> Iterator[Mark]:
+def _gates(of: Card) -> Iterator[Mark]:
     for _, path, words in of.refused:
         yield Mark(Kind.REFUSED, f"refused by policy: {path}: {words}", "refused", "refused", "bad")
     for name in of.failed:
@@ -233,7 +97,7 @@ def _gates(of: Facts) -> Iterator[Mark]:
         )
 
 
-def _readings(of: Facts) -> Iterator[Mark]:
+def _readings(of: Card) -> Iterator[Mark]:
     revise = Verdict.REVISE
     if of.parent:
         there = f"{of.whole.value} there" if of.whole else "not reviewed there"
@@ -261,16 +125,16 @@ def _readings(of: Facts) -> Iterator[Mark]:
             "overruled",
             key="overruled:review",
         )
-    if of.read:
-        yield Mark(Kind.UNREAD, f"the reviewer {of.read}", of.read, of.read.removesuffix(" hunks"))
+    if said := read_words(of.hunks, of.unread):
+        yield Mark(Kind.UNREAD, f"the reviewer {said}", said, said.removesuffix(" hunks"))
     if of.first not in (None, Verdict.APPROVE, of.verdict):
         yield Mark(Kind.FIRST, f"the first reading said {of.first.value}", f"first {of.first.value}", "first")
 
 
-def _items(of: Facts) -> Iterator[Mark]:
-    if of.careful:
-        more = f" and {len(of.careful) - 3} more" if len(of.careful) > 3 else ""
-        words = f"careful: it touches {', '.join(of.careful[:3])}{more}; never in a batch"
+def _items(of: Card) -> Iterator[Mark]:
+    if paths := careful_paths(of):
+        more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+        words = f"careful: it touches {', '.join(paths[:3])}{more}; never in a batch"
         yield Mark(Kind.CAREFUL, words, "careful", "careful", key="careful:paths")
     for rule, path, detail in of.confirm:
         words = f"to confirm: {path}: {detail or rule.replace('_', ' ')}"
@@ -288,7 +152,7 @@ _UNTOLD = {CheckOutcome.UNTESTED: "untested", CheckOutcome.FAILED_BEFORE: "the t
 """Outcomes of tests that show nothing good and fail nothing."""
 
 
-def _other_marks(of: Facts) -> Iterator[Mark]:
+def _other_marks(of: Card) -> Iterator[Mark]:
     if of.overlaps:
         more = f" +{len(of.overlaps) - 1}" if len(of.overlaps) > 1 else ""
         label = f"{of.overlaps[0]}{more}"
@@ -315,7 +179,7 @@ def _other_marks(of: Facts) -> Iterator[Mark]:
         yield Mark(Kind.UNSEEN, "not seen: you have not looked at it", key="unseen")
 
 
-def head(of: Facts) -> Head:
+def head(of: Card) -> Head:
     """What the strictest of the readers and checks says, in a word."""
     if of.failed and of.verdict is not Verdict.UNREVIEWED:
         return Head("CHECKS", "bad")
@@ -336,7 +200,7 @@ HEADS = {
 PART = Head("PART", "accent")
 
 
-def labels(of: Facts, *, short: bool = False) -> list[tuple[str, str]]:
+def labels(of: Card, *, short: bool = False) -> list[tuple[str, str]]:
     """The marks as a row of a list shows them, beside the first word: (words, tone)."""
     said: list[tuple[str, str]] = []
     found = marks(of)
@@ -353,31 +217,31 @@ def labels(of: Facts, *, short: bool = False) -> list[tuple[str, str]]:
 # What a batch approval covers, and what is confirmed by name
 
 
-def to_confirm(of: Facts, *, unasked: bool = False) -> list[Mark]:
+def to_confirm(of: Card, *, unasked: bool = False) -> list[Mark]:
     """The marks that an approval confirms by name; where nobody is asked, also that it was not seen."""
     return [mark for mark in marks(of) if mark.key and (unasked or mark.kind is not Kind.UNSEEN)]
 
 
-def shared_items(known: Iterable[Facts]) -> frozenset[str]:
+def shared_items(known: Iterable[Card]) -> frozenset[str]:
     """`RULE:PATH` of each item that more than one proposal has: a name without the proposal says too little."""
     counts = Counter(mark.key for one in known for mark in to_confirm(one, unasked=True))
     return frozenset(key for key, count in counts.items() if count > 1)
 
 
 def unconfirmed(
-    of: Facts, confirm: Collection[str], shared: frozenset[str] = frozenset(), *, unasked: bool = False
+    of: Card, confirm: Collection[str], shared: frozenset[str] = frozenset(), *, unasked: bool = False
 ) -> list[Mark]:
     """The items of a proposal that `confirm` does not name, as `RULE:PATH` or `P7:RULE:PATH`."""
     given = set(confirm)
     return [
         mark
         for mark in to_confirm(of, unasked=unasked)
-        if f"{of.id}:{mark.key}" not in given and (mark.key not in given or mark.key in shared)
+        if f"{of.proposal}:{mark.key}" not in given and (mark.key not in given or mark.key in shared)
     ]
 
 
 def left_out(
-    of: Facts, confirm: Collection[str] = (), shared: frozenset[str] = frozenset(), *, unseen: bool = False
+    of: Card, confirm: Collection[str] = (), shared: frozenset[str] = frozenset(), *, unseen: bool = False
 ) -> Mark | None:
     """The first mark for which a batch approval leaves a proposal out; None where it covers it.
 
@@ -395,8 +259,8 @@ def left_out(
 class BatchChoice:
     """What one batch approval covers, and what it leaves out, each with the mark that says why."""
 
-    taken: tuple[Proposal, ...]
-    left_out: tuple[tuple[Proposal, Mark], ...]
+    taken: tuple[Card, ...]
+    left_out: tuple[tuple[Card, Mark], ...]
 
 
 def batch_choice(reader: Reader, confirmed: Collection[str] = (), *, unseen: bool = False) -> BatchChoice:
@@ -406,16 +270,12 @@ def batch_choice(reader: Reader, confirmed: Collection[str] = (), *, unseen: boo
         confirmed: items that the developer has looked at, `RULE:PATH` or `P7:RULE:PATH`.
         unseen: cover what was not looked at too.
     """
-    proposals = waiting_proposals(reader)
-    known = facts_of(reader, proposals)
+    known = facts_of(reader, [one.id for one in waiting_proposals(reader)])
     shared = shared_items(known)
-    found = [
-        (one, left_out(of, confirmed, shared, unseen=unseen))
-        for one, of in zip(proposals, known, strict=True)
-    ]
+    found = [(of, left_out(of, confirmed, shared, unseen=unseen)) for of in known]
     return BatchChoice(
-        tuple(one for one, mark in found if mark is None),
-        tuple((one, mark) for one, mark in found if mark is not None),
+        tuple(of for of, mark in found if mark is None),
+        tuple((of, mark) for of, mark in found if mark is not None),
     )
 
 
@@ -429,49 +289,38 @@ def waiting_proposals(reader: Reader, project: str | None = None) -> list[Propos
     return sorted((one for one in found if one.task_id in waiting), key=lambda one: not careful_paths(one))
 
 
-def facts_of(
-    reader: Reader, proposals: Sequence[Proposal], tips: Mapping[tuple[int, str], str] | None = None
-) -> list[Facts]:
+Tips = Mapping[tuple[int, str], str]
+"""Where the bases are now (`sheet.waiting.tips`)."""
+
+
+def facts_of(reader: Reader, proposals: Iterable[str], tips: Tips | None = None) -> list[Card]:
     """What is known of each proposal, with the others that wait held against it.
 
     Args:
-        tips: `sheet.base.tips`; None does not look at the repositories.
+        tips: None does not look at the repositories.
     """
-    waiting = waiting_proposals(reader)
-    overlaps = overlapping(_overlap_places(waiting))
-    variants = Counter(one.variant_of for one in waiting)
-    wholes = {one.parent: reader.proposal(one.parent).review for one in proposals if one.parent}
+    waiting = reader.cards_about(one.id for one in waiting_proposals(reader))
+    overlaps = overlapping(places_of(waiting))
+    variants = Counter(card.variant_of for card in waiting if card.variant_of)
     return [
-        Facts.of(
-            one,
-            overlaps=overlaps.get(one.id, ()),
-            whole=_verdict_of(wholes.get(one.parent)),
-            rivals=max(0, variants[one.variant_of] - 1) if one.variant_of else 0,
-            moved=tips is not None
-            and reader.meta(PART_BASE + one.base_commit, dict) is None
-            and has_moved(one.base_commit, tips.get((one.project_id, reader.task(one.task_id).base), "")),
-        )
-        for one in proposals
+        replace(beside(card, overlaps, tips or {}), rivals=max(0, variants[card.variant_of] - 1))
+        for card in reader.cards_about(proposals)
     ]
 
 
-def has_moved(base: str, tip: str) -> bool:
-    """Whether a project's base is at another commit than the one that a proposal was made on; "" where that is not known."""
-    return bool(tip and base) and base != tip
+def beside(card: Card, overlaps: Mapping[str, tuple[str, ...]], tips: Tips) -> Card:
+    """The same with the proposals that overlap it, and whether its project's base has moved."""
+    tip = tips.get((card.project_id, card.base), "")
+    moved = bool(tip and card.made_on) and card.made_on != tip
+    return replace(card, overlaps=overlaps.get(card.proposal, ()), moved=moved)
 
 
 Place = tuple[int, str, str, str, tuple[str, ...]]
 """Of a proposal that may land: its project, id, task, the first of its task's variants, and the paths it touches."""
 
 
-def _overlap_places(proposals: Iterable[Proposal]) -> Iterator[Place]:
-    for one in proposals:
-        if not one.existing:
-            yield one.project_id, one.id, one.task_id, one.variant_of, one.paths
-
-
 def places_of(cards: Iterable[Card]) -> Iterator[Place]:
-    """The same of rows of the Deck."""
+    """The proposals that may land."""
     for card in cards:
         if card.open and not card.existing:
             yield card.project_id, card.proposal, card.task, card.variant_of, card.paths

@@ -7,10 +7,10 @@ predecessor is not on the project's base is written on such a commit as well, an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from navigator.model.diff import FileDiff, Hunk, choices, what_happens
+from navigator.model.diff import FileDiff, Hunk, what_happens
 from navigator.model.ids import PART_BASE
 from navigator.model.models import Proposal, Task
 from navigator.model.states import LIVE_TASK_STATES, LandingState, TaskState
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from navigator.store.writes.writer import Transaction
 
 _MOST_LINES = 200
-"""Changed lines of the hunks that were not taken which a note quotes at most."""
+"""Changed lines that a note quotes at most."""
 
 
 def kept_name(proposal: Proposal) -> str:
@@ -45,13 +45,13 @@ def change_name(base: str, tree: str) -> str:
 # Which proposal builds on which part
 
 
-def remember_part_base(tx: Transaction, commit: str, part: str, words: str, *, linked: bool = False) -> None:
-    """Record that `commit` holds the tree of the proposal `part`, and the developer's note for what is written on it.
+def remember_part_base(tx: Transaction, commit: str, part: str, *, linked: bool = False) -> None:
+    """Record that `commit` holds the tree of the proposal `part`.
 
     Args:
         linked: it is no part, but the change of a task that comes before.
     """
-    tx.set_meta(PART_BASE + commit, {"part": part, "words": words} | ({"linked": True} if linked else {}))
+    tx.set_meta(PART_BASE + commit, {"part": part, "linked": linked})
 
 
 def _part_record(reader: Reader, commit: str) -> dict[str, Any] | None:
@@ -107,98 +107,43 @@ def built_on(reader: Reader, part: Proposal) -> list[Task]:
 # What the models are told
 
 
-def rest_note(
-    parent: Proposal, files: Sequence[FileDiff], taken: Collection[str], words: str, *, part: str
-) -> str:
-    """What opens the prompt of the attempt that writes the rest.
-
-    Args:
-        files: the parent's diff.
-        taken: the labels that became `part`.
-        words: the developer's note, and comments on lines that were not taken.
-    """
-    left = [label for number, file in enumerate(files, 1) for label in choices(file, number)]
-    left = [label for label in left if label not in taken]
-    said = [
-        f"The answer {parent.id} was taken in part. These hunks of it are in the files already, as {part}:",
-        *listed(files, taken),
-        "These were not taken:",
-        *listed(files, left, quoting=_MOST_LINES),
-        "Write what is still missing for the task on top of the files as they are. Do not change what was taken.",
-    ]
-    return "\n".join([*said, "", words] if words else said)
-
-
 def part_note(parent: Proposal, files: Sequence[FileDiff], taken: Collection[str]) -> str:
     """What opens the prompt where a part has to be written again: its files changed, or the developer asked for it."""
-    head = f"Only a part of the answer {parent.id} is wanted here, and nothing else of the task:"
-    return "\n".join([head, *listed(files, taken, quoting=_MOST_LINES)])
+    said = [f"Only a part of the answer {parent.id} is wanted here, and nothing else of the task:"]
+    left = _MOST_LINES
+    for number, file in enumerate(files, 1):
+        for hunk in file.hunks:
+            if hunk.label not in taken:
+                continue
+            said.append(f"- {hunk.label} {file.path}, line {_first_change(hunk)}")
+            changed = [f"  {line.kind}{line.text}" for line in hunk.lines if line.kind != " "]
+            said += changed[:left]
+            said += ["  …"] if len(changed) > left else []
+            left = max(0, left - len(changed))
+        if not file.hunks and f"F{number}" in taken:
+            said.append(f"- F{number} {file.path}: {what_happens(file)}")
+    return "\n".join(said)
 
 
 def note_after_part(reader: Reader, task: Task) -> str:
-    """The note of a task that starts again after it built on a part: what became of that part, then the same note."""
+    """The note of a task that starts again after it built on a part: what became of that part."""
     held = _part_record(reader, task.base_commit)
-    if held is None or held.get("linked"):
+    if held is None or held["linked"]:
         return task.note
     part = reader.proposal(held["part"])
     other = reader.task(part.task_id)
     if is_landed(part):
         where = part.landing.ref.removeprefix("refs/heads/") if part.landing else ""
-        said = f"A part of an earlier answer, {part.id}, has landed on {where}. If the files do not have it, leave it out."
-    elif other.state in LIVE_TASK_STATES:
+        return f"A part of an earlier answer, {part.id}, has landed on {where}. If the files do not have it, leave it out."
+    if other.state in LIVE_TASK_STATES:
         said = f"A part of an earlier answer is written separately, as {other.id}. Leave that part out:"
-        said = f"{said}\n{other.note}"
-    else:
-        said = f"A part of an earlier answer was taken as {part.id} and is {other.state.value}: do the whole task."
-    return f"{said}\n\n{held['words']}".strip()
-
-
-def listed(files: Sequence[FileDiff], labels: Collection[str], *, quoting: int = 0) -> list[str]:
-    """One line per label: where it is; below it its changed lines, `quoting` lines in all."""
-    lines: list[str] = []
-    left = quoting
-    for number, file in enumerate(files, 1):
-        for hunk in file.hunks:
-            if hunk.label not in labels:
-                continue
-            lines.append(f"- {hunk.label} {file.path}, line {_first_change(hunk)}")
-            changed = [f"  {line.kind}{line.text}" for line in hunk.lines if line.kind != " "]
-            lines += changed[:left]
-            if quoting and len(changed) > left:
-                lines.append("  …")
-            left = max(0, left - len(changed))
-        if not file.hunks and f"F{number}" in labels:
-            lines.append(f"- F{number} {file.path}: {what_happens(file)}")
-    return lines
+        return f"{said}\n{other.note}".strip()
+    return (
+        f"A part of an earlier answer was taken as {part.id} and is {other.state.value}: do the whole task."
+    )
 
 
 def _first_change(hunk: Hunk) -> int:
     first = next((line for line in hunk.lines if line.kind != " "), None)
     number = (first.new or first.old) if first is not None else None
     return number or hunk.new_start
-
-
-def comments_on_rest(
-    parent: Proposal, comments: Iterable[Mapping[str, Any]], files: Sequence[FileDiff], taken: Collection[str]
-) -> list[Mapping[str, Any]]:
-    """The comments that go with the rest: those on hunks that were not taken, and those on other rounds."""
-    by_path = {path: file for file in files for path in (file.old_path, file.new_path) if path}
-    return [
-        comment
-        for comment in comments
-        if comment["proposal_id"] != parent.id
-        or not _is_taken(comment, by_path.get(str(comment["path"])), set(taken))
-    ]
-
-
-def _is_taken(comment: Mapping[str, Any], file: FileDiff | None, taken: set[str]) -> bool:
-    if file is None:
-        return False
-    if not comment["line"]:
-        return bool(file.hunks) and all(hunk.label in taken for hunk in file.hunks)
-    for hunk in file.hunks:
-        old = comment["side"] == "old"
-        start, count = (hunk.old_start, hunk.old_count) if old else (hunk.new_start, hunk.new_count)
-        if start <= comment["line"] < start + count:
-            return hunk.label in taken
-    return False

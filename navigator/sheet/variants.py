@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from navigator.model.models import Proposal, Task
@@ -16,8 +15,7 @@ from navigator.model.states import (
     TaskState,
     Verdict,
 )
-from navigator.sheet.effort import reading_words
-from navigator.sheet.marks import Facts
+from navigator.sheet.waiting import reading_words
 
 if TYPE_CHECKING:
     from navigator.store.reads.cards import Card
@@ -30,10 +28,11 @@ Rank = tuple[bool, bool, int, int, int, int]
 _VERDICTS = {Verdict.APPROVE: 0, Verdict.REVISE: 1, Verdict.UNREVIEWED: 2, None: 2}
 
 
-def _rank_of(known: Facts, number: int) -> Rank:
+def _rank_of(known: Card) -> Rank:
     """What orders variants: no failed check, tests that pass, the verdict, serious findings, lines, the order of writing."""
     tested = known.tests is CheckOutcome.PASSED
-    return bool(known.failed), not tested, _VERDICTS[known.verdict], known.serious, known.lines, number
+    lines = known.added + known.removed
+    return bool(known.failed), not tested, _VERDICTS[known.verdict], known.blocking, lines, known.number
 
 
 def _is_waiting(card: Card) -> bool:
@@ -46,11 +45,7 @@ def best_first(cards: Iterable[Card]) -> dict[str, list[Card]]:
     for card in cards:
         if _is_waiting(card):
             found.setdefault(card.variant_of, []).append(card)
-    return {
-        name: sorted(held, key=lambda card: _rank_of(Facts.of_card(card), card.number))
-        for name, held in found.items()
-        if len(held) > 1
-    }
+    return {name: sorted(held, key=_rank_of) for name, held in found.items() if len(held) > 1}
 
 
 def leaders(cards: Sequence[Card], groups: dict[str, list[Card]]) -> list[Card]:
@@ -67,52 +62,41 @@ def spread(cards: Iterable[Card], groups: dict[str, list[Card]]) -> list[Card]:
 
 @dataclass(frozen=True, slots=True)
 class VariantStanding:
-    """One variant of a task: how it is written, and how it stands. `proposal` is the newest that was not superseded."""
+    """One variant of a task: how it is written, and how it stands."""
 
     task: Task
-    proposal: Proposal | None
+    card: Card
 
     @property
     def id(self) -> str:
         """The proposal's, or the task's where there is none."""
-        return self.proposal.id if self.proposal else self.task.id
+        return self.card.proposal or self.task.id
 
     @property
     def waiting(self) -> bool:
         """Whether it can be decided on."""
-        return self.proposal is not None and self.task.state is TaskState.AWAITING_APPROVAL
+        return bool(self.card.proposal) and self.task.state is TaskState.AWAITING_APPROVAL
 
     @property
     def words(self) -> str:
         """`P7 APPROVE`, `T8 generating`."""
-        if self.proposal is not None and self.waiting:
-            review = self.proposal.review
-            said = review.verdict.value if review else "not reviewed"
-            return f"{self.id} {said}{', a check fails' if self.proposal.failed_checks else ''}"
+        if self.waiting:
+            said = self.card.verdict.value if self.card.verdict else "not reviewed"
+            return f"{self.id} {said}{', a check fails' if self.card.failed else ''}"
         return f"{self.id} {self.task.state.value.replace('_', ' ')}"
 
     @property
     def more(self) -> str:
         """What it is ranked by, or why it ended."""
-        if self.proposal is not None and self.waiting:
-            return reading_words(Facts.of(self.proposal))
-        return self.task.reason
+        return reading_words(self.card) if self.waiting else self.task.reason
 
 
 def standings(reader: Reader, first: str) -> list[VariantStanding]:
     """All variants of a task: those that wait, the best first, then the others."""
-    made = []
-    for task in reader.variants(first) if first else ():
-        kept = [
-            one
-            for one in reader.proposals(task_id=task.id)
-            if one.attempt == task.attempt and one.state is not ProposalState.SUPERSEDED
-        ]
-        made.append(VariantStanding(task, kept[-1] if kept else None))
-
-    waits = ((one, one.proposal) for one in made if one.waiting)
-    ranked = [(_rank_of(Facts.of(proposal), one.task.variant), one) for one, proposal in waits if proposal]
-    return [*(one for _, one in sorted(ranked, key=itemgetter(0))), *(one for one in made if not one.waiting)]
+    tasks = reader.variants(first) if first else []
+    cards = {card.task: card for card in reader.cards_of(task.id for task in tasks)}
+    made = [VariantStanding(task, cards[task.id]) for task in tasks]
+    return sorted(made, key=lambda one: (not one.waiting, _rank_of(one.card) if one.waiting else ()))
 
 
 def variant_words(task: Task) -> str:

@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import TextArea
 
-from navigator.actions.task_add import AddTasks, AddTasksArgs
+from navigator.actions.task_add import AddTasks
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Model, Project
 from navigator.model.states import Complexity, TaskKind
@@ -360,11 +360,11 @@ class ComposeScreen(NavScreen):
         sheet = self.sheet
         trees = {name: frozenset(g.paths) for name, g in self._bases.items() if not g.problem}
         try:
-            args = sheet.tasks(trees)
+            verb = sheet.tasks(trees)
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             return
-        if await perform(self.app, AddTasks(), args) is None:
+        if await perform(self.app, verb) is None:
             return
         self.app.want_work()
         self.editor.load_text("")
@@ -401,7 +401,7 @@ class Sheet(Model):
         except ValidationError:
             return cls(text=text)
 
-    def tasks(self, trees: dict[str, frozenset[str]]) -> AddTasksArgs:
+    def tasks(self, trees: dict[str, frozenset[str]]) -> AddTasks:
         """One task per project, each with those of the files that its project has.
 
         Args:
@@ -416,7 +416,7 @@ class Sheet(Model):
             for project in self.projects
         }
         tasks = [common | {"project": project, "files": files} for project, files in held.items()]
-        return AddTasks().read_args({"tasks": tasks})
+        return AddTasks.read({"tasks": tasks})
 
 
 def shortened(paths: Sequence[str], most: int = 3) -> str:

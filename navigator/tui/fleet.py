@@ -11,7 +11,7 @@ from pathlib import Path
 from textual import work
 from textual.app import ComposeResult
 
-from navigator.actions.conducting import Conduct, ConductArgs
+from navigator.actions.conducting import Conduct
 from navigator.client.status import ServerLook
 from navigator.figures.swaps import usual_swap
 from navigator.model.models import Swap
@@ -137,12 +137,12 @@ class FleetScreen(NavScreen):
             f"{swap_price(self._snapshot.swaps, to.value)} Afterwards Navigator schedules as usual.",
         ]
         if await self.app.push_screen_wait(ConfirmDialog(f"Swap to the {to.value}?", lines, yes="swap")):
-            await perform(self.app, Conduct(), ConductArgs(do="swap", role=to), ask=False)
+            await perform(self.app, Conduct(do="swap", role=to), ask=False)
 
     @work(group="stop", exclusive=True)
     async def action_stop(self) -> None:
         """Stop the conductor."""
-        await perform(self.app, Conduct(), ConductArgs(do="stop"), ask=False)
+        await perform(self.app, Conduct(do="stop"), ask=False)
 
 
 TAIL_BYTES = 64 * 1024

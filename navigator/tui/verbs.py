@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from navigator.actions.approve import Approve
-from navigator.actions.base import Question, Told, Verb
-from navigator.actions.deciding import Decided, Pinned
-from navigator.actions.escalate import Escalate, EscalateArgs
-from navigator.actions.judging import WORDS, JudgeArgs, JudgeFinding
-from navigator.actions.review_change import AddReview, ReviewArgs
+from navigator.actions.base import Done, Question, Told, Verb, read_done
+from navigator.actions.deciding import Pinned, decided
+from navigator.actions.escalate import Escalate
+from navigator.actions.notes import WORDS, JudgeFinding
+from navigator.actions.reviews import AddReview
 from navigator.actions.undo import Undo
 from navigator.model.errors import NavigatorError
-from navigator.model.models import Model
 from navigator.model.states import Judgement, TaskState
 from navigator.tui.base import BaseApp
 from navigator.tui.data.prefs import DraftKeeper
@@ -23,38 +23,36 @@ if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
 
 
-A = TypeVar("A", bound=Model)
-R = TypeVar("R", bound=Model)
+V = TypeVar("V", bound=Verb)
 
 
 async def perform(
-    app: BaseApp, verb: Verb[A, R], args: A, *, draft: str = "", ask: bool = True, quiet: bool = False
-) -> R | None:
+    app: BaseApp, verb: Verb, *, draft: str = "", ask: bool = True, quiet: bool = False
+) -> Done | None:
     """Perform a verb from a screen; call it in a worker, since it waits for dialogs.
 
     Args:
         app: the application.
-        verb: what to do.
-        args: what to do it to.
+        verb: what to do, and what to do it to.
         draft: the key under which an unfinished note is kept.
         ask: False where the caller has asked already.
         quiet: leave the outcome to the caller, unless something went wrong.
 
     Returns:
-        The result, or None where it was refused, cancelled or failed; the user has been told.
+        What was done, or None where it was refused, cancelled or failed; the user has been told.
     """
     try:
-        refusal = await app.feed.read(lambda reader: verb.refuse(reader, args))
+        refusal = await app.feed.read(lambda reader: verb.refuse(reader))
         if refusal is not None:
             app.toast(str(refusal), "warning")
             return None
-        question = await app.feed.read(lambda reader: verb.question(reader, args)) if ask else None
+        question = await app.feed.read(lambda reader: verb.question(reader)) if ask else None
         drafts = DraftKeeper(app.link.request, lambda said: app.toast(said, "warning"))
-        answered = await _ask_user(app, verb, args, question, drafts, draft) if question is not None else args
+        answered = await _ask_user(app, verb, question, drafts, draft) if question is not None else verb
         if answered is None:
             await drafts.close()
             return None
-        result = await _request(app, verb, answered)
+        done = await _request(app, answered)
         if question is not None and question.note is not None:
             drafts.keep(draft, "")
             await drafts.close()
@@ -62,31 +60,31 @@ async def perform(
         app.toast(str(error), "error")
         return None
     app.feed.poke()
-    show(app, [told for told in verb.tell(result) if not quiet or told.level != "information"])
-    return result
+    show(app, [told for told in done.told if not quiet or told.level != "information"])
+    return done
 
 
-async def send(app: BaseApp, verb: Verb[A, R], args: A) -> list[Told]:
+async def send(app: BaseApp, verb: Verb) -> Sequence[Told]:
     """Perform a verb without questions, for a caller that shows the outcomes itself.
 
     Raises:
         NavigatorError: it was refused or failed.
     """
-    told = verb.tell(await _request(app, verb, args))
+    done = await _request(app, verb)
     app.feed.poke()
-    return told
+    return done.told
 
 
-async def _request(app: BaseApp, verb: Verb[A, R], args: A) -> R:
-    result = verb.read_result(await app.link.request(verb.name, args.model_dump(mode="json")))
+async def _request(app: BaseApp, verb: Verb) -> Done:
+    done = read_done(await app.link.request(verb.op, verb.model_dump(mode="json")))
     if isinstance(verb, Undo):
         app.last_decided = ()
-    elif isinstance(verb, Approve) and isinstance(result, Decided):
-        app.last_decided = tuple(row.id for row in result.decisions if row.recorded) or app.last_decided
-    return result
+    elif isinstance(verb, Approve):
+        app.last_decided = tuple(row.id for row in decided(done) if row.recorded) or app.last_decided
+    return done
 
 
-def show(app: BaseApp, told: list[Told]) -> None:
+def show(app: BaseApp, told: Sequence[Told]) -> None:
     """Outcomes as toasts; a hint that several share is shown once."""
     hints = [one.hint for one in told]
     for place, one in enumerate(told):
@@ -94,10 +92,8 @@ def show(app: BaseApp, told: list[Told]) -> None:
         app.toast(f"{one}{hint}", one.level)
 
 
-async def _ask_user(
-    app: BaseApp, verb: Verb[A, R], args: A, question: Question, drafts: DraftKeeper, draft: str
-) -> A | None:
-    """The arguments with the user's answers; None where the user left one of the dialogs."""
+async def _ask_user(app: BaseApp, verb: V, question: Question, drafts: DraftKeeper, draft: str) -> V | None:
+    """The verb with the user's answers; None where the user left one of the dialogs."""
     for number, item in enumerate(question.items, 1):
         count = f"{number} of {len(question.items)}  " if len(question.items) > 1 else ""
         if not await app.push_screen_wait(
@@ -107,7 +103,7 @@ async def _ask_user(
     confirm = [item.key for item in question.items]
     if question.note is None:
         yes = await app.push_screen_wait(ConfirmDialog(question.title, question.lines, yes=question.yes))
-        return verb.answered(args, confirm=confirm) if yes else None
+        return verb.answered(confirm=confirm) if yes else None
     held = (await app.feed.read(lambda reader: reader.drafts(draft))).get(draft, "")
     drafts.seed(draft, held)
     note = await app.push_screen_wait(
@@ -122,7 +118,7 @@ async def _ask_user(
             yes=question.yes,
         )
     )
-    return None if note is None else verb.answered(args, note=note, confirm=confirm)
+    return None if note is None else verb.answered(note=note, confirm=confirm)
 
 
 # `R` on a project of the Deck: choose existing work, and have it reviewed.
@@ -144,7 +140,7 @@ async def review_existing(app: BaseApp, project: str) -> None:
         PickDialog(title, tuple(found), about=lambda name: about.get(name, ""))
     )
     for name in picked or ():
-        await perform(app, AddReview(), ReviewArgs(project=project, **found[name][0]))
+        await perform(app, AddReview(project=project, **found[name][0]))
 
 
 def _offers(project: Project) -> dict[str, tuple[dict[str, Any], str]]:
@@ -182,8 +178,8 @@ async def judge(app: BaseApp, proposal: str, number: int) -> bool:
     picked = await app.push_screen_wait(PickDialog("This finding is", tuple(choices), many=False))
     if not picked:
         return False
-    args = JudgeArgs(proposal=proposal, number=number, judgement=choices[picked[0]])
-    return await perform(app, JudgeFinding(), args, draft=f"judge:{proposal}:{number}") is not None
+    verb = JudgeFinding(proposal=proposal, number=number, judgement=choices[picked[0]])
+    return await perform(app, verb, draft=f"judge:{proposal}:{number}") is not None
 
 
 # `E`: escalate one proposal, or take that back. Who reads it is asked only where there is a choice.
@@ -206,5 +202,5 @@ async def escalate(app: BaseApp, proposal: str, tree: str) -> None:
         if not picked:
             return
         final = picked[0] == FINAL
-    args = EscalateArgs(proposals=(Pinned(id=proposal, tree=tree),), final=final, withdraw=held)
-    await perform(app, Escalate(), args)
+    pinned = (Pinned(id=proposal, tree=tree),)
+    await perform(app, Escalate(proposals=pinned, final=final, withdraw=held))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -23,9 +23,6 @@ from navigator.tui.keys import in_group
 from navigator.tui.widgets.cells import Piece, fit
 from navigator.tui.widgets.rows import RowList
 from navigator.tui.widgets.screen import NavScreen
-
-if TYPE_CHECKING:
-    from navigator.actions.projects import ProjectDone
 
 _WHAT = """\
 A fast model writes, a strong one reviews, you decide.
@@ -182,20 +179,17 @@ class AddProjectsScreen(NavScreen):
     @work(exclusive=True, group="add")
     async def action_add(self) -> None:
         """Add what is selected, or the row under the cursor."""
-        from navigator.actions.projects import AddProject
-
         rows = self.query_one("#found", RowList)
         chosen = rows.selected_rows or ([rows.current] if rows.current is not None else [])
         chosen = [place for place in chosen if str(place) not in self._known]
         if not chosen:
             return
-        added: list[ProjectDone] = []
+        added: list[dict[str, Any]] = []
         refused = ""
         for number, place in enumerate(chosen, 1):
             self._say(f"adding {number} of {len(chosen)}: {place.name} …")
             try:
-                done = await self.app.link.request("project.add", {"path": str(place)})
-                added.append(AddProject().read_result(done))
+                added.append(await self.app.link.request("project.add", {"path": str(place)}))
             except NavigatorError as error:
                 refused = refused or str(error)
         self.app.feed.poke()
@@ -208,9 +202,9 @@ class AddProjectsScreen(NavScreen):
             self._say("Nothing was added.")
 
 
-def _added_words(added: Sequence[ProjectDone], compose: str) -> tuple[str, SeverityLevel]:
+def _added_words(added: Sequence[dict[str, Any]], compose: str) -> tuple[str, SeverityLevel]:
     """What was added, how to set the tests that are missing, and what comes next."""
-    bare = sum(not done.project.check for done in added)
+    bare = sum(not one["project"]["check"] for one in added)
     words = f"{plural(len(added), 'project')} added. {compose} writes a task."
     if not bare:
         return words, "information"

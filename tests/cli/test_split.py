@@ -19,12 +19,12 @@ def test_from_a_choice_of_hunks_to_a_commit(bench: SplitBench) -> None:
     parent = bench.waiting()
     shown = bench.desk.run("diff", parent).stdout.decode()
     assert all(f"  H{n} @@" in shown for n in range(1, 5))
-    document = bench.desk.json("split", parent, "h4", "--note", "Digits.")
+    document = bench.desk.json("split", parent, "h4")
     (part,) = document["proposals"]
     assert (part["parent"], part["hunks"], part["review"]) == (parent, ["H4"], None)
     assert [check["outcome"] for check in part["checks"]] == ["passed", "passed", "untested"]
-    hunks = ["H1", "H2", "H3"]
-    assert document["rest"] == {"task": "T1", "state": "queued", "hunks": hunks, "proposal": ""}
+    rest = {"task": "T1", "state": "awaiting_approval", "hunks": ["H1", "H2", "H3"], "proposal": "P3"}
+    assert document["rest"] == rest
     said = bench.desk.run("diff", part["id"]).stdout.decode()
     words = f"part of {parent}, reviewed as a whole (REVISE there)"
     assert words in said
@@ -32,7 +32,7 @@ def test_from_a_choice_of_hunks_to_a_commit(bench: SplitBench) -> None:
     assert "code.py" in against and "−thirty" not in against
     assert f"part of {parent}" in bench.desk.run("proposals").stdout.decode()
     left_out = bench.desk.json("approve", "--all-reviewed", "--yes")["left_out"]
-    assert left_out == [{"id": part["id"], "mark": "part", "reason": words}]
+    assert left_out == [{"id": one, "mark": "part", "reason": words} for one in (part["id"], "P3")]
     row = bench.desk.json("approve", "--yes", part["id"])["decisions"][0]
     assert row["landing"] == "landed"
     assert bench.on_branch("n.txt").encode() == THIRTY.strip()
@@ -42,8 +42,8 @@ def test_what_is_said_in_words(bench: SplitBench) -> None:
     parent = bench.waiting({"README.md": None, "READ.md": b"# Code\n", "n.txt": THIRTY})
     shown = bench.desk.run("diff", parent).stdout.decode()
     assert "F1 @@ renamed from README.md" in shown
-    said = bench.desk.run("split", parent, "F1", "--drop-rest").stdout.decode()
-    assert "P2  made from F1 of P1; its checks are done" in said and "T1  H1 dropped" in said
+    said = bench.desk.run("split", parent, "F1").stdout.decode()
+    assert "P2  made from F1 of P1; its checks are done" in said and "P3  is the rest of P1: H1" in said
     assert (
         bench.desk.json("approve", "--yes", "P2", "--confirm", "unseen")["decisions"][0]["landing"]
         == "landed"
@@ -69,15 +69,14 @@ def test_a_choice_that_is_none_is_refused(bench: SplitBench, words: list[str], c
 
 def test_gc_keeps_what_the_rest_is_based_on(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
-    part = bench.desk.json("split", parent.id, "H4", "--note", "Again.")["proposals"][0]["id"]
-    bench.approve(part)
+    document = bench.desk.json("split", parent.id, "H4")
+    bench.approve(document["proposals"][0]["id"])
     dropped = json.loads(bench.desk.run("gc", "--older-than", "0h", "--json").stdout)
     assert dropped["proposals"] == 1
     with bench.world() as world:
         private = world.private(world.reader.project("code"))
         private.git.run("prune", "--expire=now")
-    rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
-    assert bench.approve(rest)["landing"] == "landed"
+    assert bench.approve(document["rest"]["proposal"])["landing"] == "landed"
 
 
 def test_it_says_that_tests_run_before_they_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,29 +118,6 @@ def test_the_mode_goes_along_with_a_rename() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"\n",
-        b"a",
-        b"a\n",
-        b"\r\n",
-        b"\r",
-        b"a\r",
-        b"a\r\n\nb\rc",
-        BOM,
-        BOM + b"a",
-        b"\xef\xbb",
-        b"\xff",
-        BOM + b"\xff\n",
-        b"\xc2\x85\n",
-    ],
-)
-def test_decoding_loses_nothing(data: bytes) -> None:
-    assert TextFile.decode(data).encode() == data
-
-
 @pytest.mark.parametrize("data", [b"\0", b"a\0b\n", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE + b"\x4e\x2c"])
 def test_binary_is_told_from_text(data: bytes) -> None:
     with pytest.raises(BinaryContent):

@@ -99,7 +99,12 @@ def test_checks_take_any_text(old: str, new: str) -> None:
         assert said is None or said.split(":")[0].isdigit()
 
 
-@given(st.binary())
+@given(
+    st.binary()
+    | st.lists(st.sampled_from([b"a", b"\n", b"\r", codecs.BOM_UTF8, b"\xef\xbb", b"\xff", b"\xc2\x85"])).map(
+        b"".join
+    )
+)
 def test_text_files_are_written_as_read(data: bytes) -> None:
     assume(b"\0" not in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)))
     assert TextFile.decode(data).encode() == data

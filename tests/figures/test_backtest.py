@@ -12,7 +12,7 @@ from navigator.figures.intervals import share
 from navigator.model.models import Finding
 from navigator.model.records import ExamAnswer, ExamItem
 from navigator.model.states import Complexity, Criterion, ExamSource, FindingKind, Severity, TaskKind, Verdict
-from navigator.sheet.exam_worth import backtest_words
+from navigator.sheet.statistics.reviewer import backtest_words
 
 RUNS = 200
 

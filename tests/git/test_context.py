@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from navigator.context.build import Context, build_context
-from navigator.git.scope import fits, is_secret
+from navigator.git.scope import fits
 from navigator.git.snapshot import uncommitted_paths
 from navigator.git.source import TreeSource
 from tests.git.world import World, commit, git, make_repo
@@ -180,30 +180,6 @@ def test_source_answers_for_everything_in_the_tree(shop: World) -> None:
 )
 def test_patterns(pattern: str, path: str, expected: bool) -> None:
     assert fits(path, (pattern,)) is expected
-
-
-def test_what_a_secret_is() -> None:
-    for path in (
-        ".env",
-        "a/.env.local",
-        "x.pem",
-        "id_rsa",
-        ".ssh/config",
-        "credentials.json",
-        "prod.env",
-        "a/.netrc",
-    ):
-        assert is_secret(path), path
-    for path in (
-        ".env.example",
-        "id_rsa.pub",
-        "env.py",
-        "keys.py",
-        "credentials.py",
-        "src/key.ts",
-        "secrets.py",
-    ):
-        assert not is_secret(path), path
 
 
 def test_uncommitted_work_is_named(world: World, tmp_path: Path) -> None:

@@ -122,14 +122,6 @@ def test_a_tip_that_collides_in_shape_is_stale(
     assert stale.value.paths == tuple(mine)
 
 
-def test_the_base_branch_moved_on_elsewhere(world: World) -> None:
-    base = world.facts.head_commit
-    tip = commit(world.repo, {"elsewhere.txt": b"e\n"})
-    plan = land(world, {"src/util.py": b"LIMIT = 3\n"}, base=base)
-    assert plan.transplanted and plan.parent == tip
-    assert git(world.repo, "diff", "--name-only", "main", "navigator/B1") == "src/util.py"
-
-
 def test_a_mode_that_changed_at_the_tip_is_stale(world: World) -> None:
     base = world.facts.head_commit
     (world.repo / "src" / "util.py").chmod(0o755)

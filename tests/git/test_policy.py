@@ -45,12 +45,6 @@ def test_symlinks_submodules_and_binaries_are_refused(world: World) -> None:
     assert [i.rule for i in check_policy([gitlink], (), lambda _: b"")] == ["submodule"]
 
 
-def test_retargeting_a_link_is_refused_though_no_mode_changed(world: World) -> None:
-    (world.repo / "link").symlink_to("README.md")
-    commit(world.repo, {})
-    assert rules(world, {"link": b"../../etc/passwd"}) == [("refuse", "symlink", "link")]
-
-
 @pytest.mark.parametrize(
     ("path", "rule"),
     [

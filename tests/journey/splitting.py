@@ -58,9 +58,8 @@ class SplitBench(Bench):
             return propose(world, world.reader.project("code"), world.reader.task(task), changes, **more)
 
     def split(self, identifier: str, *hunks: str, **more: Any) -> dict[str, Any]:
-        """With a note, as a rest that is written again has one; `note=""` keeps the rest as it is."""
-        more = {"note": "Write the rest again."} | more
-        return self.act("split", proposal=identifier, hunks=list(hunks), **more)
+        done = self.act("split", proposal=identifier, hunks=list(hunks), **more)
+        return {"part": done["proposals"][0], "rest": done["rest"]}
 
     def recover(self) -> None:
         """What the next conductor does first, and the checks it then takes up."""

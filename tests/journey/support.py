@@ -19,8 +19,7 @@ from navigator.cli.main import cli
 from navigator.client.assemble import RetryPolicy
 from navigator.config.paths import StatePaths
 from navigator.engine import conductor_state as live
-from navigator.model.models import Proposal
-from navigator.sheet.marks import Facts, left_out
+from navigator.sheet.marks import left_out
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.swap.strategies.rehearsal import MODULE_VARIABLE
@@ -51,9 +50,9 @@ def hurry(monkeypatch: pytest.MonkeyPatch, retries: int | None = None) -> None:
     monkeypatch.setattr(RetryPolicy, "delay", delay)
 
 
-def why_left_out(proposal: Proposal, confirmed: tuple[str, ...] = ()) -> str:
+def why_left_out(reader: Reader, proposal: str, confirmed: tuple[str, ...] = ()) -> str:
     """Why a batch approval leaves out a proposal that was looked at; "" where it covers it."""
-    mark = left_out(Facts.of(proposal), confirmed, unseen=True)
+    mark = left_out(*reader.cards_about([proposal]), confirmed, unseen=True)
     return mark.words if mark else ""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from navigator.config.settings import load_settings
 from navigator.figures.swaps import swap_stats
 from navigator.model.states import Role, TaskState
-from navigator.sheet.measured import measured_figures
+from navigator.sheet.finish import measured_figures
 from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import SwapProgress, swap_bar
 from tests.journey.room import Room

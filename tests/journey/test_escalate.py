@@ -10,14 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.actions.deciding import Pinned
-from navigator.actions.escalate import Escalate, EscalateArgs
+from navigator.actions.escalate import Escalate
 from navigator.cli.main import cli
 from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import Escalation, TaskState, Verdict
 from navigator.sheet.statistics.cost import read_costs
 from tests.journey.room import Room, block, edit, text_of
 from tests.journey.scripted_models import READER, Models, Refusal, Said, approval, objection, speaking
-from tests.journey.support import why_left_out
 
 KEY = "gh" + "p_" + "aZ3bY4cX5dW6eV7fU8gT9hS1iR2jQ3kP4lO5"
 
@@ -66,12 +65,6 @@ def test_a_second_reading_stands_beside_the_first_and_decides_nothing(place: Pla
     assert room.task("T1").escalated is Escalation.NONE
     assert len(local.written) == 1  # its REVISE sends nothing back
     assert [row.verdict for row in room.read().verdict_counts()] == [Verdict.APPROVE]  # the first one counts
-    # Asked until it approves: no batch takes that for an approval.
-    local.read = lambda messages: approval()
-    room.queue("Another", files=[])
-    assert why_left_out(
-        proposal.model_copy(update={"review": proposal.first_review, "first_review": proposal.review})
-    )
 
 
 def test_the_final_model_reads_what_was_shown_where_it_may_and_its_price_is_counted(place: Place) -> None:
@@ -102,8 +95,7 @@ def test_the_final_model_reads_what_was_shown_where_it_may_and_its_price_is_coun
     assert task.state is TaskState.AWAITING_APPROVAL and not task.escalated
     assert task.reason.startswith("The final model did not answer")
     cloud.read = lambda messages: Said(approval(), usage=(3_000, 400))
-    args = EscalateArgs(proposals=(Pinned(id="P1"),), final=True)
-    question = Escalate().question(room.read(), args)
+    question = Escalate(proposals=(Pinned(id="P1"),), final=True).question(room.read())
     assert question is not None
     shown = "\n".join(question.lines)
     assert READER in shown and "app.py" in shown and cloud.url.removeprefix("http://") in shown

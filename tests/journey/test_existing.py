@@ -148,7 +148,7 @@ def test_a_review_is_put_away_cancelled_and_asked_for_again(room: Room) -> None:
     room.work()
     assert room.task(task.id).state is TaskState.AWAITING_APPROVAL and not room.models.written
     on = Subject.read(room.read(), task.id)
-    assert PutAway().refuse_one(on) is None
+    assert PutAway.refuse_one(on) is None
     room.act("task.done", ids=[task.id])
     assert [one.id for one in review(room)] == [task.id] and room.task(task.id).state is TaskState.DONE
 
@@ -182,7 +182,7 @@ def test_reviews_are_counted_apart(room: Room) -> None:
     titles = [table.title for table in tables]
     assert titles.index("EXISTING CHANGES") > titles.index("REVISE RATE")
     assert [proposal.paths for proposal in room.proposals()] == [("app.py",)] * 2
-    assert not any(of.overlaps for of in facts_of(room.read(), room.proposals()))
+    assert not any(of.overlaps for of in facts_of(room.read(), [one.id for one in room.proposals()]))
     written = document(declared("writing")(room.read(), PageQuestion()))
     assert written["edits"]["clean_first"]["k"] == 1 and sum(written["rungs"].values()) == 1
 

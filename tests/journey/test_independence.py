@@ -14,9 +14,8 @@ from navigator.cli.main import cli
 from navigator.exam.items import cases
 from navigator.model.errors import Conflict
 from navigator.model.states import Role
-from navigator.sheet.exam_worth import ENOUGH, independence
 from navigator.sheet.statistics.page import PageQuestion, document
-from navigator.sheet.statistics.reviewer import exam_tables
+from navigator.sheet.statistics.reviewer import ENOUGH, exam_tables, independence
 from tests.journey.room import Room, text_of
 from tests.journey.scripted_models import Messages, approval, objection
 from tests.journey.test_exam_run import set_exam

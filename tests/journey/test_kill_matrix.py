@@ -22,7 +22,7 @@ from navigator.actions.wire import NoConductor
 from navigator.engine.client import request
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
-from navigator.model.states import DecisionKind, LandingState, ProposalState, TaskState
+from navigator.model.states import LandingState, ProposalState, TaskState
 from navigator.sheet.parts import part_at_base
 from tests.journey.killed_at import GIT_DIED, KILLED_AT
 from tests.journey.landing_bench import BEFORE, LandingBench, ready_proposal
@@ -221,7 +221,7 @@ def test_a_repository_that_went_away_in_the_middle_of_a_landing_holds_up_nothing
 # Splits: afterwards nothing happened, or everything is there
 
 
-def all_or_nothing(bench: SplitBench, parent: str, *, drop: bool) -> bool:
+def all_or_nothing(bench: SplitBench, parent: str) -> bool:
     """Look at what a kill left, as the next conductor does; says whether the split is there."""
     bench.recover()
     held = bench.proposal(parent)
@@ -238,21 +238,17 @@ def all_or_nothing(bench: SplitBench, parent: str, *, drop: bool) -> bool:
     assert (other.id, other.state) == (part.task_id, TaskState.AWAITING_APPROVAL)
     assert part.checks, "the gates ran"
     assert bench.content(part.tree, "n.txt") == THIRTY
-    if drop:
-        assert held.decision is not None and held.decision.kind is DecisionKind.REJECT
-        assert task.state is TaskState.REJECTED
-    else:
-        assert (task.state, task.attempt) == (TaskState.AWAITING_APPROVAL, 1)
-        assert ground is not None and ground.id == part.id
-        assert bench.content(task.base_commit, "n.txt") == THIRTY
+    assert (task.state, task.attempt) == (TaskState.AWAITING_APPROVAL, 1)
+    assert ground is not None and ground.id == part.id
+    assert bench.content(task.base_commit, "n.txt") == THIRTY
     return True
 
 
-def ends_well(bench: SplitBench, parent: str, *, drop: bool) -> None:
-    there = all_or_nothing(bench, parent, drop=drop)
+def ends_well(bench: SplitBench, parent: str) -> None:
+    there = all_or_nothing(bench, parent)
     if not there:
-        bench.split(parent, "H4", drop_rest=drop, note="")
-        assert all_or_nothing(bench, parent, drop=drop)
+        bench.split(parent, "H4")
+        assert all_or_nothing(bench, parent)
     with bench.desk.reading() as store:
         (part,) = (one.id for one in store.proposals() if one.parent == parent and one.attempt == 0)
     bench.decide("reject", part)
@@ -266,11 +262,10 @@ def test_killed_in_the_middle_of_a_split(tmp_path: Path, monkeypatch: pytest.Mon
     bench = SplitBench(tmp_path, monkeypatch)
     for moment in (Moment(True, *step.split(), 1) for step in MOMENTS["split"]):
         parent = bench.waiting()
-        drop = "_drop_rest" in moment.what
-        assert died(bench, moment, "split", parent, "H4", *["--drop-rest"] * drop), moment
+        assert died(bench, moment, "split", parent, "H4"), moment
         split = bench.proposal(parent).state is not ProposalState.OPEN
         if moment.what.endswith(":_go_on_with_rest"):
             assert not split, "the transaction was not yet committed"
         if moment.what == "proposal_split":
             assert split
-        ends_well(bench, parent, drop=drop)
+        ends_well(bench, parent)

@@ -146,6 +146,20 @@ def test_killed_while_a_command_runs_it_runs_again_with_the_same_id(room: Room, 
     assert said["id"] == first["id"]
 
 
+def test_an_event_that_cannot_be_told_does_not_keep_back_the_next(
+    room: Room, told: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(logging.getLogger("navigator"), "propagate", True)
+    note(room, told, "batch_ready", "swap_failed")
+    room.work()
+    with room.world() as world, world.store.transaction() as tx:
+        tx.event("batch_ended")  # it says of no batch which
+        tx.event("swap_added", data={"outcome": "failed"})
+    room.work()
+    assert [one["event"] for one in lines(told)] == ["swap_failed"]
+    assert "(batch_ended) was left out" in caplog.text
+
+
 def test_issues_become_tasks(room: Room, tmp_path: Path) -> None:
     issues = [
         {"number": 7, "title": 'Rounding is "off"', "body": "Half-even.\r\n\x7f\\ \u2028 '''\"\"\""},

@@ -87,7 +87,14 @@ def ended(room: Room, task: str) -> tuple[object, ...]:
     proposal = room.proposal(task)
     tests = room.tests(task)
     verdict = proposal.review.verdict if proposal.review is not None else None
-    return room.task(task).state, proposal.tree, tests.outcome, tests.detail, verdict, why_left_out(proposal)
+    return (
+        room.task(task).state,
+        proposal.tree,
+        tests.outcome,
+        tests.detail,
+        verdict,
+        why_left_out(room.read(), proposal.id),
+    )
 
 
 @pytest.mark.slow

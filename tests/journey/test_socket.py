@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from navigator.actions import wire
-from navigator.actions.deciding import DecideArgs, Pinned, Reject
+from navigator.actions.deciding import Pinned, Reject, decided
 from navigator.actions.wire import NoConductor, NotResponding, RemoteError
 from navigator.cli.status import status
 from navigator.config.paths import StatePaths
@@ -190,7 +190,7 @@ def test_a_conductor_that_dies_over_a_request_is_waited_for(
     open_writer(paths.database, rehearsal=False).close()
     with subprocess.Popen([sys.executable, "-c", DYING, str(paths.root)], stdout=subprocess.PIPE) as dying:
         assert dying.stdout is not None and dying.stdout.readline() == b"ready\n"
-        (row,) = act(paths, Reject(), DecideArgs(proposals=(Pinned(id="P1"),))).decisions
+        (row,) = decided(act(paths, Reject(proposals=(Pinned(id="P1"),))))
         assert "P1" in row.reason and dying.poll() == 0
 
 

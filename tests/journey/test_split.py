@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from navigator.git.hunks import ChoiceRefused
-from navigator.model.errors import Conflict
+from navigator.model.errors import Conflict, NavigatorError
 from navigator.model.states import CheckOutcome, ProposalState, TaskState, Verdict
 from navigator.sheet.marks import batch_choice, facts_of, marks
-from navigator.sheet.parts import part_at_base
-from navigator.sheet.statistics.page import PageQuestion, declared, document
 from tests.journey.splitting import BATCH, CHANGED, CODE, FIVE, NUMBERS, THIRTY, SplitBench
 from tests.journey.support import git
 from tests.sandbox.support import needs_sandbox
@@ -29,46 +27,30 @@ def outcomes(bench: SplitBench, identifier: str) -> dict[str, CheckOutcome]:
 # The part
 
 
-def test_a_part_is_a_proposal_of_its_own_and_the_rest_a_new_attempt_on_top_of_it(bench: SplitBench) -> None:
+def test_a_part_is_a_proposal_of_its_own_that_went_through_the_gates(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
-    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=5, quote="five", text="digits")
-    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=30, quote="thirty", text="fine")
-    result = bench.split(parent.id, "h4", note="Write digits.")
+    result = bench.split(parent.id, "H4")
     part = bench.proposal(result["part"]["id"])
     task = bench.task(part.task_id)
     assert (part.parent, part.hunks) == (parent.id, ("H4",))
-    assert bench.content(part.tree, "n.txt") == THIRTY and bench.content(part.tree, "code.py") == CODE
+    assert bench.content(part.tree, "n.txt") == THIRTY
+    assert bench.content(part.tree, "code.py") == CODE
     assert part.base_commit == parent.base_commit
     assert (part.model, part.prompt_version, part.batch) == (parent.model, parent.prompt_version, BATCH)
-    assert part.usage.prompt_tokens == 0 and part.review is None
+    assert part.usage.prompt_tokens == 0
+    assert part.review is None
     assert (part.added, part.removed, part.paths) == (1, 1, ("n.txt",))
     assert part.title == f"Change the numbers (part of {parent.id})"
-    assert {outcomes(bench, part.id)[name] for name in ("files parse", "path policy")} == {
-        CheckOutcome.PASSED
-    }
-    assert (task.origin, task.state) == (parent.task_id, TaskState.AWAITING_APPROVAL)
-    assert task.text == bench.task(parent.task_id).text
-    hunks = ["H1", "H2", "H3"]
-    assert result["rest"] == {"task": parent.task_id, "state": "queued", "hunks": hunks, "proposal": ""}
+    assert outcomes(bench, part.id)["files parse"] is CheckOutcome.PASSED
+    assert outcomes(bench, part.id)["path policy"] is CheckOutcome.PASSED
+    assert (task.origin, task.state, task.text) == (
+        parent.task_id,
+        TaskState.AWAITING_APPROVAL,
+        bench.task(parent.task_id).text,
+    )
+    rest = {"task": parent.task_id, "state": "awaiting_approval", "hunks": ["H1", "H2", "H3"]}
+    assert result["rest"] == rest | {"proposal": "P3"}
     assert bench.proposal(parent.id).state is ProposalState.SUPERSEDED
-    task = bench.task(parent.task_id)
-    assert (task.state, task.attempt, task.round) == (TaskState.QUEUED, 1, 0)
-    assert bench.content(task.base_commit, "n.txt") == THIRTY
-    with bench.desk.reading() as store:
-        ground = part_at_base(store, task.base_commit)
-        assert ground is not None and ground.id == part.id
-        unsent = store.comments(task_id=task.id, sent=False)
-    taken, left = task.note.split("These were not taken:")
-    assert "- H4 n.txt, line 30" in taken and part.id in taken
-    assert "- H3 n.txt, line 5\n  -5\n  +five" in left
-    assert "- H1 code.py, line 2" in left and "H4" not in left
-    assert "Write digits." in left and "n.txt:5: five\n  digits" in left
-    assert [comment["text"] for comment in unsent] == ["fine"], "it is about what was taken"
-    # Only what waits can be split, and a part is not split again.
-    with pytest.raises(Conflict, match="not waiting for a decision"):
-        bench.split(parent.id, "H1")
-    with pytest.raises(Conflict, match="itself a part"):
-        bench.split(part.id, "H1")
 
 
 def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
@@ -76,7 +58,7 @@ def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
     with bench.desk.reading() as store:
         asked = store.call_counts()
-    result = bench.split(parent.id, "H4", note="")
+    result = bench.split(parent.id, "H4")
     part, rest = bench.proposal(result["part"]["id"]), bench.proposal(result["rest"]["proposal"])
     assert (rest.task_id, rest.attempt, rest.parent) == (parent.task_id, 1, parent.id)
     assert (rest.hunks, rest.tree) == (("H1", "H2", "H3"), parent.tree)
@@ -85,7 +67,7 @@ def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
     assert outcomes(bench, rest.id).keys() == outcomes(bench, part.id).keys()
     assert bench.task(rest.task_id).state is TaskState.AWAITING_APPROVAL
     with bench.desk.reading() as store:
-        (known,) = facts_of(store, [rest])
+        (known,) = facts_of(store, [rest.id])
         assert store.call_counts() == asked, "no model was asked"
     assert [mark.words for mark in marks(known)][:1] == [
         f"part of {parent.id}, reviewed as a whole (REVISE there)"
@@ -97,7 +79,7 @@ def test_the_rest_becomes_a_proposal_as_it_is(bench: SplitBench) -> None:
 
 def test_a_rest_in_other_files_lands_without_the_part(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
-    result = bench.split(parent.id, "H1", "H2", note="", alone=False)
+    result = bench.split(parent.id, "H1", "H2", alone=False)
     part, rest = result["part"], bench.proposal(result["rest"]["proposal"])
     assert (rest.base_commit, rest.paths) == (parent.base_commit, ("n.txt",))
     # Under a conductor the gates are left to it.
@@ -112,29 +94,15 @@ def test_a_rest_in_other_files_lands_without_the_part(bench: SplitBench) -> None
     assert bench.approve(rest.id)["landing"] == "landed"
 
 
-def test_the_rest_can_be_dropped_and_the_part_counts_nowhere(bench: SplitBench) -> None:
-    parent = bench.proposal(bench.waiting(verdict=Verdict.APPROVE))
-    result = bench.split(parent.id, "H4", drop_rest=True, note="not needed")
-    part = result["part"]["id"]
-    decided = bench.proposal(parent.id)
-    assert decided.state is ProposalState.DECIDED
-    assert decided.decision is not None and part in decided.decision.note
-    assert "not needed" in decided.decision.note
-    assert bench.task(parent.task_id).state is TaskState.REJECTED
-    assert result["rest"]["state"] == "rejected"
-    with bench.desk.reading() as store:
-        choice = batch_choice(store, unseen=True)
-        verdicts = store.verdict_counts()
-    assert choice.taken == (), "no batch key takes it"
-    assert [(held.id, mark.words) for held, mark in choice.left_out] == [
-        (part, f"part of {parent.id}, reviewed as a whole (APPROVE there)")
-    ]
-    assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
-    assert bench.approve(part)["landing"] == "landed"
-    with bench.desk.reading() as store:
-        found = document(declared("outcomes")(store, PageQuestion()))
-    # The whole was neither approved nor rejected; nobody reviewed the part.
-    assert (found["states"], found["decisions"]["not_counted"]) == ({"landed": 1, "rejected": 1}, 1)
+def test_comments_go_along_when_the_rest_is_sent_back(bench: SplitBench) -> None:
+    parent = bench.proposal(bench.waiting())
+    bench.act("comment", proposal=parent.id, path="n.txt", side="new", line=5, quote="five", text="digits")
+    rest = bench.split(parent.id, "H4")["rest"]["proposal"]
+    assert bench.decide("send_back", rest)["recorded"]
+    note = bench.task(parent.task_id).note
+    assert note.startswith("Only a part of the answer") and "- H3 n.txt, line 5\n  -5\n  +five" in note
+    assert "- H1 code.py, line 2" in note and "H4" not in note
+    assert note.endswith("n.txt:5: five\n  digits")
 
 
 def test_a_part_that_needs_another_hunk_shows_its_failed_check(bench: SplitBench) -> None:
@@ -156,16 +124,16 @@ def test_the_projects_tests_run_on_a_part(tmp_path: Path, monkeypatch: pytest.Mo
     bench = SplitBench(
         tmp_path, monkeypatch, check=f"cp code.py code2.py && python3 -c '{both.replace('code', 'code2')}'"
     )
-    part = bench.split(bench.waiting(), "H1", drop_rest=True)["part"]
+    part = bench.split(bench.waiting(), "H1")["part"]
     assert outcomes(bench, part["id"])["tests"] is CheckOutcome.FAILED
     assert bench.task(part["task_id"]).state is TaskState.AWAITING_APPROVAL
-    with_both = bench.split(bench.waiting(), "H1", "H2", drop_rest=True)["part"]
+    with_both = bench.split(bench.waiting(), "H1", "H2")["part"]
     assert outcomes(bench, with_both["id"])["tests"] is CheckOutcome.PASSED
 
 
 def test_what_the_policy_asks_of_a_part_is_asked_again(bench: SplitBench) -> None:
     parent = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY})
-    assert bench.proposal(bench.split(parent, "H2", drop_rest=True)["part"]["id"]).policy == ()
+    assert bench.proposal(bench.split(parent, "H2")["part"]["id"]).policy == ()
     again = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY})
     part = bench.split(again, "H1")["part"]["id"]
     assert [item.path for item in bench.proposal(part).policy] == ["Makefile"]
@@ -174,15 +142,44 @@ def test_what_the_policy_asks_of_a_part_is_asked_again(bench: SplitBench) -> Non
     assert row["landing"] == "landed"
 
 
-def test_a_refused_choice_makes_nothing(bench: SplitBench) -> None:
+@pytest.mark.parametrize(
+    ("hunks", "more", "error"),
+    [
+        (["H1", "H2", "H3", "H4"], {}, ChoiceRefused),
+        (["H1"], {"tree": "0" * 40}, Conflict),
+    ],
+)
+def test_a_refused_choice_makes_nothing(
+    bench: SplitBench, hunks: list[str], more: dict[str, str], error: type[NavigatorError]
+) -> None:
     parent = bench.waiting()
-    with pytest.raises(ChoiceRefused):
-        bench.split(parent, "H1", "H2", "H3", "H4")
-    with pytest.raises(Conflict):
-        bench.split(parent, "H1", tree="0" * 40)
+    with pytest.raises(error):
+        bench.split(parent, *hunks, **more)
     (held,) = bench.proposals()
     assert held.state is ProposalState.OPEN and len(bench.read().tasks()) == 1
     assert bench.task(held.task_id).state is TaskState.AWAITING_APPROVAL
+
+
+def test_only_what_waits_can_be_split_and_a_part_is_not_split_again(bench: SplitBench) -> None:
+    parent = bench.waiting()
+    part = bench.split(parent, "H3", "H4")["part"]["id"]
+    with pytest.raises(Conflict, match="replaced it"):
+        bench.split(parent, "H1")
+    with pytest.raises(Conflict, match="itself made from"):
+        bench.split(part, "H1")
+
+
+def test_a_part_counts_nowhere_and_no_batch_key_takes_it(bench: SplitBench) -> None:
+    parent = bench.waiting(verdict=Verdict.APPROVE)
+    result = bench.split(parent, "H4")
+    part, rest = result["part"]["id"], result["rest"]["proposal"]
+    with bench.desk.reading() as store:
+        choice = batch_choice(store, unseen=True)
+        verdicts = store.verdict_counts()
+    assert choice.taken == ()
+    words = f"part of {parent}, reviewed as a whole (APPROVE there)"
+    assert [(held.id, mark.words) for held, mark in choice.left_out] == [(part, words), (rest, words)]
+    assert [row.n for row in verdicts] == [1], "the whole was reviewed once"
 
 
 # Landing
@@ -194,9 +191,8 @@ def test_the_rest_lands_on_top_of_its_part(
 ) -> None:
     bench = SplitBench(tmp_path, monkeypatch, landing=landing)
     parent = bench.proposal(bench.waiting())
-    part = bench.split(parent.id, "H4")["part"]["id"]
-    both = THIRTY.replace(b"\n5\n", b"\nFIVE\n")
-    rest = bench.answer(parent.task_id, {"n.txt": both}, batch="2026-01-02-a")
+    result = bench.split(parent.id, "H4")
+    part, rest = result["part"]["id"], result["rest"]["proposal"]
     assert "on top of" in bench.approve(rest)["reason"], "its ground has to land first"
     assert bench.proposal(rest).state is ProposalState.OPEN
     landed = bench.approve(part)
@@ -206,63 +202,63 @@ def test_the_rest_lands_on_top_of_its_part(
     assert f"Navigator-Part-Of: {parent.id} (H4), reviewed as a whole" in message
     assert bench.approve(rest)["landing"] == "landed"
     branch = "main" if landing == "current" else "navigator/2026-01-01"
-    assert bench.on_branch("n.txt", branch).encode() == both.strip()
+    assert bench.on_branch("n.txt", branch).encode() == CHANGED["n.txt"].strip()
     assert git(bench.repository, "rev-list", "--count", branch) == "3"
-    if landing == "branch":
-        assert "navigator/2026-01-02" not in git(bench.repository, "branch", "--list")
 
 
 def test_the_rest_lands_where_the_developer_merged_the_part(bench: SplitBench) -> None:
-    parent = bench.proposal(bench.waiting())
-    part = bench.split(parent.id, "H4")["part"]["id"]
-    rest = bench.answer(parent.task_id, {"n.txt": THIRTY.replace(b"\n5\n", b"\nFIVE\n")})
-    bench.approve(part)
+    result = bench.split(bench.waiting(), "H4")
+    bench.approve(result["part"]["id"])
     git(bench.repository, "merge", "--quiet", "--no-ff", "-m", "take it", "navigator/2026-01-01")
     git(bench.repository, "branch", "--quiet", "-D", "navigator/2026-01-01")
-    assert bench.approve(rest)["landing"] == "landed"
-    assert "FIVE" in bench.on_branch("n.txt")
+    assert bench.approve(result["rest"]["proposal"])["landing"] == "landed"
+    assert "five" in bench.on_branch("n.txt")
 
 
 @pytest.mark.parametrize("undone", [False, True])
 def test_a_rest_whose_part_was_rejected_or_undone_starts_again(bench: SplitBench, undone: bool) -> None:
     parent = bench.proposal(bench.waiting())
-    part = bench.split(parent.id, "H4", note="Digits.")["part"]["id"]
-    rest = bench.answer(parent.task_id, {"other.txt": b"elsewhere\n"})
+    result = bench.split(parent.id, "H4")
+    part = result["part"]["id"]
     if undone:
         bench.approve(part)
         said = bench.undo(part)
         assert said["undone"] and f"{parent.task_id} was based on it" in said["reason"]
     else:
         bench.decide("reject", part, note="no")
-    row = bench.approve(rest)
+    row = bench.approve(result["rest"]["proposal"])
     assert (row["landing"], bench.task(parent.task_id).state) == ("refused", TaskState.STALE)
     task = bench.task(parent.task_id)
     assert f"{part}, which is {'undone' if undone else 'rejected'}" in task.reason
-    assert "do the whole task" in task.note and "Digits." in task.note
+    assert "do the whole task" in task.note
 
 
-def test_undoing_a_part_under_a_rest_that_landed_is_refused_or_a_revert(bench: SplitBench) -> None:
-    parent = bench.proposal(bench.waiting())
-    part = bench.split(parent.id, "H4")["part"]["id"]
-    rest = bench.answer(parent.task_id, {"other.txt": b"elsewhere\n"})
+@pytest.mark.parametrize(("hunks", "alone"), [(("H1", "H2"), True), (("H4",), False)])
+def test_undoing_a_part_under_a_rest_that_landed_is_refused_or_a_revert(
+    bench: SplitBench, hunks: tuple[str, ...], alone: bool
+) -> None:
+    result = bench.split(bench.waiting(), *hunks)
+    part = result["part"]["id"]
     bench.approve(part)
-    bench.approve(rest)
+    bench.approve(result["rest"]["proposal"])
     said = bench.undo(part)
-    assert said["undone"] and said["ref"] == f"refs/heads/navigator/undo-{part}"
-    assert bench.on_branch("n.txt", f"navigator/undo-{part}").encode() == NUMBERS.strip()
+    assert said["undone"] is alone
+    if alone:
+        assert said["ref"] == f"refs/heads/navigator/undo-{part}"
+        assert bench.on_branch("code.py", f"navigator/undo-{part}").encode() == CODE.strip()
 
 
 def test_a_part_whose_files_changed_is_rewritten_as_that_part(bench: SplitBench) -> None:
     parent = bench.proposal(bench.waiting())
-    part = bench.proposal(bench.split(parent.id, "H4")["part"]["id"])
+    result = bench.split(parent.id, "H4")
+    part = bench.proposal(result["part"]["id"])
     (bench.repository / "n.txt").write_bytes(FIVE)
     git(bench.repository, "commit", "--quiet", "-am", "meanwhile")
     assert bench.approve(part.id)["landing"] == "refused"
     task = bench.task(part.task_id)
     assert task.state is TaskState.STALE
     assert f"Only a part of the answer {parent.id}" in task.note and "+thirty" in task.note
-    rest = bench.answer(parent.task_id, {"other.txt": b"elsewhere\n"})
-    bench.approve(rest)
+    bench.approve(result["rest"]["proposal"])
     note = bench.task(parent.task_id).note
     assert bench.task(parent.task_id).state is TaskState.STALE
     assert f"written separately, as {part.task_id}" in note and "+thirty" in note

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from navigator.actions import registry
-from navigator.actions.approve import Approve, ApproveArgs, merge_hint
+from navigator.actions.approve import Approve, merge_hint
 from navigator.actions.base import Level, Question, Subject, SubjectVerb
-from navigator.actions.conducting import Conduct, ConductArgs
-from navigator.actions.deciding import Decided, DecisionRow, Pinned, Reject
-from navigator.actions.send_back import SendBack, SendBackArgs
+from navigator.actions.conducting import Conduct
+from navigator.actions.deciding import DecisionRow, Pinned, Reject, SendBack
 from navigator.actions.split import Split
-from navigator.actions.tasks import Cancel, PutAway, Retry, TasksArgs
-from navigator.actions.undo import Undo, UndoArgs, Undone, UndoneRow
+from navigator.actions.tasks import Cancel, PutAway, Retry
+from navigator.actions.undo import Undo, UndoneRow, undone_told
 from navigator.actions.wire import NoConductor
 from navigator.landing.plan import unknown_person
 from navigator.model.errors import Conflict, NavigatorError, UsageError
@@ -48,7 +47,7 @@ async def test_an_unknown_operation_is_refused() -> None:
 
 
 def test_a_landing_says_how_to_merge_it() -> None:
-    (told,) = Approve().tell(Decided(decisions=(LANDED,)))
+    (told,) = Approve.outcome([LANDED]).told
     assert told.hint.startswith("`navigator merge`") and told.level == "information"
     assert merge_hint("main") == ""
 
@@ -63,15 +62,15 @@ def test_a_landing_says_how_to_merge_it() -> None:
 )
 def test_how_serious_an_approval_ends(landing: LandingState, level: Level) -> None:
     row = LANDED.model_copy(update={"landing": landing, "reason": "The tip moved."})
-    assert Approve().tell(Decided(decisions=(row,)))[0].level == level
+    assert Approve.outcome([row]).told[0].level == level
 
 
 @pytest.mark.parametrize("name", registry.known())
 def test_each_name_leads_to_its_verb_which_refuses_what_it_does_not_know(name: str) -> None:
     verb = registry.verb(name)
-    assert verb.name == name
+    assert verb.op == name
     with pytest.raises(UsageError, match="shell"):
-        verb.read_args({"shell": "x"})
+        verb.read({"shell": "x"})
 
 
 # The rules, asked with a row of the deck and with the store
@@ -105,7 +104,7 @@ STATES = {
     "done": Subject("T1", TaskState.DONE),
     "earlier": Subject("T1", TaskState.AWAITING_APPROVAL, "P1", newer="P2"),
 }
-ALLOWED: dict[type[SubjectVerb[Any, Any]], set[str]] = {
+ALLOWED: dict[type[SubjectVerb], set[str]] = {
     Approve: {"waiting", "due", "refused"},
     Reject: {"waiting", "refused"},
     SendBack: {"waiting", "report"},
@@ -119,8 +118,8 @@ ALLOWED: dict[type[SubjectVerb[Any, Any]], set[str]] = {
 
 @pytest.mark.parametrize("made", ALLOWED)
 @pytest.mark.parametrize("name", STATES)
-def test_what_is_allowed_when(made: type[SubjectVerb[Any, Any]], name: str) -> None:
-    refusal = made().refuse_one(STATES[name])
+def test_what_is_allowed_when(made: type[SubjectVerb], name: str) -> None:
+    refusal = made.refuse_one(STATES[name])
     assert (refusal is None) == (name in ALLOWED[made])
     if refusal is not None:
         assert "T1" in str(refusal) or "P1" in str(refusal)
@@ -149,28 +148,21 @@ def test_a_row_of_the_deck_and_the_store_agree(tmp_path: Path, monkeypatch: pyte
         for identifier in bench.waiting:
             row, read = Subject.of_card(cards[identifier]), Subject.read(store, identifier)
             for made_verb in ALLOWED:
-                by_row, by_store = made_verb().refuse_one(row), made_verb().refuse_one(read)
+                by_row, by_store = made_verb.refuse_one(row), made_verb.refuse_one(read)
                 assert str(by_row) == str(by_store), (identifier, made_verb)
-        assert Approve().refuse(store, ApproveArgs(proposals=(Pinned(id=refused),))) is None
-        assert Undo().refuse(store, UndoArgs(ids=(waits,))) is not None
+        assert Approve(proposals=(Pinned(id=refused),)).refuse(store) is None
+        assert Undo(ids=(waits,)).refuse(store) is not None
 
 
 # Undo: one verb for a landing and for an approval that has not landed
 
 
-def test_undo_asks_about_a_landing_and_withdraws_an_approval_without_a_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=2)
-    identifier, other = bench.waiting
+def test_undo_asks_about_a_landing_and_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
+    (identifier,) = bench.waiting
     row = bench.approve(identifier)
-    with bench.world() as world, world.store.transaction() as tx:
-        proposal = tx.read.proposal(other)
-        tx.add_decision(other, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
-        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
     with bench.desk.reading() as store:
-        question = Undo().question(store, UndoArgs(ids=(identifier,)))
-        assert Undo().question(store, UndoArgs(ids=(other,))) is None
+        question = Undo(ids=(identifier,)).question(store)
     assert isinstance(question, Question)
     assert question.title == f"Undo the landing of {identifier}?"
     assert f"{row['commit'][:12]} on navigator/2026-01-01" in question.lines
@@ -178,11 +170,25 @@ def test_undo_asks_about_a_landing_and_withdraws_an_approval_without_a_question(
     assert bench.undo(identifier)["undone"]
     again = bench.undo(identifier)
     assert (again["undone"], "already been undone" in again["reason"]) == (False, True)
-    told = Undo().tell(Undone(undone=(UndoneRow(**again),)))[0]
+    told = undone_told(UndoneRow(**again))
     assert str(told).startswith(f"{identifier} has already been undone") and told.level == "error"
-    assert bench.undo(other)["undone"] and bench.proposal(other).decision is None
-    assert bench.undo(other)["undone"] is False
-    assert bench.approve(other)["landing"] == "landed"
+
+
+def test_undo_withdraws_an_approval_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = LandingBench(tmp_path, monkeypatch, landing="branch", proposals=1)
+    (identifier,) = bench.waiting
+    with bench.world() as world, world.store.transaction() as tx:
+        proposal = tx.read.proposal(identifier)
+        tx.add_decision(identifier, Decision(kind=DecisionKind.APPROVE, tree=proposal.tree))
+        tx.set_task_state(proposal.task_id, TaskState.APPROVED)
+    with bench.desk.reading() as store:
+        assert Undo(ids=(identifier,)).question(store) is None
+    assert bench.undo(identifier)["undone"]
+    assert bench.proposal(identifier).decision is None
+    assert bench.undo(identifier)["undone"] is False
+    assert bench.approve(identifier)["landing"] == "landed"
 
 
 # Approve: what is asked, and policy items by name
@@ -193,17 +199,17 @@ def test_what_is_asked_before_an_approval(tmp_path: Path, monkeypatch: pytest.Mo
     identifier = bench.waiting({"Makefile": b"all:\n", "n.txt": THIRTY}, policed=True)
     other = bench.waiting({"n.txt": THIRTY})
     with bench.desk.reading() as store:
-        question = Approve().question(store, ApproveArgs(proposals=(Pinned(id=identifier),)))
-        both = Approve().question(store, ApproveArgs(proposals=(Pinned(id=identifier), Pinned(id=other))))
+        question = Approve(proposals=(Pinned(id=identifier),)).question(store)
+        both = Approve(proposals=(Pinned(id=identifier), Pinned(id=other))).question(store)
     said = "\n".join(question.lines)
     assert question.title.startswith(f"Approve {identifier}") and "→ navigator/" in said
     assert "the reviewer says REVISE" in said and f"overlaps {other}" in said
     (item,) = question.items
     assert item.key == f"{identifier}:build:Makefile" and "Makefile" in item.title
     assert both.title == "Approve 2 proposals?" and both.items == question.items
-    args = Approve().answered(ApproveArgs(proposals=(Pinned(id=identifier),)), confirm=[item.key])
+    answered = Approve(proposals=(Pinned(id=identifier),)).answered(confirm=[item.key])
     with bench.desk.reading() as store:
-        assert Approve().question(store, args).items == ()
+        assert answered.question(store).items == ()
 
 
 def test_an_item_that_several_share_is_confirmed_by_proposal(
@@ -230,14 +236,14 @@ def test_sending_back_needs_a_note_unless_there_are_comments(
 ) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
     identifier = bench.waiting()
-    args = SendBackArgs(proposals=(Pinned(id=identifier),))
+    verb = SendBack(proposals=(Pinned(id=identifier),))
     with bench.desk.reading() as store:
-        before = SendBack().question(store, args)
+        before = verb.question(store)
     line = {"proposal": identifier, "path": "n.txt", "line": 5, "quote": "five"}
     unsent = bench.act("comment", **line, text="numbers")["comment"]
     bench.act("comment", **line, text="digits", number=unsent)
     with bench.desk.reading() as store:
-        after = SendBack().question(store, args)
+        after = verb.question(store)
     assert before.note is not None and after.note is not None
     assert before.note.needed and not after.note.needed
     assert "n.txt:5  digits" in after.lines and "n.txt:5  numbers" not in after.lines
@@ -246,7 +252,23 @@ def test_sending_back_needs_a_note_unless_there_are_comments(
         bench.act("comment", proposal=identifier, path="n.txt", line=5, text="late")
 
 
-def test_settings_of_a_project_and_a_scan_put_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_putting_a_scan_away_asks_about_what_it_suggests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = SplitBench(tmp_path, monkeypatch)
+    with bench.world() as world, world.store.transaction() as tx:
+        project = tx.read.project("code")
+        scan = tx.add_task(project.id, "Look for bugs", kind=TaskKind.SCAN)
+        tx.set_task_state(scan.id, TaskState.GENERATING)
+        tx.add_suggestions(scan.id, 0, [Suggestion(task_id=scan.id, rank=1, text="Test it")])
+        tx.set_task_state(scan.id, TaskState.AWAITING_APPROVAL)
+    with bench.desk.reading() as store:
+        question = PutAway(ids=(scan.id,)).question(store)
+    assert question is not None and question.lines == ("1 open suggestion will be dismissed.",)
+    assert bench.act("task.done", ids=[scan.id])["tasks"][0]["state"] == "done"
+
+
+def test_settings_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = SplitBench(tmp_path, monkeypatch)
     git(bench.repository, "branch", "other")
     made = bench.act("project.set", name="code", landing="current", base="other", check=" make ")["project"]
@@ -260,20 +282,9 @@ def test_settings_of_a_project_and_a_scan_put_away(tmp_path: Path, monkeypatch: 
         bench.act("project.set", name="code", landing="elsewhere")
     # Commands for a conductor need one, and something to do.
     with bench.desk.reading() as store:
-        assert "Nothing is waiting" in str(Conduct().refuse(store, ConductArgs(do="review")))
+        assert "Nothing is waiting" in str(Conduct(do="review").refuse(store))
     with pytest.raises(NoConductor, match="No conductor is running"):
         bench.act("conduct", do="stop")
-    # A scan that is put away is asked about with what it suggests.
-    with bench.world() as world, world.store.transaction() as tx:
-        project = tx.read.project("code")
-        scan = tx.add_task(project.id, "Look for bugs", kind=TaskKind.SCAN)
-        tx.set_task_state(scan.id, TaskState.GENERATING)
-        tx.add_suggestions(scan.id, 0, [Suggestion(task_id=scan.id, rank=1, text="Test it")])
-        tx.set_task_state(scan.id, TaskState.AWAITING_APPROVAL)
-    with bench.desk.reading() as store:
-        question = PutAway().question(store, TasksArgs(ids=(scan.id,)))
-    assert question is not None and question.lines == ("1 open suggestion will be dismissed.",)
-    assert bench.act("task.done", ids=[scan.id])["tasks"][0]["state"] == "done"
 
 
 def test_that_nobody_can_commit_is_asked_about_before_and_never_where_the_repository_names_one(
@@ -287,7 +298,7 @@ def test_that_nobody_can_commit_is_asked_about_before_and_never_where_the_reposi
     def asked(*ids: str) -> list[bool]:
         with bench.desk.reading() as store:
             chosen = tuple(Pinned(id=one, tree=store.proposal(one).tree) for one in ids)
-            question = Approve().question(store, ApproveArgs(proposals=chosen))
+            question = Approve(proposals=chosen).question(store)
         return [line == said for line in question.lines]
 
     first, second = bench.waiting

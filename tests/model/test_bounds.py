@@ -41,4 +41,4 @@ def test_what_is_usual_passes() -> None:
 @pytest.mark.parametrize("name", sorted(known()))
 def test_every_verb_on_the_socket_refuses_it(name: str) -> None:
     with pytest.raises(UsageError, match="NUL"):
-        verb(name).read_args({"text": "\0"})
+        verb(name).read({"text": "\0"})

@@ -87,6 +87,7 @@ def test_no_learnt_value_is_left(values: list[str], text: str) -> None:
         ".npmrc", "a/.pypirc", ".docker/config.json", "kubeconfig", "prod.kubeconfig", "x/AuthKey_1.p8", "a.pem", ".s3cfg",
         ".netrc", "my-service-account.json", "serviceAccountKey.json", "gcp-sa.json", "credentials_prod.json", "auth.json",
         "client_secret_12.json", "terraform.tfvars", ".env.local", "home/.config/gh/hosts.yml", ".aws/config",
+        ".env", "id_rsa", ".ssh/config", "credentials.json", "prod.env",
     ],
 )  # fmt: skip
 def test_files_that_hold_keys_are_withheld_by_name(path: str) -> None:
@@ -103,6 +104,11 @@ def test_files_that_hold_keys_are_withheld_by_name(path: str) -> None:
         "settings.xml",
         "author.json",
         "package.json",
+        "id_rsa.pub",
+        "env.py",
+        "credentials.py",
+        "src/key.ts",
+        "secrets.py",
     ],
 )
 def test_ordinary_names_are_not(path: str) -> None:

@@ -6,7 +6,7 @@ from navigator.figures.exam import ExamScore, exam_scores
 from navigator.model.records import CallTotals, ExamCount, SwapTotals, VerdictCount, WorkTotals, Yield
 from navigator.model.states import ExamSource, Role, Verdict
 from navigator.sheet.statistics.cost import Cost
-from navigator.sheet.statistics.summary import price, worth
+from navigator.sheet.statistics.pages import price, worth
 
 
 def score(caught: int, missed: int, passed: int, objected: int, revise: int = 35, of: int = 100) -> ExamScore:

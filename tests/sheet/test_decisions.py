@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from navigator.actions.approve import Approve, ApproveArgs
+from navigator.actions.approve import Approve
 from navigator.actions.deciding import Pinned
 from navigator.config.paths import StatePaths
 from navigator.journey.land import TestsDue, land
 from navigator.mcp.tools import Tools
 from navigator.model.models import CheckResult, Review
 from navigator.model.states import CheckOutcome, DecisionKind, LandingState, Role, Verdict
-from navigator.sheet.base import tips
-from navigator.sheet.marks import Facts, Kind, batch_choice, facts_of, head, labels, marks
+from navigator.sheet.marks import Kind, batch_choice, facts_of, head, labels, marks
+from navigator.sheet.waiting import tips
 from navigator.tui.review.batch import candidates
 from tests.journey.splitting import SplitBench, git
 
@@ -151,11 +151,11 @@ def test_what_each_way_of_approving_does(case: Case, tmp_path: Path, monkeypatch
     proposal = bench.waiting(verdict=Verdict.APPROVE)
     case.make(bench, proposal)
     tree = case.pin or bench.proposal(proposal).tree
-    args = ApproveArgs(proposals=(Pinned(id=proposal, tree=tree),))
+    verb = Approve(proposals=(Pinned(id=proposal, tree=tree),))
     with bench.desk.reading() as store:
-        (known,) = facts_of(store, [store.proposal(proposal)], tips(store))
+        (known,) = facts_of(store, [proposal], tips(store))
         assert {mark.kind for mark in marks(known)} >= ({case.kind} if case.kind else set())
-        items = Approve().question(store, args).items
+        items = verb.question(store).items
         named = [f"{proposal}:{case.confirm}"] if case.confirm else []
         assert [item.key for item in items] == (named if case.terminal == BY_NAME else [])
         if not case.pin:
@@ -257,6 +257,5 @@ def test_list_diff_and_deck_show_what_every_reader_says(
     assert diff.index("the final model said REVISE") < diff.index("the reviewer said REVISE, overruled")
     with bench.desk.reading() as store:
         (card,) = store.cards_of([store.proposal(proposal).task_id])
-        facts = Facts.of_card(card)
-        assert head(facts).word == "final REVISE"
-        assert [words for words, _ in labels(facts)][:3] == expected
+        assert head(card).word == "final REVISE"
+        assert [words for words, _ in labels(card)][:3] == expected

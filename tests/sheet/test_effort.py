@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from navigator.model.states import CheckOutcome, Verdict
-from navigator.sheet.effort import about, reading_seconds, reading_words
-from navigator.sheet.marks import Facts
+from navigator.sheet.waiting import about, reading_seconds, reading_words
+from navigator.store.reads.cards import Card
+from tests.sheet.cards import CARD
 
 KNOWN = st.builds(
-    Facts,
-    id=st.just("P1"),
-    lines=st.integers(1, 5_000),
-    files=st.integers(1, 60),
+    partial(replace, CARD),
+    added=st.integers(1, 5_000),
+    paths=st.integers(1, 60).map(lambda n: tuple(map(str, range(n)))),
     verdict=st.sampled_from([*Verdict, None]),
-    serious=st.integers(0, 8),
+    blocking=st.integers(0, 8),
     reproduced=st.integers(0, 8),
     tests=st.sampled_from([*CheckOutcome, None]),
 )
 
 
 @given(KNOWN)
-def test_more_to_read_takes_longer_and_what_is_known_saves_time(one: Facts) -> None:
-    for name in ("lines", "files"):
-        assert reading_seconds(replace(one, **{name: getattr(one, name) + 1})) > reading_seconds(one)
+def test_more_to_read_takes_longer_and_what_is_known_saves_time(one: Card) -> None:
+    assert reading_seconds(replace(one, removed=1)) > reading_seconds(one)
+    assert reading_seconds(replace(one, paths=(*one.paths, "another"))) > reading_seconds(one)
     assert reading_seconds(replace(one, confirm=(("rule", "a", "b"),))) > reading_seconds(one)
     # What is not reviewed has to be confirmed besides.
     assert reading_seconds(replace(one, verdict=Verdict.APPROVE)) <= reading_seconds(one)
@@ -34,7 +35,7 @@ def test_more_to_read_takes_longer_and_what_is_known_saves_time(one: Facts) -> N
 
 
 def test_a_reproduced_finding_takes_less_than_one_that_has_to_be_judged() -> None:
-    judged = Facts(id="P1", lines=40, files=2, verdict=Verdict.REVISE, serious=1)
+    judged = replace(CARD, added=40, paths=("a", "b"), verdict=Verdict.REVISE, blocking=1)
     assert reading_seconds(replace(judged, reproduced=1)) < reading_seconds(judged)
     assert reading_words(replace(judged, reproduced=1)) == (
         "40 lines in 2 files, REVISE, 1 serious finding, 1 reproduced, not tested"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from navigator.model.models import Event
-from navigator.sheet.events import event_words
+from navigator.sheet.writing import event_words
 
 
 def told(kind: str, **data: Any) -> str:

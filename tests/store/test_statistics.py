@@ -88,8 +88,6 @@ def test_verdicts_are_counted_by_group(
     found = store.read.verdict_counts(by)
     assert sorted((row.group, row.n) for row in found) == sorted(groups)
     assert sum(row.n for row in store.read.verdict_counts(by, "2026-11-15T00:00:00.000Z")) == 2
-    weeks = [(row.week, row.n) for row in store.read.verdict_counts(by, weekly=True)]
-    assert sorted(weeks) == [("2026-11-09", 2), ("2026-11-16", 1)]
 
 
 def test_first_uses_leave_the_oldest_out_and_what_is_no_verdict(

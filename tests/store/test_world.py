@@ -95,15 +95,11 @@ def test_a_folder_that_was_only_looked_at_belongs_to_the_first_settings_that_nam
 def test_a_folder_with_a_project_is_real_where_no_settings_said_so(
     paths: StatePaths, config: Path, tmp_path: Path
 ) -> None:
-    from navigator.actions.projects import AddProject, AddProjectArgs
+    from navigator.actions.projects import AddProject
     from navigator.engine.acting import act
 
     config.write_text("")
-    act(
-        paths,
-        AddProject(),
-        AddProjectArgs(path=str(make_repository(tmp_path / "code", {"a.py": b"a = 1\n"}))),
-    )
+    act(paths, AddProject(path=str(make_repository(tmp_path / "code", {"a.py": b"a = 1\n"}))))
     config.write_text(REHEARSAL)
     with pytest.raises(OtherWorld, match="holds real work"), reading(paths):
         pass
@@ -124,12 +120,12 @@ def test_nothing_changes_the_world_of_a_database(paths: StatePaths, rehearsal: b
 def test_a_rehearsal_takes_sample_repositories_only(paths: StatePaths, config: Path, tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "code", {"a.py": b"a = 1\n"})
     git(repository, "config", "--unset", "navigator.sample")
-    from navigator.actions.projects import AddProject, AddProjectArgs
+    from navigator.actions.projects import AddProject
     from navigator.engine.acting import act
 
     config.write_text(REHEARSAL)
     with pytest.raises(Conflict, match="sample repositories only"):
-        act(paths, AddProject(), AddProjectArgs(path=str(repository)))
+        act(paths, AddProject(path=str(repository)))
     config.write_text(f'{REHEARSAL}[[project]]\npath = "{repository}"\n')
     problems: list[str] = []
     with locked_dependencies(paths, on_problem=problems.append) as deps:

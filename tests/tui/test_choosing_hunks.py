@@ -6,12 +6,11 @@ from typing import Any
 
 from navigator.model.models import Proposal
 from navigator.model.states import ProposalState, TaskState
-from navigator.sheet.marks import Facts
 from navigator.sheet.waiting import row_head
 from navigator.store.database import open_reader
 from navigator.store.reads.cards import CardReads
 from navigator.tui.deck.rows import flags_of
-from navigator.tui.dialogs import ConfirmDialog, NoteDialog
+from navigator.tui.dialogs import ConfirmDialog
 from tests.tui.reviewing import Reviewing
 from tests.tui.test_review import Driver, opened, plain
 
@@ -31,7 +30,7 @@ def whole_text(at: Driver) -> str:
 
 async def asked(at: Driver) -> Any:
     await at.press("a")
-    return await at.dialog(NoteDialog)
+    return await at.dialog(ConfirmDialog)
 
 
 def said(dialog: Any) -> str:
@@ -99,38 +98,24 @@ async def test_hunks_are_chosen_kept_and_refused(reviewing: Reviewing) -> None:
 
 async def test_approving_with_hunks_chosen_makes_a_part_and_opens_it(reviewing: Reviewing) -> None:
     async with opened(reviewing) as at:
-        await at.press("right_square_bracket", "right_square_bracket", "space", "j", "j", "c")
-        await at.dialog(NoteDialog)
-        await at.type("too clever")
-        await at.press("ctrl+s")
-        await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 1, "the comment")
-        await at.press("left_square_bracket", "left_square_bracket", "j", "j", "c")
-        await at.dialog(NoteDialog)
-        await at.type("by int")
-        await at.press("ctrl+s")
-        await at.until(lambda: len(at.read().comments(task_id=reviewing.task)) == 2, "the other comment")
+        await at.press("right_square_bracket", "right_square_bracket", "space")
         dialog = await asked(at)
         words = said(dialog)
         assert "Make a proposal of H2 of P2?" in words
         assert "Nothing is approved yet: it opens next; you approve it separately." in words
-        assert "With a note, or a comment on one of its lines, the rest is written again." in words
         assert "P2 was read as a whole (REVISE)." in words
-        assert "ctrl+s split" in words and "enter new line" in words
-        await at.type("plainer")
-        await at.press("ctrl+s")
+        await at.press("enter")
         await at.until(lambda: at.screen.shown_id not in ("P2", ""), "the part")
         part = part_of(at, "P2")
         await at.drawn(part.id)
         assert part.hunks == ("H2",)
         (card,) = CardReads(open_reader(reviewing.paths.database)).cards_of([part.task_id])
-        assert card.parent == "P2" and row_head(card, Facts.of_card(card)).word == "PART"
-        assert ("part of P2", "muted") in flags_of(card, Facts.of_card(card), short=False)
+        assert card.parent == "P2" and row_head(card).word == "PART"
+        assert ("part of P2", "muted") in flags_of(card, short=False)
         head = plain(at)
         assert "PART" in head and "part of P2, reviewed as a whole (REVISE there)" in head
         assert at.read().task(part.task_id).state is TaskState.AWAITING_APPROVAL
-        task = at.read().task(reviewing.task)
-        assert task.state is TaskState.QUEUED
-        assert "plainer" in task.note and "by int" in task.note and "too clever" not in task.note
+        assert at.read().task(reviewing.task).state is TaskState.AWAITING_APPROVAL, "so is the rest"
         await at.press("right_square_bracket", "space")
         assert at.told("already a part of P2")
         await at.press("a")

@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from navigator.actions.alone import act_alone
 from navigator.model.states import DecisionKind, TaskState
-from navigator.sheet.effort import card_seconds
+from navigator.sheet.waiting import card_seconds
 from navigator.tui.app import NavigatorApp
 from navigator.tui.base import DecideAll, OpenProposal
 from navigator.tui.deck.rows import CARD_ORDERS, IS

@@ -11,7 +11,7 @@ from navigator.config.settings import SwapSettings
 from navigator.model.models import Swap, SwapPhase
 from navigator.model.states import Role
 from navigator.schedule.forecast import PUBLISHED
-from navigator.sheet.measured import measured_figures
+from navigator.sheet.finish import measured_figures
 from navigator.store.database import open_reader
 from navigator.store.reads.reader import Reader
 from navigator.tui.data.deck_snapshot import DeckSnapshot, LiveStatus, SwapProgress, swap_bar

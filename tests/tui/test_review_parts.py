@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from navigator.tui.dialogs import best
 from navigator.tui.review.context import REMARK, ReviewContext, finding_notes, found_again
 from navigator.tui.review.words import warning_lines
 from navigator.tui.terminal import borrowed, editor_command, editor_words, run_editor
+from tests.sheet.cards import CARD
 
 LINES = ["def a():", "    return 1", "", "def b():", "    return 1", "\treturn 1"]
 
@@ -178,7 +180,9 @@ def shown(review: Review) -> tuple[ReviewContext, Proposal]:
         created="",
         updated="",
     )
-    return ReviewContext(task, Project(id=1, name="p", path="/p"), (proposal,)), proposal
+    card = replace(CARD, proposal="P2", verdict=review.verdict, stated=review.stated_verdict)
+    project = Project(id=1, name="p", path="/p")
+    return ReviewContext(task, project, (proposal,), facts={"P2": card}), proposal
 
 
 def lines(review: Review, width: int = 120) -> list[str]:

@@ -70,7 +70,6 @@ async def taking(pilot: Pilot[Any]) -> None:
     await chosen(pilot)
     await pilot.press("a")
     await until(pilot, lambda: isinstance(pilot.app.screen, Dialog) and pilot.app.screen.ready)
-    await pilot.press(*"plainer")
     await painted(pilot)
 
 

@@ -164,13 +164,10 @@ PLAIN = Card(
     project="code",
     title="Do it",
     kind="fix",
-    complexity="simple",
     priority=0,
     state=TaskState.AWAITING_APPROVAL,
-    attempt=0,
     round=0,
     since="",
-    created="",
     reason="",
     report=False,
     proposal="P1",
@@ -217,8 +214,8 @@ def test_variants_of_one_task_do_not_overlap_one_another_but_others_do() -> None
 
 
 def test_a_row_says_which_variant_it_is_and_what_a_queued_task_waits_for() -> None:
-    assert ("best 2/3", "good") in flags_of(ROWS[3], None, short=False, best=True)
-    assert ("variant 1/3", "muted") in flags_of(ROWS[1], None, short=False)
+    assert ("best 2/3", "good") in flags_of(ROWS[3], short=False, best=True)
+    assert ("variant 1/3", "muted") in flags_of(ROWS[1], short=False)
     queued = card(6, state=TaskState.QUEUED, waits=(("T1", TaskState.REVIEWING),))
     assert work_word(queued) == ("after T1", "muted")
     stuck = replace(queued, waits=(("T1", TaskState.REVIEWING), ("T3", TaskState.REJECTED)))

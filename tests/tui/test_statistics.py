@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
@@ -34,7 +34,6 @@ from tests.tui.driving import loaded, until
 
 
 def verdict(
-    week: str = "2026-11-16",
     said: Verdict = Verdict.APPROVE,
     *,
     stated: Verdict | None = None,
@@ -42,8 +41,8 @@ def verdict(
     model: str = "big",
     prompt: str = "review@1",
     n: int = 1,
-) -> tuple[str, VerdictCount]:
-    count = VerdictCount(
+) -> VerdictCount:
+    return VerdictCount(
         group=project,
         model=model,
         prompt_version=prompt,
@@ -51,26 +50,22 @@ def verdict(
         stated_verdict=stated,
         n=n,
     )
-    return week, count
 
 
 class Verdicts:
     """Of the store's reader what the revise rate asks."""
 
-    def __init__(self, rows: Sequence[tuple[str, VerdictCount]]) -> None:
-        self.rows = [count.model_copy(update={"week": week}) for week, count in rows]
+    def __init__(self, rows: Sequence[VerdictCount]) -> None:
+        self.rows = list(rows)
 
     def verdict_counts(self, by: str = "", since: str = "", **how: bool) -> list[VerdictCount]:
         return [] if how.get("existing") else self.rows
-
-    def first_uses(self) -> list[object]:
-        return []
 
     def variant_verdicts(self, since: str) -> int:
         return 0
 
 
-def counted(*rows: tuple[str, VerdictCount]) -> list[Table]:
+def counted(*rows: VerdictCount) -> list[Table]:
     reader = cast("Reader", Verdicts(rows))
     return [brief(table) for table in rate_tables(reader, PageQuestion("project"))]
 
@@ -118,25 +113,10 @@ def test_the_axis_names_both_ends(width: int) -> None:
 # The page
 
 
-def test_weeks_run_without_a_gap() -> None:
-    weeks = counted(verdict("2026-11-02", Verdict.REVISE, n=40), verdict("2026-11-16", n=30))[-1]
-    labels = ["week of Nov 16", "week of Nov 9", "week of Nov 2"]
-    assert [row.label for row in weeks.rows] == labels
-    assert [row.cells[2] if row.cells else row.note for row in weeks.rows] == ["30", "no verdicts", "40"]
-
-
-def test_no_more_than_twelve_weeks_are_shown() -> None:
-    start = date(2026, 1, 5)
-    weeks = counted(*(verdict((start + timedelta(weeks=number)).isoformat(), n=9) for number in range(30)))[
-        -1
-    ]
-    assert len(weeks.rows) == 12
-
-
 def test_how_sure_says_what_it_needs() -> None:
-    (few,) = revise_rate([verdict(said=Verdict.REVISE)[1], verdict()[1]]).rows
+    (few,) = revise_rate([verdict(said=Verdict.REVISE), verdict()]).rows
     assert how_sure(few) == "±10 points needs n 88, 86 to go (assuming 35%)"
-    (many,) = revise_rate([verdict(n=200)[1], verdict(said=Verdict.REVISE, n=400)[1]]).rows
+    (many,) = revise_rate([verdict(n=200), verdict(said=Verdict.REVISE, n=400)]).rows
     assert how_sure(many) == "the interval is about ±10 points or narrower"
 
 

@@ -205,7 +205,7 @@ def _database(paths: StatePaths) -> Check:
 
 def _second_model(paths: StatePaths) -> Iterator[Check]:
     """What a second model is worth."""
-    from navigator.sheet.exam_worth import independence
+    from navigator.sheet.statistics.reviewer import independence
     from navigator.store.database import open_reader
     from navigator.store.reads.reader import Reader
 

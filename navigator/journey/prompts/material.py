@@ -198,7 +198,7 @@ async def settle(deps: Dependencies, task: Task) -> tuple[Ground, list[Elsewhere
             with deps.store.transaction() as tx:
                 tx.set_task_base(task.id, base)
                 if on:
-                    remember_part_base(tx, base, on, task.note, linked=True)
+                    remember_part_base(tx, base, on, linked=True)
             task = task.model_copy(update={"base_commit": base})
     return Ground(task, TreeSource(private, base, project)), elsewhere
 

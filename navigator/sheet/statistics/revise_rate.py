@@ -1,10 +1,9 @@
-"""How often the reviewer asks for a revision: as a whole, by a property, by week; and two groups side by side."""
+"""How often the reviewer asks for a revision: as a whole, by a property such as the week; and two groups side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
-from datetime import date, timedelta
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from navigator.figures.intervals import ANECDOTAL_BELOW, Share, newcombe
@@ -20,13 +19,9 @@ from navigator.sheet.statistics.page import (
     dash,
     percent,
     rows_of,
-    short_date,
 )
 from navigator.store.reads.reader import Reader
 from navigator.store.reads.statistics import GROUPINGS, FirstUse
-
-WEEKS = 12
-"""Weeks shown over time at most."""
 
 _COLUMNS = (
     Column("rate", lambda row: percent(row.rate)),
@@ -42,13 +37,11 @@ _COLUMNS = (
 
 def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
     """The revise rate, and beside it that of self-reviews (strategy `adapter`) and of changes that Navigator did not write."""
-    counts = reader.verdict_counts(question.by, question.since, weekly=True)
+    counts = reader.verdict_counts(question.by, question.since)
     whole, grouped = revise_rate(counts, whole=True), revise_rate(counts)
     own = revise_rate(counts, whole=True, own=True).rows
     changes = reader.verdict_counts(since=question.since, existing=True)
     existing = revise_rate(changes, whole=True).rows
-    weeks = revise_rate(row.model_copy(update={"group": row.week}) for row in counts).rows
-    uses = reader.first_uses()
     variants = reader.variant_verdicts(question.since)
     excluded = whole.excluded | ({"further_variants": variants} if variants else {})
     left = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(excluded.items()))
@@ -68,21 +61,17 @@ def rate_tables(reader: Reader, question: PageQuestion) -> Iterator[Table]:
             "excluded": excluded,
             "existing": [asdict(row) for row in existing],
             "self_reviews": [asdict(row) for row in own],
-            "weeks": [asdict(row) for row in weeks],
-            "changes": [asdict(use) for use in uses],
         },
     )
-    if question.by not in ("", "week"):
-        title = f"BY {question.by.replace('-', ' ').upper()}"
-        yield Table(title, _COLUMNS, _rate_rows((row.group, row) for row in grouped.rows))
+    if question.by:
+        title, weeks = f"BY {question.by.replace('-', ' ').upper()}", question.by == "week"
+        yield Table(title, _COLUMNS, _rate_rows((row.group, row) for row in grouped.rows), periods=weeks)
     for title, rows, about in (
         ("SELF-REVIEWS", own, "first verdicts of the writer's own model"),
         ("EXISTING CHANGES", existing, "first verdicts on changes that Navigator did not write"),
     ):
         named = (("all", row) for row in rows)
         yield Table(title, _COLUMNS, _rate_rows(named), about=f"{about}; not part of the revise rate")
-    if whole.rows:
-        yield Table("OVER TIME, BY WEEK", _COLUMNS, _by_week(weeks, uses), periods=True)
 
 
 def _rate_rows(named: Iterable[tuple[str, RateRow]]) -> tuple[Row, ...]:
@@ -120,28 +109,11 @@ def how_sure(row: RateRow) -> str:
     return f"±10 points needs n {need:,}, {row.more_for_10:,} to go{assumed}"
 
 
-def _by_week(rows: Sequence[RateRow], uses: Sequence[FirstUse]) -> tuple[Row, ...]:
-    """Consecutive weeks up to the newest with a verdict, the newest first, each with the versions that were new in it."""
-    by_monday = {date.fromisoformat(row.group): row for row in rows}
-    last = max(by_monday)
-    first = max(min(by_monday), last - timedelta(weeks=WEEKS - 1))
-    shown: list[Row] = []
-    for back in range((last - first).days // 7 + 1):
-        monday = last - timedelta(weeks=back)
-        week = {(monday + timedelta(days=day)).isoformat() for day in range(7)}
-        label, row = f"week of {short_date(monday.isoformat())}", by_monday.get(monday)
-        new = ", ".join(use_words(use) for use in uses if use.at[:10] in week)
-        about = f"new: {new}" if new else ""
-        if row is None:
-            shown.append(Row(label, note=about or "no verdicts"))
-        else:
-            shown += [replace(one, note=about or one.note) for one in _rate_rows([(label, row)])]
-    return tuple(shown)
-
-
 def use_words(use: FirstUse) -> str:
     """`generate@7f3c`, `writer 80B`: prompt versions bear the name of what they are for, a model's name does not."""
+    ways = {"looking": "writing with looks", "blocks": "writing without looks"}
     named = {
+        "way": ways.get(use.value, f"writing by {use.value}"),
         "writer_model": f"writer {use.value}",
         "model": f"reviewer {use.value}",
         "block_on": f"block_on = {use.value}",

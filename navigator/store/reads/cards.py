@@ -7,12 +7,13 @@ event only the tasks it names are read again.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from typing import Any, TypeVar, get_args, get_type_hints
 
+from navigator.model.errors import NotFound
 from navigator.model.ids import PART_BASE, number_of, proposal_id, task_id
 from navigator.model.json_text import read_json
 from navigator.model.states import (
@@ -45,9 +46,12 @@ def _newest_verdict(role: Role, proposal: str = "a.id", order: str = "DESC", bes
     )
 
 
+_NEWEST = """LEFT JOIN proposals a ON a.id = (
+       SELECT max(id) FROM proposals WHERE task_id = t.id AND attempt = t.attempt AND state <> 'superseded')"""
+
 _CARDS = f"""
-SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexity, t.priority, t.state, t.attempt, t.round,
-       t.since, t.created, length(t.report) AS report_length, t.files AS named, t.after, t.variant_of, t.variant, t.base,
+SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.priority, t.state, t.round,
+       t.since, length(t.report) AS report_length, t.after, t.variant_of, t.variant, t.base,
        coalesce(nullif(t.reason, ''), CASE WHEN l.state = 'refused' THEN l.reason END, '') AS reason,
        t.report <> '' OR (a.id IS NULL AND t.state = 'awaiting_approval') AS report,
        CASE WHEN t.variant_of IS NOT NULL THEN
@@ -69,18 +73,16 @@ SELECT t.id AS task, t.project_id, p.name AS project, t.text, t.kind, t.complexi
             WHERE task_id = t.id AND attempt = t.attempt AND state = 'open') ELSE 0 END AS suggestions
   FROM tasks t
   JOIN projects p ON p.id = t.project_id
-  LEFT JOIN proposals a ON a.id = (
-       SELECT max(id) FROM proposals WHERE task_id = t.id AND attempt = t.attempt AND state <> 'superseded')
+  {_NEWEST}
   LEFT JOIN reviews r ON r.id = (
        SELECT max(id) FROM reviews WHERE proposal_id = a.id AND role = 'reviewer')
   LEFT JOIN landings l ON l.id = (SELECT max(id) FROM landings WHERE proposal_id = a.id)
- WHERE p.removed = 0
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One task and its newest proposal that was not superseded.
+    """One task and its newest proposal that was not superseded, or one that was asked for.
 
     Attributes:
         title: the proposal's, or the task's first line.
@@ -94,7 +96,7 @@ class Card:
             `final`, `own`, `whole`: the reviewer's first one where it read again, the final model's, the writer's, and that of
             the proposal it is a part of.
         advice: its REVISE sent nothing back, because the exam found its reviewer no better than chance.
-        findings: how many of them block (blocker or major, anchored), and how many there are.
+        blocking: how many of its findings block (blocker or major, anchored).
         careful: the patterns of its project.
         confirm, refused: policy items that the developer must confirm, or that are refused: rule, path, words.
         tests: what the project's tests said.
@@ -106,6 +108,9 @@ class Card:
         parent: the proposal that this one holds some hunks of, or "".
         change: the existing change that it reviews, such as `main..topic`, or "".
         landing: how far an approval got: "", "pending", "landed", "refused" or "undone".
+        overlaps: other proposals that wait and touch one of its paths; `rivals`: how many other variants of it wait; `moved`: its
+            project's base is at another commit now. These three are known where the card was held against the others
+            (`sheet.marks`).
     """
 
     task: str
@@ -113,18 +118,14 @@ class Card:
     project: str
     title: str
     kind: str
-    complexity: str
     priority: int
     state: TaskState
-    attempt: int
     round: int
     since: str
-    created: str
     reason: str
     report: bool
     report_length: int = 0
     suggestions: int = 0
-    named: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     waits: tuple[tuple[str, TaskState], ...] = ()
     variant_of: str = ""
@@ -148,7 +149,6 @@ class Card:
     hunks: int = 0
     unread: int = 0
     blocking: int = 0
-    findings: int = 0
     added: int = 0
     removed: int = 0
     paths: tuple[str, ...] = ()
@@ -164,6 +164,15 @@ class Card:
     change: str = ""
     landing: str = ""
     landing_ref: str = ""
+    overlaps: tuple[str, ...] = ()
+    rivals: int = 0
+    moved: bool = False
+
+    @property
+    def id(self) -> str:
+        """The proposal's, or the task's where there is none to decide on."""
+        ended = self.state in (TaskState.FAILED, TaskState.STALE)
+        return self.task if ended else self.proposal or self.task
 
     @property
     def standing(self) -> Standing:
@@ -205,7 +214,10 @@ class CardReads(Queries):
         were given."""
         words = _quoted(LIVE_TASK_STATES | FOR_DEVELOPER)
         live = f"SELECT id FROM tasks WHERE state IN ({words}) UNION SELECT id FROM tasks WHERE since >= ?"
-        return [_card(row) for row in self._all(f"{_CARDS} AND t.id IN ({live}) ORDER BY t.id", since)]
+        return [
+            _card(row)
+            for row in self._all(f"{_CARDS} WHERE p.removed = 0 AND t.id IN ({live}) ORDER BY t.id", since)
+        ]
 
     def waiting_since(self) -> list[str]:
         """Since when (UTC) each task that waits for the developer does, without reading more of it."""
@@ -219,14 +231,31 @@ class CardReads(Queries):
             row["since"] for row in found if waits_for_developer(TaskState(row["state"]), row["landing"])
         )
 
-    def cards_of(self, tasks: Collection[str]) -> list[Card]:
+    def cards_of(self, tasks: Iterable[str]) -> list[Card]:
         """The cards of these tasks, whatever their state."""
         numbers = sorted({number_of(identifier, "T") for identifier in tasks})
+        return self._cards_in(f"{_CARDS} WHERE p.removed = 0 AND t.id", numbers)
+
+    def cards_about(self, proposals: Iterable[str]) -> list[Card]:
+        """The cards of these proposals, in their order; also of earlier ones, and of removed projects.
+
+        Raises:
+            NotFound: there is no such proposal.
+        """
+        wanted = [number_of(identifier, "P") for identifier in proposals]
+        sql = _CARDS.replace(_NEWEST, "JOIN proposals a ON a.task_id = t.id")
+        found = {card.proposal: card for card in self._cards_in(f"{sql} WHERE a.id", sorted(set(wanted)))}
+        names = [proposal_id(number) for number in wanted]
+        if unknown := [name for name in names if name not in found]:
+            raise NotFound(f"There is no proposal {unknown[0]}.", hint="`navigator proposals` lists them.")
+        return [found[name] for name in names]
+
+    def _cards_in(self, sql: str, numbers: Sequence[int]) -> list[Card]:
         made: list[Card] = []
         for start in range(0, len(numbers), _CHUNK):
             chunk = numbers[start : start + _CHUNK]
             marks = ", ".join("?" * len(chunk))
-            made.extend(_card(row) for row in self._all(f"{_CARDS} AND t.id IN ({marks})", *chunk))
+            made.extend(_card(row) for row in self._all(f"{sql} IN ({marks})", *chunk))
         return made
 
     def data_version(self) -> int:
@@ -254,7 +283,7 @@ def _card(row: sqlite3.Row) -> Card:
         }
         values["title"] = values.get("title") or text.lstrip().partition("\n")[0]
         if held["proposal"] is not None:
-            values["blocking"], values["findings"] = _findings(found)
+            values["blocking"] = _blocking(found)
             values["failed"], values["lost_tests"] = _failed(checks)
             values["paths"] = tuple(dict.fromkeys(edit["path"] for edit in read_json(edits)))
             values["confirm"] = _policy(policy, PolicyAction.CONFIRM)
@@ -290,11 +319,10 @@ def _held_up_by(text: str) -> tuple[tuple[str, TaskState], ...]:
     return tuple((task_id(int(number)), TaskState(state)) for number, state in pairs)
 
 
-def _findings(text: str | None) -> tuple[int, int]:
+def _blocking(text: str | None) -> int:
     if text is None or text == "[]":
-        return 0, 0
-    found = read_json(text)
-    return sum(item["severity"] in ("blocker", "major") and item["anchored"] for item in found), len(found)
+        return 0
+    return sum(item["severity"] in ("blocker", "major") and item["anchored"] for item in read_json(text))
 
 
 def _policy(text: str, action: PolicyAction) -> tuple[tuple[str, str, str], ...]:

@@ -86,14 +86,11 @@ class FirstUse:
 class VerdictReads(Queries):
     """Counts over one connection."""
 
-    def verdict_counts(
-        self, by: str = "", since: str = "", *, weekly: bool = False, existing: bool = False
-    ) -> list[VerdictCount]:
+    def verdict_counts(self, by: str = "", since: str = "", *, existing: bool = False) -> list[VerdictCount]:
         """What the revise rate is counted from: each task's first proposal as it was first reviewed.
 
         Args:
             by: one of `GROUPINGS` or `ALIASES`, or "" for no grouping.
-            weekly: count each week separately, too.
             existing: count the reviews of existing changes instead, which are never pooled with proposals.
         """
         tasks = " JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id"
@@ -101,11 +98,11 @@ class VerdictReads(Queries):
             VerdictCount,
             self._all(
                 f'SELECT {_GROUPS[ALIASES.get(by, by)]} AS "group",'
-                f" {_GROUPS['week'] if weekly else _GROUPS['']} AS week, {_VERSIONS}, r.verdict, r.stated_verdict,"
+                f" {_VERSIONS}, r.verdict, r.stated_verdict,"
                 f" r.self_review, count(*) AS n FROM proposals a"
                 f"{tasks if by in ('kind', 'complexity', 'project') else ''}"
                 f"{_OF_EXISTING if existing else FIRST}"
-                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11",
+                " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10",
                 since,
             ),
         )

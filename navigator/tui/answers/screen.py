@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from textual import work
 from textual.app import ComposeResult
 
-from navigator.actions.base import Subject, SubjectVerb, Verb
-from navigator.actions.send_back import SendBack, SendBackArgs
-from navigator.actions.tasks import After, Cancel, PutAway, Retry, Tasks, TasksArgs
+from navigator.actions.base import Done, Subject, Verb
+from navigator.actions.deciding import SendBack
+from navigator.actions.tasks import After, Cancel, PutAway, Retry, TaskVerb
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Event, Model, Suggestion, Task
 from navigator.model.states import Role, TaskState
@@ -105,23 +105,23 @@ class AnswerScreen(NavScreen):
 
     def action_put_away(self) -> None:
         """Put it away."""
-        args = TasksArgs(ids=(self.identifier,))
-        begin(self, partial(self.perform, PutAway(), args, leave=True), group="decide")
+        verb = PutAway(ids=(self.identifier,))
+        begin(self, partial(self.perform, verb, leave=True), group="decide")
 
     def action_send_back(self) -> None:
         """Start a new attempt, with a note."""
-        args = SendBackArgs(proposals=(), tasks=(self.identifier,))
-        begin(self, partial(self.perform, SendBack(), args, leave=True), group="decide")
+        verb = SendBack(tasks=(self.identifier,))
+        begin(self, partial(self.perform, verb, leave=True), group="decide")
 
-    async def perform(self, verb: Verb[A, R], args: A, *, leave: bool = False) -> R | None:
+    async def perform(self, verb: Verb, *, leave: bool = False) -> Done | None:
         """Perform a verb on the task; leave the screen afterwards if it succeeded."""
         draft = f"note:{self.identifier}"
-        result = await perform(self.app, verb, args, draft=draft)
-        if result is not None and leave:
+        done = await perform(self.app, verb, draft=draft)
+        if done is not None and leave:
             if isinstance(verb, SendBack):
                 self.app.want_work()
             self.dismiss(None)
-        return result
+        return done
 
     def action_copy(self) -> None:
         """Copy the whole report, or the text of a task that has none."""
@@ -198,11 +198,11 @@ def _makers(answer: AnswerText) -> list[Piece]:
     return pieces
 
 
-_VERBS: dict[str, SubjectVerb[Any, Tasks]] = {
-    "put_away": PutAway(),
-    "retry": Retry(),
-    "stop": Cancel(),
-    "free": After(),
+_VERBS: dict[str, type[TaskVerb]] = {
+    "put_away": PutAway,
+    "retry": Retry,
+    "stop": Cancel,
+    "free": After,
 }
 _QUIET = frozenset({"call_started", "call_judged", "proposal_batch"})
 
@@ -234,8 +234,7 @@ class TaskScreen(AnswerScreen):
         self._do("free")
 
     def _do(self, name: str) -> None:
-        verb = _VERBS[name]
-        begin(self, partial(self.perform, verb, verb.args(ids=(self.identifier,))), group="decide")
+        begin(self, partial(self.perform, _VERBS[name](ids=(self.identifier,))), group="decide")
 
     def draw(self, answer: AnswerText, width: int) -> Iterator[Line]:
         """The text; why it waits, its notes and its report; what happened, newest last."""
@@ -265,7 +264,7 @@ class TaskScreen(AnswerScreen):
 
 
 def _told(event: Event) -> str:
-    from navigator.sheet.events import event_words
+    from navigator.sheet.writing import event_words
 
     kind, detail = event_words(event)
     if event.kind == "task_state":

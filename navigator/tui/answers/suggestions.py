@@ -8,7 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from navigator.actions.suggestions import Settle, SuggestionArgs
+from navigator.actions.tasks import Settle
 from navigator.model.models import Suggestion
 from navigator.model.states import SuggestionState
 from navigator.model.text import safe_line
@@ -150,19 +150,20 @@ class SuggestionsScreen(AnswerScreen):
     def _settle(self, *, ranks: tuple[int, ...] = (), everything: bool = False, accept: bool = True) -> None:
         if self.answer is not None and (ranks or everything):
             attempt = self.answer.task.attempt
-            args = SuggestionArgs(
+            verb = Settle(
                 task=self.identifier, ranks=ranks, everything=everything, attempt=attempt, accept=accept
             )
-            begin(self, partial(self._settled, args), group="decide")
+            begin(self, partial(self._settled, verb), group="decide")
 
-    async def _settled(self, args: SuggestionArgs) -> None:
-        result = await self.perform(Settle(), args)
-        if result is None:
+    async def _settled(self, verb: Settle) -> None:
+        done = await self.perform(verb)
+        if done is None:
             return
         self.rows.clear_selection()
-        if result.tasks:
+        if done.data["tasks"]:
             self.app.want_work()
-        if self.waits and not result.left:
+        left = any(one["state"] == SuggestionState.OPEN for one in done.data["suggestions"])
+        if self.waits and not left:
             self.dismiss(None)
 
     def action_next_pane(self) -> None:

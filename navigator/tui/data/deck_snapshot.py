@@ -12,8 +12,8 @@ from navigator.figures.swaps import usual_swap
 from navigator.model.states import ENDED_TASK_STATES, Needs, Role, TaskState
 from navigator.model.text import plural
 from navigator.schedule.forecast import PUBLISHED
-from navigator.sheet.marks import Facts, overlapping, places_of
-from navigator.sheet.waiting import card_facts, risk_order
+from navigator.sheet.marks import beside, overlapping, places_of
+from navigator.sheet.waiting import risk_order
 
 if TYPE_CHECKING:
     from navigator.model.models import Project, Swap
@@ -83,9 +83,9 @@ class DeckSnapshot:
     problem: str = ""
     figured: Figured = Figured()
 
-    def facts(self, card: Card) -> Facts | None:
-        """What is known of a row's proposal; None where it has none."""
-        return card_facts(card, self.overlaps, self.figured.tips)
+    def known(self, card: Card) -> Card:
+        """A row with what is known of it beside the others."""
+        return beside(card, self.overlaps, self.figured.tips)
 
     def card(self, identifier: str) -> Card | None:
         """The card of a task or a proposal, if it is in the picture."""

@@ -128,7 +128,7 @@ class Follower:
 
 def count_figures(reader: Reader) -> Figured:
     """When all that is queued is expected to be done, and where the bases are now."""
-    from navigator.sheet.base import tips
+    from navigator.sheet.waiting import tips
 
     return Figured(_finish(reader), time.monotonic(), tips(reader))
 
@@ -136,8 +136,7 @@ def count_figures(reader: Reader) -> Figured:
 def _finish(reader: Reader) -> float | None:
     """None where nothing is queued, or nothing is known of a rehearsal's times."""
     from navigator.config.settings import load_settings
-    from navigator.sheet.finish import NEEDED, time_to_finish
-    from navigator.sheet.measured import measured_figures
+    from navigator.sheet.finish import NEEDED, measured_figures, time_to_finish
 
     settings = load_settings()
     figures, names = measured_figures(reader, settings.swap)

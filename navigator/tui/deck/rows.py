@@ -9,11 +9,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from navigator.model.states import Needs, TaskState, Verdict
-from navigator.sheet.effort import about, by_effort, card_seconds
-from navigator.sheet.marks import Facts, Kind, careful_paths, labels, marks
+from navigator.sheet.marks import Kind, careful_paths, labels, marks
 from navigator.sheet.variants import ENDED as ENDED_FOR_GOOD
 from navigator.sheet.variants import leaders, spread
-from navigator.sheet.waiting import Waiting, row_head
+from navigator.sheet.waiting import about, by_effort, card_seconds, row_head
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import ProjectRow
 from navigator.tui.widgets.cells import (
@@ -106,22 +105,19 @@ def order_words(order: str) -> str:
     )
 
 
-def draw_waiting(
-    card: Card, width: int, facts: Facts | None, *, timed: bool = False, best: bool = False
-) -> list[Piece]:
+def draw_waiting(card: Card, width: int, *, timed: bool = False, best: bool = False) -> list[Piece]:
     """What waits for the user, in one line: who, what the strictest reader says, what it is, what to mind, how much.
 
     Args:
-        facts: what is known of its proposal; None where it has none.
         timed: say how long it may take to decide, too, where there is room.
         best: it is the best of the variants of its task that wait.
     """
     short = width < NARROW
-    first = row_head(card, facts)
+    first = row_head(card)
     unseen = bool(card.proposal) and not card.seen
-    head = _head(card, Waiting(card, facts).id, short)
+    head = _head(card, card.id, short)
     tail: list[Piece] = []
-    for flag in flags_of(card, facts, short=short, best=best):
+    for flag in flags_of(card, short=short, best=best):
         tail += [("  ", ""), flag]
     if card.proposal:
         tail += [(right(f"+{card.added} −{card.removed}", 10), "muted")]
@@ -149,17 +145,17 @@ def _head(card: Card, identifier: str, short: bool) -> list[Piece]:
     ]
 
 
-def flags_of(card: Card, facts: Facts | None, *, short: bool, best: bool = False) -> list[Piece]:
+def flags_of(card: Card, *, short: bool, best: bool = False) -> list[Piece]:
     """What else there is to mind, in words: the marks, which of the variants it is, its batch."""
     flags: list[Piece] = []
     if card.variants > 1:
         place = f"{'' if short else 'variant '}{card.variant}/{card.variants}"
         flags.append((f"best {card.variant}/{card.variants}" if best else place, "good" if best else "muted"))
-    if facts is None:
+    if not card.proposal:
         return [*flags, (clip(card.reason, 40), "muted")] if card.reason and not short else flags
     if card.existing and not short:
         flags.append((clip(card.change, 24), "muted"))
-    flags += labels(facts, short=short)
+    flags += labels(card, short=short)
     return [*flags, (card.batch, "faint")] if card.batch and not short else flags
 
 
@@ -247,12 +243,12 @@ class Query:
     def __bool__(self) -> bool:
         return bool(self.words or self.projects or self.properties)
 
-    def admits(self, card: Card, facts: Facts | None) -> bool:
-        """Whether a task is shown; `facts` are its proposal's."""
+    def admits(self, card: Card) -> bool:
+        """Whether a task is shown."""
         name = card.project.casefold()
         if not all(project in name for project in self.projects):
             return False
-        kinds = frozenset(mark.kind for mark in marks(facts)) if facts and self.properties else frozenset()
+        kinds = frozenset(mark.kind for mark in marks(card)) if self.properties else frozenset()
         if not all(any(test(card, kinds) for test in _filters(word)) for word in self.properties):
             return False
         if not self.words:

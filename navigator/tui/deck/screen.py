@@ -177,7 +177,7 @@ class DeckScreen(NavScreen):
     def _admitted(self, cards: tuple[Card, ...]) -> list[Card]:
         if not self._query:
             return list(cards)
-        return [card for card in cards if self._query.admits(card, self._snapshot.facts(card))]
+        return [card for card in cards if self._query.admits(self._snapshot.known(card))]
 
     def on_resize(self) -> None:
         """Another size: the short lists get another share."""
@@ -230,9 +230,7 @@ class DeckScreen(NavScreen):
 
     def _draw_waiting(self, card: Card, width: int) -> list[Piece]:
         timed = self._card_order == "effort"
-        return draw.draw_waiting(
-            card, width, self._snapshot.facts(card), timed=timed, best=card.task in self._best
-        )
+        return draw.draw_waiting(self._snapshot.known(card), width, timed=timed, best=card.task in self._best)
 
     # Going about
 
@@ -290,10 +288,10 @@ class DeckScreen(NavScreen):
 
     # Verbs. Their modules are imported when one is performed: the first paint does not wait for them.
 
-    def _perform(self, verb: Verb[Any, Any], **args: Any) -> None:
+    def _perform(self, verb: type[Verb], **args: Any) -> None:
         from navigator.tui.verbs import perform
 
-        begin(self, partial(perform, self.app, verb, verb.args(**args)), group="verb")
+        begin(self, partial(perform, self.app, verb(**args)), group="verb")
 
     def action_approve(self) -> None:
         """Approve the proposal under the cursor; put a report away; open a scan's suggestions to choose from."""
@@ -307,8 +305,8 @@ class DeckScreen(NavScreen):
         if card.suggestions and not card.proposal:
             self.action_open()  # putting it away would dismiss all of them
         elif card.report and not card.proposal:
-            self._perform(PutAway(), ids=(card.task,))
-        elif (refusal := Approve().refuse_one(Subject.of_card(card))) is not None:
+            self._perform(PutAway, ids=(card.task,))
+        elif (refusal := Approve.refuse_one(Subject.of_card(card))) is not None:
             self.app.toast(str(refusal), "warning")
         else:
             self.post_message(DecideAll(DecisionKind.APPROVE, [(card.proposal, card.tree)]))
@@ -353,13 +351,13 @@ class DeckScreen(NavScreen):
             begin(self, self._swap, group="verb")
 
     async def _swap(self) -> None:
-        from navigator.actions.conducting import Conduct, ConductArgs
+        from navigator.actions.conducting import Conduct
         from navigator.tui.verbs import perform
 
         can_start = not self.app.link.here and self.app.settings.swap.strategy is not None
         if can_start and not await self.app.start_conductor():
             return
-        await perform(self.app, Conduct(), ConductArgs(do="review"))
+        await perform(self.app, Conduct(do="review"))
 
     def action_mark_seen(self) -> None:
         """Mark as seen, or not seen."""
@@ -369,7 +367,7 @@ class DeckScreen(NavScreen):
         cards = [card for card in self.pane("inbox").selected_rows or current if card.proposal]
         if cards:
             seen = not all(card.seen for card in cards)
-            self._perform(MarkSeen(), ids=tuple(card.proposal for card in cards), seen=seen)
+            self._perform(MarkSeen, ids=tuple(card.proposal for card in cards), seen=seen)
 
     def action_escalate(self) -> None:
         """Have it read next, or by the final model."""
@@ -385,25 +383,25 @@ class DeckScreen(NavScreen):
         from navigator.actions.undo import Undo
 
         card, last = self.current_card, self.app.last_decided
-        own = card is not None and card.proposal and Undo().refuse_one(Subject.of_card(card)) is None
+        own = card is not None and card.proposal and Undo.refuse_one(Subject.of_card(card)) is None
         if card is not None and card.proposal and (own or not last):
             last = (card.proposal,)
         if last:
-            self._perform(Undo(), ids=last)
+            self._perform(Undo, ids=last)
 
     def action_retry(self) -> None:
         """Start a new attempt."""
         from navigator.actions.tasks import Retry
 
         if self.current_card is not None:
-            self._perform(Retry(), ids=(self.current_card.task,))
+            self._perform(Retry, ids=(self.current_card.task,))
 
     def action_stop(self) -> None:
         """Cancel a task that has not ended."""
         from navigator.actions.tasks import Cancel
 
         if self.current_card is not None:
-            self._perform(Cancel(), ids=(self.current_card.task,))
+            self._perform(Cancel, ids=(self.current_card.task,))
 
     # Filter and order
 

@@ -14,15 +14,16 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from navigator.actions.approve import Approve, ApproveArgs, destination
+from navigator.actions.approve import Approve, destination
 from navigator.actions.base import Level, Subject, Told
-from navigator.actions.deciding import DecideArgs, Pinned, Reject, require_tree
-from navigator.actions.notes import MarkSeen, SeenArgs
+from navigator.actions.deciding import Decide, Pinned, Reject, require_tree
+from navigator.actions.notes import MarkSeen
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
 from navigator.model.states import DecisionKind
 from navigator.model.text import plural, safe_line
-from navigator.sheet.marks import Facts, Kind, facts_of, left_out
+from navigator.sheet.marks import Kind, facts_of, left_out
+from navigator.store.reads.cards import Card
 from navigator.store.reads.reader import Reader
 from navigator.tui.base import DecideAll, begin
 from navigator.tui.keys import bindings_of
@@ -277,8 +278,8 @@ class BatchDialog(Dialog):
         if candidate is None or candidate.seen or not self.ready:
             return
         self._change([candidate.id], seen=True)
-        args = SeenArgs(ids=(candidate.id,))
-        begin(self, partial(perform, self.app, MarkSeen(), args, quiet=True), group="seen")
+        verb = MarkSeen(ids=(candidate.id,))
+        begin(self, partial(perform, self.app, verb, quiet=True), group="seen")
 
     def action_add(self) -> None:
         """Include the one under the cursor though it was not seen, or leave it out again."""
@@ -313,10 +314,8 @@ class BatchDialog(Dialog):
         for candidate in taken:
             pinned = (Pinned(id=candidate.id, tree=candidate.tree),)
             try:
-                if self._kind is DecisionKind.APPROVE:
-                    told = await send(self.app, Approve(), ApproveArgs(proposals=pinned))
-                else:
-                    told = await send(self.app, Reject(), DecideArgs(proposals=pinned))
+                verb: type[Decide] = Approve if self._kind is DecisionKind.APPROVE else Reject
+                told = await send(self.app, verb(proposals=pinned))
             except NavigatorError as error:
                 self.app.toast(str(error), "error")
                 break
@@ -361,7 +360,8 @@ def candidates(
     """Each proposal of the request, as it is now. Runs in a thread."""
     proposals = [reader.proposal(identifier) for identifier, _ in pairs]
     found = []
-    for proposal, of, (_, tree) in zip(proposals, facts_of(reader, proposals), pairs, strict=True):
+    known = facts_of(reader, [identifier for identifier, _ in pairs])
+    for proposal, of, (_, tree) in zip(proposals, known, pairs, strict=True):
         reason, mark = _reason(reader, kind, proposal, of, tree)
         about = (proposal.id, tree, proposal.project, proposal.title, reason, proposal.seen)
         found.append(Candidate(*about, added=proposal.added, removed=proposal.removed, mark=mark))
@@ -369,9 +369,9 @@ def candidates(
 
 
 def _reason(
-    reader: Reader, kind: DecisionKind, proposal: Proposal, of: Facts, tree: str
+    reader: Reader, kind: DecisionKind, proposal: Proposal, of: Card, tree: str
 ) -> tuple[str, Kind | None]:
-    verb = Approve() if kind is DecisionKind.APPROVE else Reject()
+    verb: type[Decide] = Approve if kind is DecisionKind.APPROVE else Reject
     on = Subject.of(reader, proposal)
     refusal = verb.refuse_one(on)
     if refusal is None:

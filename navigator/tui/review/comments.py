@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from navigator.actions.notes import CommentArgs, KeepComment
+from navigator.actions.notes import KeepComment
 from navigator.config.paths import StatePaths
 from navigator.model.diff import FileDiff, choices
 from navigator.model.errors import Conflict, NavigatorError, NotFound, UsageError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from navigator.git.private import PrivateRepo
 
 
-def title_of(place: CommentArgs) -> str:
+def title_of(place: KeepComment) -> str:
     """What is commented on: `billing/totals.py:24`."""
     removed = " (removed)" if place.side == "old" else ""
     return f"{place.path}:{place.line}{removed}" if place.line else place.path
@@ -31,7 +31,7 @@ def title_of(place: CommentArgs) -> str:
 
 def place_at_cursor(
     context: ReviewContext, proposal: str, diff: DiffView, *, between: bool, undo_key: str
-) -> CommentArgs:
+) -> KeepComment:
     """The comment that is begun now: a new one on the line under the cursor, or the one that is there, to be changed.
 
     Args:
@@ -50,14 +50,14 @@ def place_at_cursor(
     for found in context.unsent:
         if f"c{found.id}" == diff.current_key:
             known = found.model_dump(include={"path", "side", "line", "quote", "text"})
-            return CommentArgs(proposal=found.proposal_id, number=found.id, **known)
+            return KeepComment(proposal=found.proposal_id, number=found.id, **known)
     at = diff.location
     if not at.path:
         raise UsageError("No line is under the cursor.")
     if at.side == "old" and between:
         raise UsageError("That line belongs to the round before; comment on it there.")
     line, quote = at.line or 0, _quote(diff)
-    return CommentArgs(proposal=proposal, path=at.path, side=at.side, line=line, quote=quote, text="")
+    return KeepComment(proposal=proposal, path=at.path, side=at.side, line=line, quote=quote, text="")
 
 
 def _quote(diff: DiffView) -> str:
@@ -69,11 +69,11 @@ def _quote(diff: DiffView) -> str:
     return "" if ref is None else diff.files[ref.file].hunks[ref.hunk].lines[ref.line].text
 
 
-async def save(app: BaseApp, place: CommentArgs, text: str, drafts: DraftKeeper) -> None:
+async def save(app: BaseApp, place: KeepComment, text: str, drafts: DraftKeeper) -> None:
     """Keep a finished comment and drop its draft; an emptied one is removed. What cannot be kept stays a draft."""
     try:
         if text.strip() != place.text:
-            await send(app, KeepComment(), place.model_copy(update={"text": text.strip()}))
+            await send(app, place.model_copy(update={"text": text.strip()}))
     except NavigatorError as error:
         drafts.keep(comment_key(place), text)
         app.toast(f"{error} Your text is kept as a draft.", "error")

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from navigator.model.models import Project, Proposal, Review, Task
 from navigator.model.records import Comment, JudgementCount, Look
 from navigator.model.states import ProposalState, Role, TaskState, Verdict
-from navigator.sheet.marks import Facts, facts_of
+from navigator.sheet.marks import facts_of
 from navigator.sheet.variants import VariantStanding, standings
 from navigator.sheet.writing import lines_below, record_words
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.diff.layout import FindingNote, LineComment
 
 if TYPE_CHECKING:
-    from navigator.actions.notes import CommentArgs
+    from navigator.actions.notes import KeepComment
+    from navigator.store.reads.cards import Card
     from navigator.store.reads.reader import Reader
 
 COMMENT_DRAFT = "comment:"
@@ -51,7 +52,7 @@ class ReviewContext:
     comments: tuple[Comment, ...] = ()
     drafts: Mapping[str, str] = field(default_factory=dict)
     met: Mapping[tuple[str, int], tuple[bool, str]] = field(default_factory=dict)
-    facts: Mapping[str, Facts] = field(default_factory=dict)
+    facts: Mapping[str, Card] = field(default_factory=dict)
     mended: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Sequence[Look]] = field(default_factory=dict)
     worth: Mapping[str, str] = field(default_factory=dict)
@@ -73,9 +74,9 @@ class ReviewContext:
         opened = [v for v in kept if v.state is ProposalState.OPEN]
         return (opened or kept or list(self.versions))[-1]
 
-    def known(self, shown: Proposal, overlaps: Sequence[str] = ()) -> Facts:
+    def known(self, shown: Proposal, overlaps: Sequence[str] = ()) -> Card:
         """What is known of a proposal, with what overlaps it now."""
-        return replace(self.facts.get(shown.id) or Facts.of(shown), overlaps=tuple(overlaps))
+        return replace(self.facts[shown.id], overlaps=tuple(overlaps))
 
     @property
     def waiting(self) -> bool:
@@ -94,7 +95,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
     Raises:
         NotFound: there is no such proposal.
     """
-    from navigator.sheet.base import tips
+    from navigator.sheet.waiting import tips
     from navigator.sheet.writing import agent_words, looks_of, mended_words, turns_of
 
     with reader.snapshot():
@@ -114,7 +115,10 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
             tuple(map(Comment.model_validate, reader.comments(task_id=task.id))),
             drafts,
             _met(versions),
-            {of.id: of for of in facts_of(reader, versions, tips(reader, {project.id}))},
+            {
+                of.proposal: of
+                for of in facts_of(reader, [one.id for one in versions], tips(reader, {project.id}))
+            },
             {version.id: words for version in versions if (words := mended_words(reader, version))},
             {version.id: looks for version in versions if (looks := looks_of(reader, version))},
             _worth(reader, versions),
@@ -125,7 +129,7 @@ def load_review_context(reader: Reader, proposal: str) -> ReviewContext:
 
 
 def _worth(reader: Reader, versions: Sequence[Proposal]) -> dict[str, str]:
-    from navigator.sheet.exam_worth import worth_of
+    from navigator.sheet.statistics.reviewer import worth_of
 
     return {
         version.id: words
@@ -136,7 +140,7 @@ def _worth(reader: Reader, versions: Sequence[Proposal]) -> dict[str, str]:
     }
 
 
-def comment_key(place: CommentArgs) -> str:
+def comment_key(place: KeepComment) -> str:
     """The key of a comment's draft."""
     return f"{COMMENT_DRAFT}{place.proposal}:{place.side}:{place.line}:{place.number}:{place.path}"
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import cached_property, partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from navigator.actions.approve import Approve, ApproveArgs
-from navigator.actions.base import A, R, Subject, Verb
-from navigator.actions.deciding import Decide, DecideArgs, Pinned, Reject
-from navigator.actions.fix_findings import FixArgs, RequestFix
-from navigator.actions.keep_tests import KeepTests, KeepTestsArgs
-from navigator.actions.notes import CommentArgs, MarkSeen, SeenArgs
-from navigator.actions.send_back import SendBack, SendBackArgs
-from navigator.actions.split import Split, SplitArgs
-from navigator.actions.tasks import PutAway, TasksArgs
-from navigator.actions.undo import Undo, UndoArgs
+from navigator.actions.approve import Approve
+from navigator.actions.base import Subject, Verb
+from navigator.actions.deciding import Decide, Pinned, Reject, SendBack, decided
+from navigator.actions.notes import KeepComment, MarkSeen
+from navigator.actions.reviews import RequestFix
+from navigator.actions.split import KeepTests, Split
+from navigator.actions.tasks import PutAway
+from navigator.actions.undo import Undo
 from navigator.model.diff import FileDiff
 from navigator.model.errors import NavigatorError
 from navigator.model.models import Proposal
@@ -57,8 +55,6 @@ from navigator.tui.widgets.screen import NavScreen
 
 CONTEXT, WIDE_CONTEXT = 3, 30
 """Unchanged lines around a hunk, and how many where the user asks for more."""
-
-D = TypeVar("D", bound=DecideArgs)
 
 
 class ReviewScreen(NavScreen):
@@ -305,8 +301,7 @@ class ReviewScreen(NavScreen):
         begin(self, partial(self._mark, [proposal], True), group="seen")
 
     async def _mark(self, ids: list[str], seen: bool) -> None:
-        args = SeenArgs(ids=tuple(ids), seen=seen)
-        if await perform(self.app, MarkSeen(), args, quiet=True) is not None:
+        if await perform(self.app, MarkSeen(ids=tuple(ids), seen=seen), quiet=True) is not None:
             await self.reload()
 
     # Going about
@@ -380,23 +375,23 @@ class ReviewScreen(NavScreen):
         if self.context is not None and shown is not None and some:
             self._start_deciding(partial(self._split, shown, chosen))
         else:
-            self._decide(Approve(), ApproveArgs)
+            self._decide(Approve)
 
     def action_reject(self) -> None:
         """Reject, with an optional reason."""
-        self._decide(Reject(), DecideArgs)
+        self._decide(Reject)
 
     def action_send_back(self) -> None:
         """Send back with a note and the comments on its lines."""
-        self._decide(SendBack(), SendBackArgs)
+        self._decide(SendBack)
 
     def action_request_fix(self) -> None:
         """Have the findings of a review of existing work fixed by a task."""
         shown = self.shown
         if shown is not None:
-            draft = note_key(shown.task_id, RequestFix.name)
-            args = FixArgs(proposal=shown.id, tree=shown.tree)
-            self._start_deciding(partial(self._settle, RequestFix(), args, shown, draft))
+            draft = note_key(shown.task_id, RequestFix.op)
+            verb = RequestFix(proposal=shown.id, tree=shown.tree)
+            self._start_deciding(partial(self._settle, verb, shown, draft))
 
     def action_judge(self) -> None:
         """Say what the finding under the cursor is worth."""
@@ -416,10 +411,10 @@ class ReviewScreen(NavScreen):
         """A review of existing work is read."""
         shown = self.shown
         if shown is not None:
-            self._start_deciding(partial(self._settle, PutAway(), TasksArgs(ids=(shown.task_id,)), shown))
+            self._start_deciding(partial(self._settle, PutAway(ids=(shown.task_id,)), shown))
 
-    async def _settle(self, verb: Verb[A, R], args: A, shown: Proposal, draft: str = "") -> None:
-        if await perform(self.app, verb, args, draft=draft) is None:
+    async def _settle(self, verb: Verb, shown: Proposal, draft: str = "") -> None:
+        if await perform(self.app, verb, draft=draft) is None:
             return
         following = self._following(shown.id)
         if following and self.shown_id == shown.id:
@@ -436,27 +431,26 @@ class ReviewScreen(NavScreen):
             return existing
         return not (existing and action.name in ("approve", "reject", "send_back", "select"))
 
-    def _decide(self, verb: Decide[D], args: type[D]) -> None:
+    def _decide(self, verb: type[Decide]) -> None:
         if self.context is not None and self.shown is not None:
-            pinned = args(proposals=(Pinned(id=self.shown.id, tree=self.shown.tree),))
+            pinned = verb(proposals=(Pinned(id=self.shown.id, tree=self.shown.tree),))
             draft = note_key(self.context.task.id, verb.kind.value)
-            self._start_deciding(partial(self._perform, verb, pinned, draft))
+            self._start_deciding(partial(self._perform, pinned, draft))
 
     def _start_deciding(self, job: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """One decision at a time."""
         if not any(worker.group == "decide" and not worker.is_finished for worker in self.workers):
             begin(self, job, group="decide")
 
-    async def _perform(self, verb: Decide[D], args: D, draft: str) -> None:
-        decided = args.proposals[0].id
-        result = await perform(self.app, verb, args, draft=draft)
-        rows = result.decisions if result is not None else ()
-        recorded = [row for row in rows if row.recorded]
+    async def _perform(self, verb: Decide, draft: str) -> None:
+        about = verb.proposals[0].id
+        done = await perform(self.app, verb, draft=draft)
+        recorded = [row for row in decided(done) if row.recorded] if done is not None else []
         if recorded:
-            self.hunks.forget(decided)
+            self.hunks.forget(about)
         landed = all(row.landing in (None, LandingState.LANDED) for row in recorded)
-        following = self._following(decided) if recorded and landed else ""
-        if following and self.shown_id == decided:
+        following = self._following(about) if recorded and landed else ""
+        if following and self.shown_id == about:
             self.open(following)
         else:
             await self.reload()
@@ -481,9 +475,9 @@ class ReviewScreen(NavScreen):
         except NavigatorError as error:
             self.app.toast(str(error), "warning")
             return
-        ids = last if last and Undo().refuse_one(shown) is not None else (here,)
-        result = await perform(self.app, Undo(), UndoArgs(ids=ids))
-        if result is not None and any(row.undone for row in result.undone):
+        ids = last if last and Undo.refuse_one(shown) is not None else (here,)
+        done = await perform(self.app, Undo(ids=ids))
+        if done is not None and any(row["undone"] for row in done.data["undone"]):
             self.open(ids[-1])
 
     def action_escalate(self) -> None:
@@ -499,9 +493,9 @@ class ReviewScreen(NavScreen):
         shown = self.shown
         if shown is None:
             return
-        result = await perform(self.app, KeepTests(), KeepTestsArgs(proposal=shown.id, tree=shown.tree))
-        if result is not None:
-            self.open(result.part.id)
+        done = await perform(self.app, KeepTests(proposal=shown.id, tree=shown.tree))
+        if done is not None:
+            self.open(done.data["proposals"][0]["id"])
 
     # Choosing hunks
 
@@ -526,13 +520,12 @@ class ReviewScreen(NavScreen):
     async def _split(self, shown: Proposal, chosen: frozenset[str]) -> None:
         """Ask, then have a part made of exactly the tree that was on the screen."""
         labels = tuple(label for label in labels_of(self.diff.files) if label in chosen)
-        args = SplitArgs(proposal=shown.id, hunks=labels, tree=shown.tree)
-        result = await perform(self.app, Split(), args, draft=note_key(shown.task_id, Split.name))
-        if result is None:
+        done = await perform(self.app, Split(proposal=shown.id, hunks=labels, tree=shown.tree))
+        if done is None:
             await self.reload()
             return
         self.hunks.forget(shown.id)
-        part = result.part.id
+        part = done.data["proposals"][0]["id"]
         self.queue = tuple(part if name == shown.id else name for name in self.queue)
         self.open(part)
 
@@ -554,7 +547,7 @@ class ReviewScreen(NavScreen):
         text = context.drafts.get(comment_key(place), place.text)
         begin(self, partial(self._comment, place, text), group="decide")
 
-    async def _comment(self, place: CommentArgs, text: str) -> None:
+    async def _comment(self, place: KeepComment, text: str) -> None:
         quoted = (place.quote,) if place.quote else ()
         dialog = NoteDialog(
             comments.title_of(place),

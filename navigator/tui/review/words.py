@@ -25,9 +25,9 @@ from navigator.model.states import (
     Verdict,
 )
 from navigator.model.text import plural, safe_line, safe_text
-from navigator.sheet.effort import about, reading_seconds, reading_words
-from navigator.sheet.marks import Facts, Kind, head, marks
+from navigator.sheet.marks import Kind, head, marks
 from navigator.sheet.variants import standing_lines
+from navigator.sheet.waiting import about, reading_seconds, reading_words
 from navigator.sheet.writing import look_lines, looks_words, uncertainty_words
 from navigator.tui.data.deck_snapshot import short_model
 from navigator.tui.keys import bindings_of
@@ -388,9 +388,9 @@ def sections(context: ReviewContext, shown: Proposal, overlaps: Sequence[str]) -
         yield f"before it wrote: {looks_words(looks)}", "\n".join(look_lines(looks))
     if shown.own_review is not None:
         yield _own_review(shown.own_review)
-    if found := marks(context.known(shown, overlaps)):
+    of = context.known(shown, overlaps)
+    if found := marks(of):
         yield "marks", "\n".join(mark.words for mark in found)
-    of = Facts.of(shown)
     yield "effort", f"{about(reading_seconds(of))} to read and decide, estimated from: {reading_words(of)}"
     written = (
         ""

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from navigator.model.states import Role, TaskState
 from navigator.model.text import plural, safe_line
-from navigator.sheet.effort import card_seconds
+from navigator.sheet.waiting import card_seconds
 from navigator.tui.clock import seconds_since
 from navigator.tui.data.deck_snapshot import (
     CHARS_PER_TOKEN,

@@ -1,19 +1,20 @@
-"""Request a fix: the findings of a review of existing work become a task, on the branch that holds that work."""
+"""Have existing work reviewed, and have what such a review found fixed by a task, on the branch that holds that work."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from navigator.actions.base import NoteField, Question, Subject, SubjectVerb, Told, plural
-from navigator.actions.deciding import TreePin, require_tree, state_words
-from navigator.actions.send_back import comment_text
+from pydantic import model_validator
+
+from navigator.actions.base import Done, NoteField, Question, Subject, SubjectVerb, Told, Verb, done, plural
+from navigator.actions.deciding import TreePin, comment_text, require_tree, state_words
 from navigator.actions.task_add import TEXT_LIMIT
 from navigator.journey.change import put_away
 from navigator.model.errors import Conflict, NavigatorError, UsageError
-from navigator.model.models import Finding, Model, Proposal, Task
-from navigator.model.states import ProposalState, TaskKind
+from navigator.model.models import Finding, Proposal, Task
+from navigator.model.states import LOOP_TASK_STATES, ProposalState, TaskKind
 from navigator.model.text import safe_line
 
 if TYPE_CHECKING:
@@ -21,33 +22,91 @@ if TYPE_CHECKING:
     from navigator.store.reads.reader import Reader
 
 
-class FixArgs(Model):
-    """`note` goes into the task beside the findings and your comments. `tree` must be the proposal's, where it is given."""
+class AddReview(Verb):
+    """All or none. A change that was reviewed before is not reviewed again.
+
+    `ref` is a commit or a range, "" for the last commit; `each`: every commit of a range or a branch for itself.
+    """
+
+    op = "review.add"
+
+    project: str
+    ref: str = ""
+    branch: str = ""
+    staged: bool = False
+    worktree: bool = False
+    each: bool = False
+    priority: int = 0
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if bool(self.ref) + bool(self.branch) + self.staged + self.worktree > 1:
+            raise ValueError("only one of a commit or range, a branch, staged and worktree can be given")
+        return self
+
+    async def perform(self, deps: Dependencies) -> Done:
+        from navigator.git.existing import WantedReview, find_changes
+        from navigator.journey.existing import queue_changes
+
+        project = deps.reader.project(self.project)
+        wanted = WantedReview(self.ref.strip(), self.branch.strip(), self.staged, self.worktree, self.each)
+        base = "" if project.base == "worktree" else project.base
+        queued = await queue_changes(
+            deps,
+            project,
+            lambda private, facts: find_changes(private, facts, wanted, base),
+            priority=self.priority,
+        )
+        if not queued.tasks:
+            why = f"{queued.left_out[0][0]}: {queued.left_out[0][1]}" if queued.left_out else "only merges"
+            raise Conflict(f"There is nothing to review: {why}.", hint="Review another commit or range.")
+        proposals = [deps.reader.proposals(task_id=task.id)[-1].id for task in queued.tasks]
+        merges = f"{plural(queued.merges, 'merge commit')} left out." if queued.merges else ""
+        told = [
+            Told(
+                task.id,
+                f"({proposal})  {task.ref}: {_queued_words(task, task.id in queued.new)}",
+                hint=merges,
+            )
+            for task, proposal in zip(queued.tasks, proposals, strict=True)
+        ]
+        told += [Told(ref, f"is left out: {reason}", "warning") for ref, reason in queued.left_out]
+        return done(
+            told,
+            tasks=queued.tasks,
+            proposals=proposals,
+            new=queued.new,
+            left_out=[{"ref": ref, "reason": reason} for ref, reason in queued.left_out],
+            merges=queued.merges,
+        )
+
+
+def _queued_words(task: Task, new: bool) -> str:
+    if new:
+        return "queued for review"
+    if task.state in LOOP_TASK_STATES:
+        return "is queued already"
+    return "is reviewed already"
+
+
+class RequestFix(SubjectVerb):
+    """The review is put away with it: what is left to do is the task's.
+
+    `note` goes into the task beside the findings and your comments. `tree` must be the proposal's, where it is given.
+    """
+
+    op = "review.fix"
 
     proposal: str
     tree: TreePin = ""
     note: str = ""
 
+    @property
+    def subjects(self) -> Iterable[str]:
+        return [self.proposal]
 
-class FixRequested(Model):
-    """The task that fixes it; `on` is the branch, or the commit, that it is written on."""
-
-    proposal: str
-    task: Task
-    on: str = ""
-
-
-class RequestFix(SubjectVerb[FixArgs, FixRequested]):
-    """The review is put away with it: what is left to do is the task's."""
-
-    name = "review.fix"
-    args = FixArgs
-    result = FixRequested
-
-    def ids(self, args: FixArgs) -> Iterable[str]:
-        return [args.proposal]
-
-    def refuse_one(self, on: Subject) -> NavigatorError | None:
+    @classmethod
+    def refuse_one(cls, on: Subject) -> NavigatorError | None:
         if on.proposal and not on.existing:
             return Conflict(
                 f"{on.proposal} is a proposal of {on.task}: its writer revises it.",
@@ -60,8 +119,8 @@ class RequestFix(SubjectVerb[FixArgs, FixRequested]):
             hint=f"`navigator task show {on.task}` shows its history.",
         )
 
-    def question(self, reader: Reader, args: FixArgs) -> Question:
-        shown = reader.proposal(args.proposal)
+    def question(self, reader: Reader) -> Question:
+        shown = reader.proposal(self.proposal)
         found = _findings(shown)
         lines = [f"{one.path}:{one.line}  {safe_line(one.message)}" for one in found[:5]]
         if len(found) > 5:
@@ -72,17 +131,17 @@ class RequestFix(SubjectVerb[FixArgs, FixRequested]):
         note = NoteField("what to fix", needed=needed) if needed else NoteField()
         return Question(f"Queue a task that fixes what {shown.id} found?", tuple(lines), "queue", note)
 
-    async def perform(self, deps: Dependencies, args: FixArgs) -> FixRequested:
-        self.require(deps.reader, args)
-        shown = deps.reader.proposal(args.proposal)
-        require_tree(shown, args.tree)
+    async def perform(self, deps: Dependencies) -> Done:
+        self.require(deps.reader)
+        shown = deps.reader.proposal(self.proposal)
+        require_tree(shown, self.tree)
         read = deps.reader.task(shown.task_id)
         branch, usual = await asyncio.to_thread(_branch, deps, read)
         on = "" if usual else branch or read.head
         with deps.store.transaction() as tx:
-            self.require(tx.read, args)  # checked again: git took its time
+            self.require(tx.read)  # checked again: git took its time
             comments = tx.read.comments(task_id=read.id, sent=False)
-            said = [args.note.strip(), *map(comment_text, comments)]
+            said = [self.note.strip(), *map(comment_text, comments)]
             found = _findings(shown)
             text = _task_text(read, found, "\n".join(one for one in said if one))
             made = tx.add_task(
@@ -101,10 +160,13 @@ class RequestFix(SubjectVerb[FixArgs, FixRequested]):
             tx.mark_comments_sent(comment["id"] for comment in comments)
             put_away(tx, read, f"its findings are {made.id}'s to fix")
             tx.set_proposal_state(shown.id, ProposalState.DECIDED)
-        return FixRequested(proposal=shown.id, task=deps.reader.task(made.id), on=branch or on[:12])
-
-    def tell(self, result: FixRequested) -> list[Told]:
-        return [Told(result.task.id, f"queued: fixes what {result.proposal} found, on {result.on}")]
+        where = branch or on[:12]
+        return done(
+            [Told(made.id, f"queued: fixes what {shown.id} found, on {where}")],
+            proposal=shown.id,
+            task=deps.reader.task(made.id),
+            on=where,
+        )
 
 
 def _findings(proposal: Proposal) -> list[Finding]:
