@@ -84,15 +84,15 @@ def test_what_a_scan_suggests_is_accepted_and_written_like_any_task_or_dismissed
     assert late["tasks"][0]["origin"] == identifier
 
 
-def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_shown_as_it_came(room: Room) -> None:
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_fails_the_scan(room: Room) -> None:
     # With thinking off, some servers put what a schema constrains into the reasoning channel.
     identifier = scan(room, saying("I would multiply.", Said("", reasoning=listing(suggestion()))))
     assert len(found(room, identifier)) == 1
     assert [call.outcome for call in room.read().calls(task_id=identifier)] == ["refused", "ok"]
     assert room.read().call_counts()["repeated"] == 0
     task = room.task(scan(room, "I would \x1b[31mmultiply."))
-    assert task.state is TaskState.AWAITING_APPROVAL
-    assert "could not be read" in task.report and "I would \x1b[31mmultiply." in task.report
+    assert task.state is TaskState.FAILED
+    assert task.reason == "The model was asked 2 times, and no answer was a list of suggestions."
     assert len(room.models.written) == 4
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from navigator.actions.wire import NoConductor
-from navigator.engine.client import request
+from navigator.engine.acting import request
 from navigator.landing import land as landing
 from navigator.landing.plan import LandingRefused
 from navigator.model.states import LandingState, ProposalState, TaskState
